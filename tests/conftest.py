@@ -1,0 +1,42 @@
+"""What every test may use: the folder of reference data, and how hard hypothesis tries."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Under CI the same examples every time, so that a red run can be repeated; elsewhere new ones each time.
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("long", settings.get_profile("default"), max_examples=2000, derandomize=False)
+settings.load_profile("default")
+
+NEVER_MISSING = re.compile(r"chrom|browser|solver|highs|glpk|glpsol", re.IGNORECASE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Fail, under CI, a test that skips itself because a browser or a solver is missing."""
+    report = yield
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if NEVER_MISSING.search(reason):
+            report.outcome = "failed"
+            report.longrepr = f"With CI set, nothing is left out for want of a browser or a solver: {reason}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of papers' data and reference cases: $WORKBENCH_SHARED, else ../shared beside the project."""
+    folder = Path(os.environ.get("WORKBENCH_SHARED") or Path(__file__).parents[2] / "shared")
+    if not folder.is_dir():
+        pytest.skip("../shared is not beside the project")
+    return folder

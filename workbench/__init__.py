@@ -1,0 +1,1 @@
+"""Scheduling formulations for deep-learning GPU clusters, side by side on one simulation core."""

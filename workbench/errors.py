@@ -1,0 +1,75 @@
+"""Errors a user can cause: each says where, what was found and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with an input."""
+
+    where: str
+    value: Any
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: got {shorten(self.value)}; expected {self.expected}"
+
+
+class WorkbenchError(Exception):
+    """A stated failure. Shown to people as one message, never as a traceback.
+
+    where: file and path, or the part of the program; value: what was found; expected: what would have been right.
+    """
+
+    status = "error"
+    exit_code = 1
+
+    def __init__(self, where: str, value: Any, expected: str) -> None:
+        super().__init__(str(Problem(where, value, expected)))
+        self.problem = Problem(where, value, expected)
+
+    @property
+    def where(self) -> str:
+        return self.problem.where
+
+    @property
+    def value(self) -> Any:
+        return self.problem.value
+
+    @property
+    def expected(self) -> str:
+        return self.problem.expected
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that the command line prints with `--json`."""
+        error = {"where": self.where, "value": shorten(self.value), "expected": self.expected}
+        return {"status": self.status, "error": error}
+
+
+class InputError(WorkbenchError):
+    """Something the user gave is malformed, out of range or unknown."""
+
+    status = "invalid_input"
+    exit_code = 2
+
+
+class ScenarioError(InputError):
+    """A scenario is not valid. `problems` lists everything found, the first one is the error's own."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(*problems[0])
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        shown = [str(problem) for problem in self.problems[:10]]
+        if len(self.problems) > len(shown):
+            shown.append(f"... and {len(self.problems) - len(shown)} more")
+        return "\n".join(shown)
+
+
+def shorten(value: Any, length: int = 120) -> str:
+    """The value as text on one line, cut to `length` characters."""
+    text = repr(value)
+    return text if len(text) <= length else text[: length - 3] + "..."

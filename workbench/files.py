@@ -1,0 +1,73 @@
+"""Writing files so that a reader sees either the old content or the whole new one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from workbench.errors import InputError
+
+
+def write_text(path: Path, text: str, *, force: bool = False) -> None:
+    """Write a text file atomically (UTF-8); raises InputError if it exists and `force` is not set."""
+    write_bytes(path, text.encode("utf-8"), force=force)
+
+
+def write_bytes(path: Path, data: bytes, *, force: bool = False) -> None:
+    """Write a file atomically; raises InputError if it exists and `force` is not set, or cannot be written."""
+    refuse_to_overwrite(path, force=force)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(str(path), str(error), "a folder that exists and can be written to") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
+    """A temporary folder beside `path` to fill; it takes the place of `path` when the block ends without an error."""
+    refuse_to_overwrite(path, force=force)
+    try:
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as error:
+        raise InputError(str(path), str(error), "a folder that exists and can be written to") from None
+    try:
+        yield temporary
+        os.chmod(temporary, 0o777 & ~_umask())
+        old = temporary.with_name(temporary.name + ".old")
+        if path.exists():
+            os.replace(path, old)
+        os.replace(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    if old.is_dir():
+        shutil.rmtree(old)
+    elif old.exists():
+        old.unlink()
+
+
+def refuse_to_overwrite(path: Path, *, force: bool) -> None:
+    """Raise InputError if something stands at `path` already, unless `force`."""
+    if path.exists() and not force:
+        raise InputError(str(path), "a file or folder that exists", "a new name, or --force (force=True) to overwrite")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,64 @@
+"""A job as its user submits it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, model_validator
+
+from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
+
+
+def _not_a_pair(name: str) -> str:
+    if " + " in name:
+        raise ValueError("a job name without ' + ' (that is how a pair of jobs is written)")
+    return name
+
+
+JobName = Annotated[Name, AfterValidator(_not_a_pair)]
+Reward = tuple[NonNegative, NonNegative]
+
+
+class Job(Frozen):
+    """One training job.
+
+    arrival_s: seconds from the start of the scenario; steps: one worker's mini-batches over all workers (a gang of n
+    that synchronises once has done n steps); steps_done and attained_s (GPU-seconds): progress before the scenario
+    begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as; rewards: `(deadline in s after arrival,
+    reward)` steps, None for a best-effort job; tasks_per_round: parallel tasks of one synchronised round.
+    """
+
+    name: JobName
+    model: Name
+    user: Name | None = None
+    arrival_s: NonNegative = 0.0
+    steps: Positive
+    steps_done: NonNegative = 0.0
+    attained_s: NonNegative = 0.0
+    gpus: Count = 1
+    gpu_choices: tuple[Count, ...] | None = None
+    weight: Positive = 1.0
+    entity: Name | None = None
+    rewards: tuple[Reward, ...] | None = None
+    tasks_per_round: Count | None = None
+    size_class: Name | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.steps_done >= self.steps:
+            raise ValueError(f"steps_done below steps ({self.steps:g})")
+        if self.gpu_choices is not None:
+            if not self.gpu_choices or list(self.gpu_choices) != sorted(set(self.gpu_choices)):
+                raise ValueError("gpu_choices rising, each once, at least one")
+            if self.gpus not in self.gpu_choices:
+                raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
+        if self.rewards is not None:
+            deadlines = [deadline for deadline, _ in self.rewards]
+            if not deadlines or deadlines != sorted(set(deadlines)):
+                raise ValueError("rewards as [deadline_s, reward] pairs with rising deadlines, at least one")
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of GPUs that the job may run on."""
+        return self.gpu_choices or (self.gpus,)

@@ -1,0 +1,108 @@
+"""A knob: one parameter of a formulation or scheduler, declared once, used by panels, command line and docs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.errors import InputError
+
+Value = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One declared parameter.
+
+    default fixes the kind: bool, int, float or str; choices: the values allowed; minimum, maximum: inclusive range of
+    a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people; source: the
+    `paper`, the authors' `code`, or `ours`; main: always in sight in a lab; optional: None is a value.
+    """
+
+    name: str
+    default: Value
+    help: str
+    unit: str = ""
+    source: Literal["paper", "code", "ours"] = "ours"
+    choices: tuple[Value, ...] | None = None
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    kind: Literal["bool", "int", "float", "str"] = "float"
+    optional: bool = False
+    main: bool = False
+
+    def check(self, value: Any) -> Value:
+        """The value, converted to the knob's kind.
+
+        Raises InputError if it has another kind or lies outside the range or the choices.
+        """
+        if isinstance(value, str) and self.kind != "str":
+            value = self._parse(value)
+        if value is None and self.optional:
+            return None
+        ok = _has_kind(value, self.kind)
+        if ok and self.choices is not None:
+            ok = value in self.choices
+        elif ok and self.kind in ("int", "float"):
+            ok = self.minimum <= value <= self.maximum
+        if not ok:
+            raise InputError(f"knob {self.name}", value, self.expected())
+        if self.kind == "float":
+            return float(value)
+        return int(value) if self.kind == "int" else value
+
+    def _parse(self, text: str) -> Any:
+        """A value typed on the command line; what cannot be read is returned as it is, for `check` to refuse."""
+        words = {"true": True, "false": False, "none": None, "null": None, "inf": math.inf}
+        if text.strip().lower() in words:
+            return words[text.strip().lower()]
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        return int(number) if self.kind == "int" and number.is_integer() else number
+
+    def expected(self) -> str:
+        """The values allowed, in words."""
+        none = " or none" if self.optional else ""
+        if self.choices is not None:
+            return "one of " + ", ".join(str(choice) for choice in self.choices) + none
+        if self.kind == "bool":
+            return "true or false" + none
+        if self.kind == "str":
+            return "text" + none
+        noun = "a whole number" if self.kind == "int" else "a number"
+        bounds = [f">= {self.minimum:g}"] if self.minimum > -math.inf else []
+        bounds += [f"<= {self.maximum:g}"] if self.maximum < math.inf else []
+        return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + none
+
+
+def _has_kind(value: Any, kind: str) -> bool:
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "str":
+        return isinstance(value, str)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return False
+    return kind == "float" or isinstance(value, int) or float(value).is_integer()
+
+
+def settle(
+    knobs: Iterable[Knob],
+    given: Mapping[str, Any],
+    owner: str,
+    presets: Mapping[str, Mapping[str, Value]] | None = None,
+) -> dict[str, Value]:
+    """Every knob's value, in declaration order: as given, else from the preset named by the knob `preset`, else default.
+
+    Raises InputError for a name that `owner` does not declare, or a value it does not take.
+    """
+    declared = {knob.name: knob for knob in knobs}
+    for name in given:
+        if name not in declared:
+            raise InputError(f"knobs of {owner}", name, "one of " + (", ".join(declared) or "none"))
+    checked = {name: declared[name].check(value) for name, value in given.items()}
+    chosen = (presets or {}).get(str(checked.get("preset")), {})
+    return {name: checked.get(name, chosen.get(name, knob.default)) for name, knob in declared.items()}

@@ -1,0 +1,393 @@
+"""Everything that goes into a run: cluster, jobs, throughputs and the core's settings, in one JSON file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NoReturn, Self
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, StringConstraints, ValidationError
+
+from workbench.cluster import MOST_GPUS, Cluster
+from workbench.errors import InputError, Problem, ScenarioError
+from workbench.files import write_text
+from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
+from workbench.job import Job
+from workbench.throughput import ColocatedRow, Scaling, ThroughputRow, Throughputs
+
+FORMAT: Final = "workbench-scenario/1"
+# Any text that can be written as UTF-8: the pattern has the validator refuse half a surrogate pair.
+Text = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=r"^[\s\S]*$")]
+
+
+class Model(Frozen):
+    """Facts of a model: sizes in GB (`memory_gb` peak, `model_gb` what stays on the GPU), data loading as a mixture of
+    normals `(probability, mean s, standard deviation s)`."""
+
+    name: Name
+    parameters_gb: NonNegative | None = None
+    model_gb: NonNegative | None = None
+    memory_gb: NonNegative | None = None
+    batch_size: Count | None = None
+    size_class: Name | None = None
+    dataset_class: Name | None = None
+    load_s: tuple[tuple[NonNegative, NonNegative, NonNegative], ...] | None = None
+
+
+class Entity(Frozen):
+    """A group of users that shares the cluster by weight, with a policy among its own jobs."""
+
+    name: Name
+    weight: Positive = 1.0
+    policy: Literal["fairness", "fifo"] = "fairness"
+    quota_gpus: Annotated[int, Field(strict=True, ge=0)] | None = None
+
+
+class Running(Frozen):
+    """What holds GPUs at the start: `{node: GPUs}` of a job."""
+
+    job: Name
+    gpus: dict[Name, Count] = Field(min_length=1)
+
+
+class Restart(Frozen):
+    """Seconds lost when a job that has run before starts again elsewhere or after a pause.
+
+    fixed: restart_s; log2: restart_s x (1 + log2 GPUs). A job's first start is free (ours).
+    """
+
+    law: Literal["fixed", "log2"] = "fixed"
+    restart_s: NonNegative = 0.0
+
+
+class Outage(Frozen):
+    """A node that is down from `from_s` (inclusive) to `to_s`."""
+
+    node: Name
+    from_s: NonNegative
+    to_s: Positive
+
+
+class Faults(Frozen):
+    """Outages: listed, and drawn per node with exponential times between failures (mean) and of repair (mean)."""
+
+    mtbf_s: Positive | None = None
+    mttr_s: Positive | None = None
+    list: tuple[Outage, ...] = ()
+
+
+class Core(Frozen):
+    """What holds for every scheduler alike.
+
+    checkpoint_s: a fault loses the steps since the last whole multiple of it in the current run of the job; None: all
+    steps since the job's last start.
+    """
+
+    restart: Restart = Restart()
+    space_sharing: bool = False
+    checkpoint_s: Positive | None = None
+    faults: Faults = Faults()
+
+
+class Plan(Frozen):
+    """A scheduler with knobs that a lab or a comparison opens with."""
+
+    scheduler: Name
+    knobs: dict[Name, bool | int | float | Text | None] = {}
+
+
+class Scenario(Frozen):
+    """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly."""
+
+    format: Literal["workbench-scenario/1"] = FORMAT
+    name: Text = ""
+    description: Text = ""
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+    throughputs: tuple[ThroughputRow, ...]
+    colocated: tuple[ColocatedRow, ...] = ()
+    models: tuple[Model, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    running: tuple[Running, ...] = ()
+    scaling: Scaling = Scaling()
+    core: Core = Core()
+    plan: tuple[Plan, ...] = ()
+
+    @classmethod
+    def from_dict(cls, data: Any, source: str = "scenario") -> Self:
+        """Validate a plain object.
+
+        Raises ScenarioError naming `source`, path, value and what was expected.
+        """
+        try:
+            scenario = cls.model_validate(data)
+        except ValidationError as error:
+            raise ScenarioError(_problems(error, source)) from None
+        problems = list(_inconsistencies(scenario))
+        if problems:
+            raise ScenarioError([Problem(f"{source}: {p.where}", p.value, p.expected) for p in problems])
+        return scenario
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "scenario") -> Self:
+        """Read a scenario from JSON text; duplicate keys, NaN and infinities are errors."""
+        try:
+            data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise ScenarioError(
+                [Problem(source, str(error), "a JSON object as `workbench schema` describes")]
+            ) from None
+        return cls.from_dict(data, source)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a scenario file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(str(path), str(error), "a readable scenario file (UTF-8 JSON)") from None
+        return cls.from_json(text, str(path))
+
+    @classmethod
+    def from_frames(
+        cls,
+        nodes: pd.DataFrame,
+        jobs: pd.DataFrame,
+        throughputs: pd.DataFrame,
+        *,
+        accelerators: pd.DataFrame | None = None,
+        **rest: Any,
+    ) -> Self:
+        """A scenario from data frames whose columns are the JSON keys; missing values (NaN) count as not given.
+
+        Accelerator types default to those that `nodes` and `throughputs` name, in order of appearance.
+        """
+        node_rows, rows = _records(nodes), _records(throughputs)
+        if accelerators is None:
+            found = [row.get("accelerator") for row in [*node_rows, *rows]]
+            types: list[dict[str, Any]] = [{"name": name} for name in dict.fromkeys(found)]
+        else:
+            types = _records(accelerators)
+        cluster = {"accelerators": types, "nodes": node_rows}
+        if "network_gbps" in rest:
+            cluster["network_gbps"] = rest.pop("network_gbps")
+        return cls.from_dict({"cluster": cluster, "jobs": _records(jobs), "throughputs": rows, **rest}, "data frames")
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields exchanged, validated again."""
+        return type(self).from_dict({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain objects; fields that stand at their default are left out."""
+        return {"format": FORMAT, **self.model_dump(mode="json", exclude_defaults=True)}
+
+    def to_json(self) -> str:
+        """The scenario as indented JSON text that `from_json` reads back to an equal scenario."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the scenario atomically; raises InputError if the file exists and `force` is not set."""
+        write_text(Path(path), self.to_json(), force=force)
+
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON without name, description and plan (what a result depends on)."""
+        data = self.model_dump(mode="json", exclude={"name", "description", "plan"})
+        return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    @cached_property
+    def table(self) -> Throughputs:
+        """The throughput look-up of this scenario."""
+        return Throughputs(self.cluster, self.throughputs, self.colocated, self.scaling)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Positions of the jobs sorted by (arrival, position)."""
+        return tuple(sorted(range(len(self.jobs)), key=lambda i: self.jobs[i].arrival_s))
+
+    def require_runnable(self) -> None:
+        """Raise ScenarioError naming every job that can run nowhere on this cluster."""
+        can: dict[tuple[str, tuple[int, ...]], bool] = {}
+        problems = []
+        for position, job in enumerate(self.jobs):
+            key = (job.model, job.sizes)
+            if key not in can:
+                can[key] = self._can_run(job)
+            if not can[key]:
+                sizes = " or ".join(str(size) for size in job.sizes)
+                expected = f"a cluster and a throughput > 0 for {job.model} on {sizes} GPUs (it can run nowhere)"
+                problems.append(Problem(f"jobs[{position}]", job.name, expected))
+        if problems:
+            raise ScenarioError(problems)
+
+    def _can_run(self, job: Job) -> bool:
+        """Whether some size has a speed on a type with enough GPUs, or mixed over types that all have a speed."""
+        for size in job.sizes:
+            types = [name for name in self.cluster.types if self._runs_on(job.model, name, size)]
+            if sum(self.cluster.workers[name] for name in types) >= size:
+                return True
+        return False
+
+    def _runs_on(self, model: str, accelerator: str, gpus: int) -> bool:
+        words: tuple[Literal["consolidated", "unconsolidated"], ...] = ("consolidated", "unconsolidated")
+        return any(self.table.row(model, accelerator, gpus, word) > 0 for word in words)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario file."""
+    schema = Scenario.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Workbench scenario", **schema}
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} twice in one object")
+        found[key] = value
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON; leave the key out or write null")
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dicts of plain Python values; missing values are left out."""
+    columns = {str(name): [_plain(value) for value in frame[name].tolist()] for name in frame.columns}
+    rows = zip(*columns.values(), strict=True) if columns else ()
+    return [{k: v for k, v in zip(columns, row, strict=True) if v is not None} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    return None if missing else value
+
+
+_SHAPES = {"model_type": "an object", "dict_type": "an object", "tuple_type": "a list"}
+
+
+def _problems(error: ValidationError, source: str) -> list[Problem]:
+    """The validator's findings in our words, one for each place."""
+    found = []
+    for item in error.errors(include_url=False):
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
+        expected = item["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        expected = _SHAPES.get(item["type"], expected)
+        if item["type"] == "extra_forbidden":
+            expected = "no such key (see `workbench schema`)"
+        elif item["type"] == "missing":
+            expected = f"the key {item['loc'][-1]!r}"
+        value = item["input"]
+        found.append(Problem(f"{source}: {path}" if path else source, value, expected))
+    return found
+
+
+def _repeated(names: Iterable[str], path: str) -> Iterable[Problem]:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            yield Problem(f"{path}[{position}].name", name, f"a name of its own ({path}[{seen[name]}] has it already)")
+        seen.setdefault(name, position)
+
+
+def _known(value: str, names: Iterable[str], where: str, what: str) -> Iterable[Problem]:
+    names = names if isinstance(names, (set, frozenset, dict)) else set(names)
+    if value not in names:
+        listed = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
+        yield Problem(where, value, f"{what}, one of: {listed}" if names else f"{what}, but there are none")
+
+
+def _inconsistencies(s: Scenario) -> Iterable[Problem]:
+    """What the parts of a scenario say against each other."""
+    yield from _repeated((a.name for a in s.cluster.accelerators), "cluster.accelerators")
+    yield from _repeated((n.name for n in s.cluster.nodes), "cluster.nodes")
+    yield from _repeated((j.name for j in s.jobs), "jobs")
+    yield from _repeated((m.name for m in s.models), "models")
+    yield from _repeated((e.name for e in s.entities), "entities")
+    types = {a.name for a in s.cluster.accelerators}
+    for i, group in enumerate(s.cluster.nodes):
+        yield from _known(group.accelerator, types, f"cluster.nodes[{i}].accelerator", "a name in cluster.accelerators")
+    if sum(group.gpus * group.count for group in s.cluster.nodes) > MOST_GPUS:
+        yield Problem("cluster.nodes", "too many GPUs", f"at most {MOST_GPUS} GPUs in all")
+        return
+    yield from _throughput_problems(s, types)
+    models = {row.model for row in s.throughputs}
+    entities = {e.name for e in s.entities}
+    for i, job in enumerate(s.jobs):
+        yield from _known(job.model, models, f"jobs[{i}].model", "a model with a row in throughputs")
+        if job.entity is not None:
+            yield from _known(job.entity, entities, f"jobs[{i}].entity", "a name in entities")
+    for i, model in enumerate(s.models):
+        if model.load_s is not None and abs(sum(p for p, _, _ in model.load_s) - 1) > 1e-9:
+            yield Problem(f"models[{i}].load_s", model.load_s, "probabilities that add up to 1")
+    yield from _core_problems(s)
+
+
+def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
+    seen: dict[tuple[Any, ...], int] = {}
+    for i, row in enumerate(s.throughputs):
+        yield from _known(row.accelerator, types, f"throughputs[{i}].accelerator", "a name in cluster.accelerators")
+        key = (row.model, row.accelerator, row.gpus, row.placement, row.nodes)
+        if key in seen:
+            yield Problem(
+                f"throughputs[{i}]", row.model, f"one row for each case (throughputs[{seen[key]}] is the same)"
+            )
+        seen.setdefault(key, i)
+    pairs: dict[tuple[Any, ...], int] = {}
+    for i, pair in enumerate(s.colocated):
+        yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
+        both = tuple(sorted((pair.model, pair.with_model)))
+        case = (both, pair.accelerator, pair.gpus, pair.placement)
+        if case in pairs:
+            yield Problem(
+                f"colocated[{i}]", list(both), f"each unordered pair once (colocated[{pairs[case]}] is the same)"
+            )
+        pairs.setdefault(case, i)
+
+
+def _core_problems(s: Scenario) -> Iterable[Problem]:
+    nodes = {node.name: node for node in s.cluster.machines}
+    jobs = {job.name: job for job in s.jobs}
+    used: dict[str, int] = {}
+    started: set[str] = set()
+    for i, held in enumerate(s.running):
+        where = f"running[{i}]"
+        yield from _known(held.job, jobs, f"{where}.job", "the name of a job")
+        if held.job in started:
+            yield Problem(f"{where}.job", held.job, "each job once")
+        started.add(held.job)
+        if held.job in jobs:
+            job, total = jobs[held.job], sum(held.gpus.values())
+            if total not in job.sizes:
+                yield Problem(f"{where}.gpus", total, f"the job's GPUs, {' or '.join(map(str, job.sizes))}")
+            if job.arrival_s > 0:
+                yield Problem(f"{where}.job", held.job, f"a job with arrival_s 0 (it arrives at {job.arrival_s:g} s)")
+        for name, gpus in held.gpus.items():
+            yield from _known(name, nodes, f"{where}.gpus", "the name of a node")
+            used[name] = used.get(name, 0) + gpus
+            if name in nodes and used[name] > nodes[name].gpus:
+                yield Problem(f"{where}.gpus", used[name], f"at most the {nodes[name].gpus} GPUs of {name} in all")
+    faults = s.core.faults
+    if (faults.mtbf_s is None) != (faults.mttr_s is None):
+        yield Problem("core.faults", faults.model_dump(exclude={"list"}), "mtbf_s and mttr_s both, or neither")
+    for i, outage in enumerate(faults.list):
+        where = f"core.faults.list[{i}]"
+        yield from _known(outage.node, nodes, f"{where}.node", "the name of a node")
+        if outage.to_s <= outage.from_s:
+            yield Problem(f"{where}.to_s", outage.to_s, f"a time after from_s ({outage.from_s:g})")
+
+
+def load(path: str | Path) -> Scenario:
+    """Read a scenario file (the same as `Scenario.load`)."""
+    return Scenario.load(path)

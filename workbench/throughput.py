@@ -1,0 +1,174 @@
+"""Steps per second of a job on a placement: table look-up, scaling law, node speeds, co-located pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cluster import Cluster
+from workbench.frozen import Count, Fraction, Frozen, Name, NonNegative
+
+FloatArray = npt.NDArray[np.float64]
+Placement = Literal["consolidated", "unconsolidated"]
+
+
+class ThroughputRow(Frozen):
+    """Measured speed of a gang of `gpus` on one accelerator type.
+
+    steps_per_s: of the whole gang, 0 where it cannot run; nodes: the row holds for exactly that many nodes; sync_s:
+    seconds of one synchronisation of the gang.
+    """
+
+    model: Name
+    accelerator: Name
+    gpus: Count = 1
+    placement: Placement = "consolidated"
+    nodes: Count | None = None
+    steps_per_s: NonNegative
+    sync_s: NonNegative | None = None
+
+
+class ColocatedRow(Frozen):
+    """Measured speeds of two jobs of `gpus` GPUs each that share all their slots; each unordered pair once."""
+
+    model: Name
+    with_model: Name
+    accelerator: Name
+    gpus: Count = 1
+    placement: Placement = "consolidated"
+    steps_per_s: NonNegative
+    with_steps_per_s: NonNegative
+
+
+class Scaling(Frozen):
+    """How to fill GPU counts that the table lacks.
+
+    none: they cannot run. power: r(n) = r(k) (n/k)^(1 + log2 efficiency) from the largest listed count k below n, else
+    the smallest above it; each doubling keeps `efficiency` of the ideal speed-up, 1 is linear scaling.
+    """
+
+    law: Literal["none", "power"] = "none"
+    efficiency: Fraction = 0.9
+
+    def extend(self, known: Mapping[int, float], gpus: int) -> float:
+        """Steps/s at `gpus` GPUs from the listed counts, 0 if the law is none or nothing is listed."""
+        if self.law == "none" or not known:
+            return 0.0
+        below = [count for count in known if count < gpus]
+        near = max(below) if below else min(known)
+        return float(known[near] * (gpus / near) ** (1.0 + math.log2(self.efficiency)))
+
+
+class Throughputs:
+    """Speeds of every model on one cluster. All results are steps/s of the whole gang; 0 means it cannot run there."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        rows: Iterable[ThroughputRow],
+        colocated: Iterable[ColocatedRow] = (),
+        scaling: Scaling | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.scaling = scaling or Scaling()
+        self._rows: dict[tuple[str, str, Placement, int | None], dict[int, float]] = {}
+        self._sync: dict[tuple[str, str, int], float] = {}
+        for row in rows:
+            table = self._rows.setdefault((row.model, row.accelerator, row.placement, row.nodes), {})
+            table[row.gpus] = row.steps_per_s
+            if row.sync_s is not None:
+                self._sync[row.model, row.accelerator, row.gpus] = row.sync_s
+        self._pairs: dict[tuple[str, str, str, int, Placement], tuple[float, float]] = {}
+        for pair in colocated:
+            key = (pair.accelerator, pair.gpus, pair.placement)
+            self._pairs[pair.model, pair.with_model, *key] = (pair.steps_per_s, pair.with_steps_per_s)
+            self._pairs[pair.with_model, pair.model, *key] = (pair.with_steps_per_s, pair.steps_per_s)
+        self._nodes = {node.name: node for node in cluster.machines}
+
+    def row(
+        self,
+        model: str,
+        accelerator: str,
+        gpus: int,
+        placement: Placement = "consolidated",
+        nodes: int | None = None,
+    ) -> float:
+        """Steps/s on one type: the row of exactly `nodes` nodes, then of the word, then the consolidated one."""
+        tables: list[tuple[Placement, int | None]] = [(placement, None), ("consolidated", None)]
+        if nodes is not None:  # a row for so many nodes holds whatever word it carries
+            tables = [(placement, nodes), ("consolidated", nodes), ("unconsolidated", nodes), *tables]
+        for word, count in tables:
+            table = self._rows.get((model, accelerator, word, count), {})
+            if gpus in table:
+                return table[gpus]
+        for word, count in tables:
+            table = self._rows.get((model, accelerator, word, count), {})
+            if table:
+                return self.scaling.extend(table, gpus)
+        return 0.0
+
+    def sync_s(self, model: str, accelerator: str, gpus: int) -> float | None:
+        """Seconds of one synchronisation, None where the table does not say."""
+        return self._sync.get((model, accelerator, gpus))
+
+    def matrix(
+        self,
+        models: Sequence[str],
+        gpus: Sequence[int],
+        placement: Placement = "consolidated",
+        types: Sequence[str] | None = None,
+    ) -> FloatArray:
+        """(jobs x types) steps/s of gang `gpus[i]` of `models[i]`; types default to the cluster's."""
+        types = self.cluster.types if types is None else types
+        known: dict[tuple[str, int], list[float]] = {}
+        rows = []
+        for key in zip(models, gpus, strict=True):
+            if key not in known:
+                known[key] = [self.row(key[0], name, int(key[1]), placement) for name in types]
+            rows.append(known[key])
+        return np.array(rows, dtype=float).reshape(len(rows), len(types))
+
+    def word(self, accelerator: str, gpus: int, nodes: int) -> Placement:
+        """Whether a gang of `gpus` on `nodes` nodes is on the fewest nodes of that type that could hold it."""
+        fewest = self.cluster.fewest_nodes(accelerator, gpus)
+        return "consolidated" if fewest is not None and nodes <= fewest else "unconsolidated"
+
+    def on_nodes(self, model: str, placed: Mapping[str, int], *, node_speeds: bool = True) -> float:
+        """Steps/s of a gang on `{node: GPUs}`: n x its slowest GPU, min over nodes of row(type, n)/n x node speed."""
+        gpus, nodes = sum(placed.values()), len(placed)
+        slowest = math.inf
+        for name in placed:
+            node = self._nodes[name]
+            rate = self.row(model, node.accelerator, gpus, self.word(node.accelerator, gpus, nodes), nodes)
+            slowest = min(slowest, rate * (node.speed if node_speeds else 1.0))
+        return slowest if placed else 0.0
+
+    def pair_row(
+        self, model: str, with_model: str, accelerator: str, gpus: int, placement: Placement = "consolidated"
+    ) -> tuple[float, float] | None:
+        """Steps/s of both members of a co-located pair; None if they may not share."""
+        for word in (placement, "consolidated"):
+            found = self._pairs.get((model, with_model, accelerator, gpus, word))
+            if found is not None:
+                return found
+        return None
+
+    def pair_on_nodes(
+        self, model: str, with_model: str, placed: Mapping[str, int], *, node_speeds: bool = True
+    ) -> tuple[float, float] | None:
+        """Steps/s of both members of a pair on `{node: GPUs}`, each at its slowest node; None if they may not share."""
+        gpus, nodes = sum(placed.values()), len(placed)
+        slowest = (math.inf, math.inf)
+        for name in placed:
+            node = self._nodes[name]
+            word = self.word(node.accelerator, gpus, nodes)
+            rates = self.pair_row(model, with_model, node.accelerator, gpus, word)
+            if rates is None:
+                return None
+            speed = node.speed if node_speeds else 1.0
+            slowest = (min(slowest[0], rates[0] * speed), min(slowest[1], rates[1] * speed))
+        return slowest if placed else None
