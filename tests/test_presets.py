@@ -1,0 +1,245 @@
+"""Presets and the built-in tables they stand on."""
+
+import csv
+import importlib.util
+import shutil
+import time
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+
+from workbench import presets as module
+from workbench.errors import InputError
+from workbench.presets import HADARE_MIXES, hadare_mix, preset, presets
+from workbench.scenario import Scenario, json_schema
+from workbench.traces import builtin
+
+ROOT = Path(__file__).parents[1]
+TABLES = ("accelerators.csv", "models.csv", "throughputs.csv", "colocated.csv")
+NAMES = [name for name, _ in presets()]
+# Nodes, and GPUs of each type, as the papers state them.
+CLUSTERS = {
+    "gavel_example": (2, {"v100": 1, "k80": 1}),
+    "gavel_physical": (12, {"v100": 8, "p100": 16, "k80": 24}),
+    "gavel_simulated": (27, {"v100": 36, "p100": 36, "k80": 36}),
+    "hadar_example": (3, {"v100": 2, "p100": 3, "k80": 1}),
+    "hadar_simulated": (15, {"v100": 20, "p100": 20, "k80": 20}),
+    "hadar_aws": (5, {"v100": 1, "k80": 2, "t4": 2}),
+    "hadar_lab": (5, {"titanrtx": 1, "t4": 1, "t400": 1, "rtx3090": 1, "a2000": 1}),
+    "hops_64": (10, {"gtx1080ti": 16, "titanxp": 32, "rtx3090": 16}),
+    "hops_512": (64, {"gtx1080ti": 128, "titanxp": 128, "rtx3090": 256}),
+    "hare_testbed": (4, {"v100": 8, "t4": 4, "k80": 1, "m60": 2}),
+    "chronus_96x8": (96, {"v100": 768}),
+    "chronus_120x8": (120, {"v100": 960}),
+}
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    """The script that makes the tables."""
+    spec = importlib.util.spec_from_file_location("make_datasets", ROOT / "tools" / "make_datasets.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_is_valid_and_runnable(name: str) -> None:
+    scenario = preset(name)
+    scenario.require_runnable()
+    assert scenario.name == name
+    assert scenario.plan
+    assert 20 < len(scenario.description) < 120
+    assert Scenario.from_json(scenario.to_json()) == scenario
+    jsonschema.validate(scenario.to_dict(), json_schema())
+
+
+@pytest.mark.parametrize(("name", "facts"), CLUSTERS.items())
+def test_the_clusters_are_the_papers(name: str, facts: tuple[int, dict[str, int]]) -> None:
+    cluster = preset(name).cluster
+    assert (len(cluster.machines), cluster.workers) == facts
+
+
+def test_every_cluster_is_checked() -> None:
+    assert set(NAMES) == set(CLUSTERS) | {"start_here"}
+
+
+def test_presets_build_fast() -> None:
+    module._built.cache_clear()
+    builtin._table.cache_clear()
+    start = time.process_time()
+    for name in NAMES:
+        preset(name)
+    assert time.process_time() - start < 0.1 * len(NAMES)
+
+
+def test_a_name_that_is_none() -> None:
+    with pytest.raises(InputError, match="start_here"):
+        preset("start")
+
+
+def test_gavels_example_has_its_numbers() -> None:
+    scenario = preset("gavel_example")
+    assert scenario.table.matrix([job.model for job in scenario.jobs], [1, 1, 1]).tolist() == [[4, 1], [3, 1], [2, 1]]
+
+
+def test_hadars_example_has_its_numbers() -> None:
+    scenario = preset("hadar_example")
+    assert [(job.gpus, job.steps) for job in scenario.jobs] == [(3, 80), (2, 30), (2, 50)]
+    speeds = scenario.table.matrix([job.model for job in scenario.jobs], [3, 2, 2]) * 360
+    assert speeds.tolist() == [[40, 20, 30], [5, 15, 5], [10, 2, 20]]
+    # A gang on two types runs at its slower one.
+    assert scenario.table.on_nodes("model of J3", {"v100-0": 1, "k80-0": 1}) * 360 == pytest.approx(10)
+
+
+def test_the_first_scenario_asks_for_more_than_there_is() -> None:
+    scenario = preset("start_here")
+    assert sum(job.gpus for job in scenario.jobs) > scenario.cluster.gpus
+    assert max(job.arrival_s for job in scenario.jobs) > 0
+
+
+@pytest.mark.parametrize("cluster", ["aws", "lab"])
+@pytest.mark.parametrize("mix", HADARE_MIXES)
+def test_hadares_mixes(cluster: str, mix: str) -> None:
+    scenario = hadare_mix(cluster, mix)
+    scenario.require_runnable()
+    assert len(scenario.jobs) == int(mix.removeprefix("M-"))
+
+
+def test_hadares_jobs_are_the_same_on_both_clusters() -> None:
+    assert hadare_mix("aws", "M-12").jobs == hadare_mix("lab", "M-12").jobs
+    for wrong in (("gcp", "M-5"), ("aws", "M-2")):
+        with pytest.raises(InputError):
+            hadare_mix(*wrong)
+
+
+@pytest.mark.parametrize("name", ["hops_64", "hops_512"])
+def test_hopss_jobs_are_elastic(name: str) -> None:
+    for job in preset(name).jobs:
+        assert job.gpu_choices is not None
+        assert 1 <= len(job.gpu_choices) <= 8
+        assert 1 <= job.gpu_choices[0] <= job.gpu_choices[-1] <= 16
+        assert sum(choice < job.gpus for choice in job.gpu_choices) == (len(job.gpu_choices) - 1) // 2
+
+
+@pytest.mark.parametrize("name", ["chronus_96x8", "chronus_120x8"])
+def test_chronuss_deadlines(name: str) -> None:
+    scenario = preset(name)
+    for job in scenario.jobs:
+        if job.size_class == "best effort":
+            assert job.rewards is None
+            continue
+        assert job.rewards is not None
+        runtime_s = job.steps / scenario.table.row(job.model, "v100", job.gpus)
+        first_s = job.rewards[0][0]
+        assert 1.19 < first_s / runtime_s < 2.01
+        if job.size_class == "soft":
+            assert [reward for _, reward in job.rewards] == [100, 80, 50, 20]
+            assert [deadline / first_s for deadline, _ in job.rewards] == pytest.approx([1.0, 1.1, 1.2, 1.5], abs=1e-4)
+        else:
+            assert [reward for _, reward in job.rewards] == [100]
+
+
+def test_hares_classes_are_a_quarter_each() -> None:
+    scenario = preset("hare_testbed")
+    for kind in module.HARE_CLASSES:
+        assert sum(job.model in kind for job in scenario.jobs) == len(scenario.jobs) // 4
+    assert all(job.steps % job.gpus == 0 and job.tasks_per_round == job.gpus for job in scenario.jobs)
+
+
+def test_hadars_sizes_are_in_gpu_hours() -> None:
+    scenario = preset("hadar_simulated")
+    for job in scenario.jobs:
+        assert job.size_class is not None
+        low, high = module.HADAR_GPU_HOURS[job.size_class]
+        hours = job.steps / scenario.table.row(job.model, "v100", job.gpus) * job.gpus / 3600
+        assert low * 0.999 <= hours <= high * 1.001
+
+
+def test_the_tables_are_what_the_script_makes(maker: ModuleType, tmp_path: Path) -> None:
+    for folder in (tmp_path / "once", tmp_path / "twice"):
+        maker.write(folder)
+        for table in TABLES:
+            assert (folder / table).read_bytes() == (ROOT / "datasets" / table).read_bytes(), (
+                "run tools/make_datasets.py"
+            )
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_says_where_it_comes_from(table: str) -> None:
+    with (ROOT / "datasets" / table).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 10
+    for row in rows:
+        for part in row["source"].split("; "):
+            assert part.startswith(("paper: ", "model: ", "model card: ", "data sheet: ", "list price: ")), row
+
+
+def test_the_papers_statements_hold_in_the_table() -> None:
+    def ratio(group: str, model: str, fast: str, slow: str) -> float:
+        speed = {
+            r["accelerator"]: r["steps_per_s"] for r in builtin.throughputs(group, (fast, slow)) if is_one(r, model)
+        }
+        return float(speed[fast] / speed[slow])
+
+    def is_one(row: builtin.Row, model: str) -> bool:
+        return bool(row["model"] == model and row["gpus"] == 1)
+
+    assert ratio("gavel", "ResNet-50 (batch size 64)", "v100", "k80") == pytest.approx(10, rel=0.01)
+    assert ratio("gavel", "A3C", "v100", "k80") == pytest.approx(2, rel=0.01)
+    assert ratio("hare", "ResNet50 (Cifar100)", "v100", "k80") == pytest.approx(7, rel=0.01)
+    assert ratio("hare", "ResNet50 (Cifar100)", "t4", "k80") == pytest.approx(2, rel=0.01)
+    assert ratio("hare", "GraphSAGE (Cora)", "v100", "k80") == pytest.approx(2, rel=0.01)
+
+
+def test_gavels_best_buys_hold_in_the_table() -> None:
+    """Gavel 7.3: per dollar, ResNet-50 is best on a V100 and A3C on a K80."""
+    types = ("v100", "p100", "k80")
+    price = {name: builtin.accelerator(name)["price_per_hour"] for name in types}
+    for model, best in (("ResNet-50 (batch size 64)", "v100"), ("A3C", "k80")):
+        rows = [row for row in builtin.throughputs("gavel", types, [model]) if row["gpus"] == 1]
+        per_dollar = {row["accelerator"]: row["steps_per_s"] / price[row["accelerator"]] for row in rows}
+        assert max(per_dollar, key=lambda name: per_dollar[name]) == best
+
+
+def test_gavels_configurations_are_26() -> None:
+    assert len(builtin.models("gavel")) == 26
+
+
+def test_the_model_agrees_with_the_statement_it_does_not_use(maker: ModuleType) -> None:
+    (resnet,) = [m for m in maker.models() if m.name == "ResNet50 (Cifar100)"]
+    assert maker.gain(resnet, maker.BY_NAME["t4"]) == pytest.approx(2, rel=0.03)
+
+
+def test_what_does_not_fit_cannot_run() -> None:
+    assert builtin.throughputs("gavel", ["k80"], ["ResNet-50 (batch size 128)"]) == [
+        {
+            "model": "ResNet-50 (batch size 128)",
+            "accelerator": "k80",
+            "gpus": 1,
+            "placement": "consolidated",
+            "steps_per_s": 0.0,
+        }
+    ]
+
+
+def test_tables_are_found_inside_the_package_and_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site" / "workbench"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(builtin, "PACKAGE", package)
+    with pytest.raises(InputError, match="tables"):
+        builtin.folder()
+    shutil.copytree(ROOT / "datasets", package.parent / "datasets")
+    assert builtin.folder() == package.parent / "datasets"
+    shutil.copytree(ROOT / "datasets", package / "datasets")
+    assert builtin.folder() == package / "datasets"
+    builtin._table.cache_clear()
+    assert builtin.accelerator("v100")["price_per_hour"] == 2.48
+    builtin._table.cache_clear()
+
+
+def test_a_type_that_the_tables_do_not_know() -> None:
+    assert builtin.accelerator("tpu") == {"name": "tpu"}

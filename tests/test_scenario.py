@@ -1,0 +1,354 @@
+"""Scenarios: read, written, validated; one clear error for each thing that can be wrong."""
+
+import copy
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from workbench.errors import InputError, ScenarioError
+from workbench.scenario import Scenario, json_schema, load
+
+FULL: dict[str, Any] = {
+    "format": "workbench-scenario/1",
+    "name": "full",
+    "description": "every key once",
+    "seed": 7,
+    "cluster": {
+        "accelerators": [
+            {"name": "v100", "price_per_hour": 2.48, "memory_gb": 16, "tflops": 9, "pcie_scaling": 1.0, "link_gbps": 9},
+            {"name": "k80"},
+        ],
+        "nodes": [
+            {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9},
+            {"name": "b", "accelerator": "k80", "gpus": 2},
+        ],
+        "network_gbps": 25,
+    },
+    "jobs": [
+        {
+            "name": "j0", "model": "resnet50", "user": "ada", "arrival_s": 0, "steps": 1000, "steps_done": 10,
+            "attained_s": 5, "gpus": 1, "gpu_choices": [1, 2], "weight": 2.0, "entity": "research",
+            "rewards": [[100, 1.0], [200, 0.5]], "tasks_per_round": 4, "size_class": "M",
+        },
+        {"name": "j1", "model": "a3c", "arrival_s": 3.5, "steps": 10},
+    ],
+    "throughputs": [
+        {"model": "resnet50", "accelerator": "v100", "gpus": 1, "steps_per_s": 4.0},
+        {"model": "resnet50", "accelerator": "v100", "gpus": 2, "placement": "unconsolidated", "nodes": 2,
+         "steps_per_s": 6.0, "sync_s": 0.1},
+        {"model": "a3c", "accelerator": "k80", "steps_per_s": 0},
+        {"model": "a3c", "accelerator": "v100", "steps_per_s": 3},
+    ],
+    "colocated": [
+        {"model": "resnet50", "with_model": "a3c", "accelerator": "v100", "steps_per_s": 2.0, "with_steps_per_s": 1.5}
+    ],
+    "models": [
+        {"name": "resnet50", "parameters_gb": 0.1, "model_gb": 0.3, "memory_gb": 8, "batch_size": 64, "size_class": "M",
+         "dataset_class": "L", "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]]}
+    ],
+    "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 3}],
+    "running": [{"job": "j0", "gpus": {"a-0": 1}}],
+    "scaling": {"law": "power", "efficiency": 0.8},
+    "core": {
+        "restart": {"law": "log2", "restart_s": 10}, "space_sharing": True, "checkpoint_s": 60,
+        "faults": {"mtbf_s": 1000, "mttr_s": 10, "list": [{"node": "a-0", "from_s": 0, "to_s": 60}]},
+    },
+    "plan": [{"scheduler": "las", "knobs": {"round_s": 360, "keep": True, "why": None}}],
+}  # fmt: skip
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """FULL with one value exchanged; the path is written as in an error; `...` removes the key."""
+    data = copy.deepcopy(FULL)
+    place: Any = data
+    *inner, last = path.replace("[", ".[").split(".")
+    for part in inner:
+        place = place[int(part[1:-1])] if part.startswith("[") else place[part]
+    if value is ...:
+        del place[last]
+    elif last.startswith("["):
+        place[int(last[1:-1])] = value
+    else:
+        place[last] = value
+    return data
+
+
+def test_every_key_survives_the_round_trip(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict(FULL)
+    assert Scenario.from_json(scenario.to_json()) == scenario
+    scenario.save(tmp_path / "s.json")
+    assert load(tmp_path / "s.json") == scenario
+    with pytest.raises(InputError, match="overwrite"):
+        scenario.save(tmp_path / "s.json")
+    scenario.save(tmp_path / "s.json", force=True)
+    jsonschema.validate(scenario.to_dict(), json_schema())
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    for path in ("jobs[0].steps", "cluster.nodes", "jobs[0].unknown"):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(changed(path, "x"), json_schema())
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("format", "workbench-scenario/2", "workbench-scenario/1"),
+        ("seed", -1, "greater than or equal to 0"),
+        ("seed", 1.5, "integer"),
+        ("extra", 1, "no such key"),
+        ("cluster", ..., "the key 'cluster'"),
+        ("cluster", None, "an object"),
+        ("jobs", {}, "a list"),
+        ("jobs[1]", 3, "an object"),
+        ("name", "\ud800", "unicode"),
+        ("description", 5, "string"),
+        ("jobs[0].name", "\ud800", "unicode"),
+        ("jobs[0].steps", 10**400, "number"),
+        ("cluster.accelerators", [], "at least 1"),
+        ("cluster.accelerators[0].name", "", "at least 1 character"),
+        ("cluster.accelerators[0].name", "a\nb", "pattern"),
+        ("cluster.accelerators[0].memory_gb", 0, "greater than 0"),
+        ("cluster.accelerators[1].name", "v100", "a name of its own"),
+        ("cluster.nodes", [], "at least 1"),
+        ("cluster.nodes[0].accelerator", "v1000", "a name in cluster.accelerators"),
+        ("cluster.nodes[0].gpus", 0, "greater than or equal to 1"),
+        ("cluster.nodes[0].gpus", 4.0, "integer"),
+        ("cluster.nodes[0].gpus", 10**9, "less than or equal to"),
+        ("cluster.nodes[0].gpus", True, "integer"),
+        ("cluster.nodes[0].speed", 0, "greater than 0"),
+        ("cluster.nodes[1].name", "a", "a name of its own"),
+        ("jobs[0].name", "a + b", "without ' + '"),
+        ("jobs[0].name", 3, "string"),
+        ("jobs[0].name", ..., "the key 'name'"),
+        ("jobs[1].name", "j0", "a name of its own"),
+        ("jobs[0].model", "resnet", "a model with a row in throughputs"),
+        ("jobs[0].arrival_s", -1, "greater than or equal to 0"),
+        ("jobs[0].arrival_s", math.nan, "finite number"),
+        ("jobs[0].arrival_s", "0", "number"),
+        ("jobs[0].steps", 0, "greater than 0"),
+        ("jobs[0].steps", math.inf, "finite number"),
+        ("jobs[0].steps", None, "number"),
+        ("jobs[0].weight", 0, "greater than 0"),
+        ("jobs[0].entity", "sales", "a name in entities"),
+        ("jobs[0].gpus", 10**7, "less than or equal to"),
+        ("jobs[0].unknown", 1, "no such key"),
+        ("throughputs[0].steps_per_s", -1, "greater than or equal to 0"),
+        ("throughputs[0].steps_per_s", ..., "the key 'steps_per_s'"),
+        ("throughputs[0].accelerator", "tpu", "a name in cluster.accelerators"),
+        ("throughputs[0].placement", "anywhere", "consolidated"),
+        ("throughputs[0].nodes", 0, "greater than or equal to 1"),
+        ("colocated[0].accelerator", "tpu", "a name in cluster.accelerators"),
+        ("colocated[0].with_steps_per_s", math.nan, "finite number"),
+        ("models[0].load_s", [[0.5, 0.1, 0.1]], "probabilities that add up to 1"),
+        ("entities[0].policy", "lottery", "fairness"),
+        ("running[0].job", "j9", "the name of a job"),
+        ("running[0].gpus", {}, "at least 1"),
+        ("running[0].gpus", {"a-0": 3}, "the job's GPUs, 1 or 2"),
+        ("running[0].gpus", {"c-0": 1}, "the name of a node"),
+        ("scaling.efficiency", 1.1, "less than or equal to 1"),
+        ("core.restart.law", "linear", "fixed"),
+        ("core.faults.list[0].node", "c-0", "the name of a node"),
+        ("core.faults.list[0].to_s", 0, "greater than 0"),
+        ("plan[0].scheduler", "", "at least 1 character"),
+    ],
+)
+def test_what_is_wrong_is_named(path: str, value: Any, expected: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_dict(changed(path, value), "s.json")
+    error = caught.value
+    assert error.where == f"s.json: {path}"
+    assert expected in error.expected
+    assert error.as_json()["status"] == "invalid_input"
+    assert error.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where", "expected"),
+    [
+        ("jobs[0].steps_done", 1000, "jobs[0]", "steps_done below steps"),
+        ("jobs[0].gpu_choices", [2, 1], "jobs[0]", "rising"),
+        ("jobs[0].gpu_choices", [], "jobs[0]", "at least one"),
+        ("jobs[0].gpu_choices", [2, 4], "jobs[0]", "to contain gpus"),
+        ("jobs[0].rewards", [], "jobs[0]", "rising deadlines"),
+        ("jobs[0].rewards", [[2, 1], [1, 1]], "jobs[0]", "rising deadlines"),
+        ("core.faults.mttr_s", None, "core.faults", "both, or neither"),
+        ("core.faults.list[0].from_s", 60, "core.faults.list[0].to_s", "a time after from_s"),
+        ("throughputs[1]", FULL["throughputs"][0], "throughputs[1]", "one row for each case"),
+        ("running", [{"job": "j1", "gpus": {"a-0": 1}}], "running[0].job", "arrival_s 0"),
+        ("running", [{"job": "j0", "gpus": {"a-0": 1}}] * 2, "running[1].job", "each job once"),
+    ],
+)
+def test_what_disagrees_is_named(path: str, value: Any, where: str, expected: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_dict(changed(path, value), "s.json")
+    assert caught.value.where == f"s.json: {where}"
+    assert expected in caught.value.expected
+
+
+def test_a_pair_in_either_order_is_the_same_pair() -> None:
+    data = copy.deepcopy(FULL)
+    data["colocated"].append({**FULL["colocated"][0], "model": "a3c", "with_model": "resnet50"})
+    with pytest.raises(ScenarioError, match="each unordered pair once"):
+        Scenario.from_dict(data)
+
+
+def test_too_many_gpus_in_all() -> None:
+    with pytest.raises(ScenarioError, match="at most 1000000 GPUs"):
+        Scenario.from_dict(
+            changed("cluster.nodes[0]", {"name": "a", "accelerator": "v100", "gpus": 1024, "count": 10**5})
+        )
+
+
+def test_every_problem_is_listed_once() -> None:
+    data = changed("jobs[0].steps", -1)
+    data["jobs"][1]["steps"] = -1
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_dict(data)
+    assert [problem.where for problem in caught.value.problems] == [
+        "scenario: jobs[0].steps",
+        "scenario: jobs[1].steps",
+    ]
+    assert "jobs[1].steps" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "3",
+        '"x"',
+        '{"jobs": [], "jobs": []}',
+        '{"seed": NaN}',
+        '{"seed": Infinity}',
+        "[" * 10**5,
+        "9" * 5000,
+    ],
+)
+def test_text_that_is_no_scenario(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    file.write_text(text)
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(file)
+    assert caught.value.where.startswith(str(file))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "latin.json").write_bytes(b"\xff\xfe")
+    for name in ("missing.json", "latin.json", "."):
+        with pytest.raises(InputError, match="readable scenario file"):
+            Scenario.load(tmp_path / name)
+
+
+def test_a_scenario_does_not_change() -> None:
+    scenario = Scenario.from_dict(FULL)
+    with pytest.raises((ValidationError, dataclasses.FrozenInstanceError)):
+        scenario.seed = 3
+    other = scenario.replace(seed=3)
+    assert (scenario.seed, other.seed) == (7, 3)
+    with pytest.raises(ScenarioError):
+        scenario.replace(seed=-1)
+
+
+def test_the_key_leaves_out_what_a_result_does_not_depend_on() -> None:
+    scenario = Scenario.from_dict(FULL)
+    assert scenario.replace(name="x", description="y", plan=()).key() == scenario.key()
+    assert scenario.replace(seed=8).key() != scenario.key()
+    assert len(scenario.key()) == 64
+
+
+def test_jobs_are_ordered_by_arrival_then_position() -> None:
+    data = changed("running", [])
+    data["jobs"] = [{"name": n, "model": "a3c", "steps": 1, "arrival_s": a} for n, a in (("c", 2), ("b", 1), ("a", 1))]
+    assert Scenario.from_dict(data).order == (1, 2, 0)
+
+
+def test_a_job_that_can_run_nowhere_is_named() -> None:
+    data = changed("running", [])
+    data["jobs"].append({"name": "j2", "model": "resnet50", "steps": 1, "gpus": 9})
+    data["throughputs"].append({"model": "resnet50", "accelerator": "v100", "gpus": 9, "steps_per_s": 1})
+    with pytest.raises(ScenarioError, match="j2") as caught:
+        Scenario.from_dict(data).require_runnable()
+    assert caught.value.where == "jobs[2]"
+    Scenario.from_dict(FULL).require_runnable()
+
+
+def test_from_frames() -> None:
+    nodes = pd.DataFrame({"name": ["a", "b"], "accelerator": ["v100", "k80"], "gpus": [4, 2], "speed": [1.0, None]})
+    jobs = pd.DataFrame({"name": ["x", "y"], "model": ["m", "m"], "steps": [10, 20.5], "user": [None, "ada"]})
+    speeds = pd.DataFrame({"model": ["m", "m"], "accelerator": ["v100", "k80"], "steps_per_s": [2.0, 1.0]})
+    scenario = Scenario.from_frames(nodes, jobs, speeds, name="frames", network_gbps=10.0)
+    assert [a.name for a in scenario.cluster.accelerators] == ["v100", "k80"]
+    assert scenario.cluster.network_gbps == 10.0
+    assert [node.speed for node in scenario.cluster.nodes] == [1.0, 1.0]
+    assert [(job.user, job.steps) for job in scenario.jobs] == [(None, 10.0), ("ada", 20.5)]
+    types = pd.DataFrame({"name": ["k80", "v100"], "memory_gb": [12.0, 16.0]})
+    assert Scenario.from_frames(nodes, jobs, speeds, accelerators=types).cluster.types == ("k80", "v100")
+    with pytest.raises(ScenarioError, match="jobs") as caught:
+        Scenario.from_frames(nodes, jobs.assign(steps=[-1, 1]), speeds)
+    assert caught.value.where == "data frames: jobs[0].steps"
+    with pytest.raises(ScenarioError, match="no such key"):
+        Scenario.from_frames(nodes, jobs.assign(color="red"), speeds)
+
+
+NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(
+    lambda s: " + " not in s
+)
+AMOUNTS = st.floats(1e-9, 1e12, allow_nan=False)
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Small scenarios with arbitrary names and numbers."""
+    types = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    models = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    names = draw(st.lists(NAMES, max_size=5, unique=True))
+    nodes = [
+        {"name": f"n{i}", "accelerator": draw(st.sampled_from(types)), "gpus": draw(st.integers(1, 16))}
+        for i in range(3)
+    ]
+    jobs = [
+        {
+            "name": name,
+            "model": draw(st.sampled_from(models)),
+            "arrival_s": draw(st.floats(0, 1e9)),
+            "steps": draw(AMOUNTS),
+            "gpus": draw(st.integers(1, 64)),
+            "weight": draw(AMOUNTS),
+        }
+        for name in names
+    ]
+    speeds = [
+        {"model": model, "accelerator": kind, "steps_per_s": draw(st.just(0) | AMOUNTS)}
+        for model in models
+        for kind in types
+    ]
+    return Scenario.from_dict(
+        {
+            "name": draw(st.text(st.characters(exclude_categories=("Cs",)), max_size=20)),
+            "cluster": {"accelerators": [{"name": kind} for kind in types], "nodes": nodes},
+            "jobs": jobs,
+            "throughputs": speeds,
+        }
+    )
+
+
+@given(scenarios())
+def test_any_scenario_survives_the_round_trip(scenario: Scenario) -> None:
+    again = Scenario.from_json(scenario.to_json())
+    assert again == scenario
+    assert again.key() == scenario.key()
+    assert json.loads(scenario.to_json()) == scenario.to_dict()

@@ -1,0 +1,66 @@
+"""Ways in: workloads from other tools' files, and made-up ones. A format is one file; adding it needs no other edit.
+
+A module of this package is a format if it defines `FORMAT` (its name) and `convert`, the `Loader` below.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.errors import InputError
+from workbench.scenario import Scenario
+from workbench.traces.cluster_spec import parse_cluster
+from workbench.traces.report import Dropped, Report
+
+__all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
+
+
+class Loader(Protocol):
+    """Reads a trace file into a scenario.
+
+    throughputs: the file of speeds, where the format has one; cluster: as in a scenario file; from_s (included) and
+    to_s (excluded): arrivals to keep, which then count from from_s; sample: how many jobs to keep, drawn with seed.
+    Raises InputError if the file is no such trace or no row is left; single bad rows are dropped and reported.
+    """
+
+    def __call__(
+        self,
+        source: str | Path,
+        throughputs: str | Path | None,
+        cluster: Mapping[str, Any] | None,
+        from_s: float | None = None,
+        to_s: float | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> tuple[Scenario, Report]: ...
+
+
+@cache
+def formats() -> Mapping[str, Loader]:
+    """Every format by name."""
+    found: dict[str, Loader] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        name = getattr(module, "FORMAT", None)
+        if isinstance(name, str):
+            found[name] = module.convert
+    return found
+
+
+def convert(format: str, source: str | Path, **options: Any) -> tuple[Scenario, Report]:
+    """Read `source` as `format`; the options are the Loader's."""
+    if format not in formats():
+        raise InputError("format", format, f"one of: {', '.join(formats())}")
+    return formats()[format](source, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """`FORMATS`, found when first asked for: a format's module may import this package."""
+    if name == "FORMATS":
+        return formats()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,334 @@
+"""Gavel's trace and throughput files.
+
+The trace has one job a line and ten columns between tabs: job type, command, working directory, name of the steps
+argument, needs a data directory, total steps, scale factor, priority weight, SLO, arrival (s). The throughputs are
+JSON, `{type: {"('model', scale)": {"null": steps/s, "('other', scale)": [mine, theirs]}}}`; a type may end in
+`_unconsolidated`; zeros mean that it cannot run.
+
+The SLO column is -1 (none) or a multiple of the job's duration: the authors' scheduler multiplies the two, and their
+generator draws 1.2, 2 or 10. Durations are not in the file; as in their generator a job lasts steps / throughput on a
+V100 (without one: on its fastest type). An SLO above 100 makes no sense as a multiple and is read as seconds (ours).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.errors import InputError
+from workbench.scenario import Scenario
+from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
+from workbench.traces.report import Drops, Report
+from workbench.traces.rows import check_cut, draw_sample, number, read_json, read_text
+
+FORMAT = "gavel"
+TRACE = "a Gavel trace: one job a line, 10 columns between tabs"
+THROUGHPUTS = (
+    """Gavel's throughputs, {type: {"('model', scale)": {"null": steps/s, "('other', scale)": [mine, theirs]}}}"""
+)
+OTHER_FORMS = {
+    7: "the older 7-column form, which has neither working directory nor weights",
+    9: "the older 9-column form, which has no working directory",
+    12: "Shockwave's 12-column form, which adds mode and duration",
+}
+UNCONSOLIDATED = "_unconsolidated"
+REFERENCE = "v100"  # the type on which the authors' generator states durations
+LARGEST_FACTOR = 100.0
+MOST_GPUS = 1_000_000
+PLAN = ("gavel.max_min_fairness", "las", "fifo")
+_KEY = re.compile(r"\('([^']{1,200})', ([1-9]\d{0,5})\)", re.ASCII)
+
+Kind = tuple[str, int]  # a model and its number of GPUs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One job of the trace. position: among the rows of the file, from 0; slo: None, or as written."""
+
+    line: int
+    position: int
+    model: str
+    gpus: int
+    steps: float
+    weight: float
+    slo: float | None
+    arrival_s: float
+
+    @property
+    def kind(self) -> Kind:
+        """What its speed depends on."""
+        return self.model, self.gpus
+
+
+class Table(NamedTuple):
+    """One type's speeds, steps/s: alone, and of pairs as (first, second)."""
+
+    alone: dict[Kind, float]
+    pairs: dict[tuple[Kind, Kind], tuple[float, float]]
+
+
+def convert(
+    source: str | Path,
+    throughputs: str | Path | None,
+    cluster: Mapping[str, Any] | None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> tuple[Scenario, Report]:
+    """A scenario from a trace, its throughputs and a cluster (see `workbench.traces.Loader`).
+
+    Jobs keep the numbers of their rows. Speeds are kept for the models that occur, on the cluster's types, at every
+    number of GPUs the file knows; pairs only where both run, at the numbers of GPUs that occur.
+    """
+    if throughputs is None:
+        raise InputError("throughputs", None, THROUGHPUTS)
+    if cluster is None:
+        raise InputError("cluster", None, CLUSTER_EXPECTED)
+    check_cut(from_s, to_s, sample, seed)
+    drops, notes = Drops(), list[str]()
+    read = list(read_trace(source, drops))
+    tables = read_throughputs(throughputs)
+    kept = _in_window(read, from_s, to_s, drops)
+    kept = _runnable(kept, tables, cluster, drops)
+    chosen = set(draw_sample(len(kept), sample, seed))
+    drops.add_all("not in the sample", (row.line for i, row in enumerate(kept) if i not in chosen))
+    kept = [row for i, row in enumerate(kept) if i in chosen]
+    dropped = drops.result()
+    rows_read = len(kept) + sum(reason.count for reason in dropped)
+    report = Report(str(source), FORMAT, rows_read, len(kept), dropped)
+    if not kept:
+        raise InputError(str(source), "; ".join(map(str, dropped)) or "no rows", "at least one job that can be kept")
+    notes += _slo_notes(kept)
+    data = {
+        "name": Path(source).stem,
+        "description": f"{len(kept)} jobs of Gavel's trace {Path(source).name}, speeds of {Path(throughputs).name}",
+        "seed": seed,
+        "cluster": dict(cluster),
+        "jobs": [_job(row, tables, from_s or 0.0) for row in kept],
+        "throughputs": list(_speed_rows(kept, tables, _types(cluster))),
+        "colocated": list(_pair_rows(kept, tables, _types(cluster), notes)),
+        "plan": [{"scheduler": name} for name in PLAN],
+    }
+    notes += _type_notes(tables, _types(cluster))
+    return Scenario.from_dict(data, str(source)), replace(report, notes=tuple(notes))
+
+
+def read_trace(source: str | Path, drops: Drops) -> Iterator[Row]:
+    """The rows that can be read; the others go to `drops`. Raises InputError for another form of the file."""
+    lines = read_text(source, TRACE).split("\n")
+    rows = [(i, line.rstrip("\r").split("\t")) for i, line in enumerate(lines, start=1) if line.strip()]
+    if not rows:
+        raise InputError(str(source), "an empty file", TRACE)
+    usual = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
+    if usual in OTHER_FORMS:
+        raise InputError(f"{source}, line {rows[0][0]}", f"{usual} columns", f"{TRACE}; this is {OTHER_FORMS[usual]}")
+    for position, (line, cells) in enumerate(rows):
+        row = _row(line, position, cells)
+        if isinstance(row, Row):
+            yield row
+        else:
+            drops.add(row, line)
+
+
+def _row(line: int, position: int, cells: list[str]) -> Row | str:
+    """The job of one line, or the reason why it is none."""
+    if len(cells) != 10:
+        return f"{len(cells)} columns instead of 10"
+    model = cells[0].strip()
+    values = [number(cell) for cell in cells[5:]]
+    for name, value in zip(("total steps", "scale factor", "priority weight", "SLO", "arrival"), values, strict=True):
+        if value is None:
+            return f"{name} is not a finite number"
+    steps, gpus, weight, slo, arrival_s = (value for value in values if value is not None)
+    checks = [
+        (not model, "no job type"),
+        (steps <= 0, "total steps not above 0"),
+        (gpus != int(gpus) or not 1 <= gpus <= MOST_GPUS, f"scale factor not a whole number from 1 to {MOST_GPUS}"),
+        (weight <= 0, "priority weight not above 0"),
+        (slo == 0, "SLO neither -1 nor above 0"),
+        (arrival_s < 0, "arrival before 0"),
+    ]
+    for wrong, reason in checks:
+        if wrong:
+            return reason
+    return Row(line, position, model, int(gpus), steps, weight, slo if slo > 0 else None, arrival_s)
+
+
+def read_throughputs(path: str | Path) -> dict[str, Table]:
+    """Speeds by type, `..._unconsolidated` types included. Raises InputError naming file and path."""
+    data = read_json(path, THROUGHPUTS)
+    if not isinstance(data, dict) or not data:
+        raise InputError(str(path), data, THROUGHPUTS)
+    return {name: _table(f"{path}: {name}", kinds) for name, kinds in data.items()}
+
+
+def _table(where: str, kinds: Any) -> Table:
+    table = Table({}, {})
+    for text, speeds in _object(where, kinds).items():
+        kind = _kind(where, text)
+        inner = f'{where}."{text}"'
+        for other, value in _object(inner, speeds).items():
+            if other == "null":
+                table.alone[kind] = _speed(f"{inner}.null", value)
+            else:
+                table.pairs[kind, _kind(inner, other)] = _two_speeds(f'{inner}."{other}"', value)
+    return table
+
+
+def _object(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(where, value, "an object")
+    return value
+
+
+def _kind(where: str, text: str) -> Kind:
+    match = _KEY.fullmatch(text)
+    if match is None:
+        raise InputError(where, text, """a key such as "('ResNet-50 (batch size 32)', 1)" """.strip())
+    return match[1], int(match[2])
+
+
+def _speed(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise InputError(where, value, "steps/s, a finite number of at least 0")
+    return float(value)
+
+
+def _two_speeds(where: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise InputError(where, value, "two speeds in steps/s, [mine, theirs]")
+    return _speed(f"{where}[0]", value[0]), _speed(f"{where}[1]", value[1])
+
+
+def _in_window(rows: list[Row], from_s: float | None, to_s: float | None, drops: Drops) -> list[Row]:
+    low, high = from_s or 0.0, float("inf") if to_s is None else to_s
+    drops.add_all("arrives outside the window", (row.line for row in rows if not low <= row.arrival_s < high))
+    return [row for row in rows if low <= row.arrival_s < high]
+
+
+def _runnable(rows: list[Row], tables: dict[str, Table], cluster: Mapping[str, Any], drops: Drops) -> list[Row]:
+    """The rows whose kind the tables know and some of the cluster's types can run."""
+    workers = _workers(cluster)
+    listed = {kind for table in tables.values() for kind in table.alone}
+    able: dict[Kind, int] = {}
+    for name, gpus in workers.items():
+        for kind in {kind for table in _both(tables, name) for kind, speed in table.alone.items() if speed > 0}:
+            able[kind] = able.get(kind, 0) + gpus
+    kept = []
+    for row in rows:
+        if row.kind not in listed:
+            drops.add("no throughput for its job type and scale factor", row.line)
+        elif able.get(row.kind, 0) < row.gpus:
+            drops.add("the cluster cannot run it", row.line)
+        else:
+            kept.append(row)
+    return kept
+
+
+def _both(tables: dict[str, Table], name: str) -> Iterator[Table]:
+    for key in (name, name + UNCONSOLIDATED):
+        if key in tables:
+            yield tables[key]
+
+
+def _types(cluster: Mapping[str, Any]) -> list[str]:
+    return list(_workers(cluster))
+
+
+def _workers(cluster: Mapping[str, Any]) -> dict[str, int]:
+    """GPUs of each type; the cluster is validated with the scenario, so only its shape matters here."""
+    counts: dict[str, int] = {}
+    try:
+        for group in cluster["nodes"]:
+            count = int(group["gpus"]) * int(group.get("count", 1))
+            counts[group["accelerator"]] = counts.get(group["accelerator"], 0) + count
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("cluster", dict(cluster), "accelerators and nodes as in a scenario file") from None
+    return counts
+
+
+def _duration_s(row: Row, tables: dict[str, Table]) -> float:
+    """Seconds that the job lasts on the reference type."""
+    speeds = {name: table.alone.get(row.kind, 0.0) for name, table in tables.items()}
+    return row.steps / (speeds.get(REFERENCE) or max(speeds.values()))
+
+
+def _job(row: Row, tables: dict[str, Table], from_s: float) -> dict[str, Any]:
+    job: dict[str, Any] = {"name": f"job-{row.position}", "model": row.model, "arrival_s": row.arrival_s - from_s}
+    job |= {"steps": row.steps, "gpus": row.gpus, "weight": row.weight}
+    if row.slo is not None:
+        deadline_s = row.slo if row.slo > LARGEST_FACTOR else row.slo * _duration_s(row, tables)
+        job["rewards"] = [[deadline_s, 1.0]]
+    return job
+
+
+def _speed_rows(rows: list[Row], tables: dict[str, Table], types: list[str]) -> Iterator[dict[str, Any]]:
+    names = dict.fromkeys(row.model for row in rows)
+    for name, accelerator, word, table in _placed(names, tables, types):
+        for kind, speed in table.alone.items():
+            if kind[0] == name and (kind[1] > 1 or word == "consolidated"):
+                row = {"model": name, "accelerator": accelerator, "gpus": kind[1], "placement": word}
+                yield row | {"steps_per_s": speed}
+
+
+def _placed(
+    names: Collection[str], tables: dict[str, Table], types: list[str]
+) -> Iterator[tuple[str, str, str, Table]]:
+    """Every model on every type in both placements that the file has; one GPU is always consolidated."""
+    for name in names:
+        for accelerator in types:
+            for word, suffix in (("consolidated", ""), ("unconsolidated", UNCONSOLIDATED)):
+                if accelerator + suffix in tables:
+                    yield name, accelerator, word, tables[accelerator + suffix]
+
+
+def _pair_rows(
+    rows: list[Row], tables: dict[str, Table], types: list[str], notes: list[str]
+) -> Iterator[dict[str, Any]]:
+    kinds = {row.kind for row in rows}
+    odd = 0
+    for accelerator in types:
+        for word, suffix in (("consolidated", ""), ("unconsolidated", UNCONSOLIDATED)):
+            pairs = tables[accelerator + suffix].pairs if accelerator + suffix in tables else {}
+            seen: set[tuple[Kind, Kind]] = set()
+            for (one, other), speeds in pairs.items():
+                if one not in kinds or other not in kinds or one[1] != other[1] or (other, one) in seen:
+                    continue
+                seen.add((one, other))
+                odd += not _agree(speeds, pairs.get((other, one)))
+                if min(speeds) > 0 and (one[1] > 1 or word == "consolidated"):
+                    row = {"model": one[0], "with_model": other[0], "accelerator": accelerator, "gpus": one[1]}
+                    yield row | {"placement": word, "steps_per_s": speeds[0], "with_steps_per_s": speeds[1]}
+    if odd:
+        notes.append(f"{odd} co-located pairs differ from their mirrored entry or have none: the first one is kept")
+
+
+def _agree(speeds: tuple[float, float], mirrored: tuple[float, float] | None) -> bool:
+    """Whether both entries of a pair say the same, to a millionth."""
+    if mirrored is None:
+        return False
+    return all(abs(a - b) <= 1e-6 * max(a, b) for a, b in zip(speeds, reversed(mirrored), strict=True))
+
+
+def _slo_notes(rows: list[Row]) -> Iterator[str]:
+    factors = sum(row.slo is not None and row.slo <= LARGEST_FACTOR for row in rows)
+    seconds = sum(row.slo is not None and row.slo > LARGEST_FACTOR for row in rows)
+    if factors:
+        yield f"{factors} SLOs are read as multiples of the job's duration on {REFERENCE}"
+    if seconds:
+        yield f"{seconds} SLOs above {LARGEST_FACTOR:g} are read as seconds after arrival"
+
+
+def _type_notes(tables: dict[str, Table], types: list[str]) -> Iterator[str]:
+    left = [name for name in tables if name.removesuffix(UNCONSOLIDATED) not in types]
+    if left:
+        yield f"speeds of types that the cluster lacks are left out: {', '.join(left)}"
+    unknown = [name for name in types if name not in tables and name + UNCONSOLIDATED not in tables]
+    if unknown:
+        yield f"no throughput on {', '.join(unknown)}: no job can run there"
+    yield "speeds are kept for the models that occur, pairs for those and the scale factors that occur"

@@ -1,0 +1,72 @@
+"""What a loader did with a file: rows read, rows kept, and why each other row was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+FIRST_LINES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Rows dropped for one reason; `lines` are the numbers of the first few, counted from 1."""
+
+    reason: str
+    count: int
+    lines: tuple[int, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.lines) else ""
+        where = f" (line {', '.join(map(str, self.lines))}{more})" if self.lines else ""
+        return f"{self.count} dropped: {self.reason}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The account of one conversion. `notes` say what was assumed or left out beside whole rows."""
+
+    source: str
+    format: str
+    rows_read: int
+    rows_kept: int
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as plain objects."""
+        return {
+            "source": self.source,
+            "format": self.format,
+            "rows_read": self.rows_read,
+            "rows_kept": self.rows_kept,
+            "dropped": [{"reason": d.reason, "count": d.count, "lines": list(d.lines)} for d in self.dropped],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.source} ({self.format}): {self.rows_read} rows read, {self.rows_kept} kept"
+        return "\n".join([head, *(f"  {d}" for d in self.dropped), *(f"  note: {note}" for note in self.notes)])
+
+
+@dataclass(slots=True)
+class Drops:
+    """Collects dropped rows while a file is read."""
+
+    _lines: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, reason: str, line: int) -> None:
+        """Count one row as dropped."""
+        self._lines.setdefault(reason, []).append(line)
+
+    def add_all(self, reason: str, lines: Iterable[int]) -> None:
+        """Count several rows as dropped for the same reason."""
+        for line in lines:
+            self.add(reason, line)
+
+    def result(self) -> tuple[Dropped, ...]:
+        """The reasons in the order in which they first occurred."""
+        return tuple(
+            Dropped(reason, len(lines), tuple(sorted(lines)[:FIRST_LINES])) for reason, lines in self._lines.items()
+        )

@@ -1,0 +1,75 @@
+"""What every loader does alike: read text, read numbers, cut a window of arrivals, draw a sample."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from workbench.errors import InputError
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def read_text(path: str | Path, expected: str) -> str:
+    """The file's text; raises InputError if it cannot be read as UTF-8."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), str(error), expected) from None
+
+
+def read_json(path: str | Path, expected: str) -> Any:
+    """The file's JSON; raises InputError if it is none, names a key twice or holds NaN or infinities."""
+    text = read_text(path, expected)
+    try:
+        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(str(path), str(error), expected) from None
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"key {next(n for n in names if names.count(n) > 1)!r} twice in one object")
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def number(text: str) -> float | None:
+    """A finite decimal number, None for anything else (also for nan, inf, 1_000 and hexadecimal)."""
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
+    return value if math.isfinite(value) else None
+
+
+def check_seed(seed: int) -> None:
+    """Raise InputError if the seed is not one that a scenario may have."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InputError("seed", seed, "a whole number, at least 0 and below 2**63")
+
+
+def check_cut(from_s: float | None, to_s: float | None, sample: int | None, seed: int) -> None:
+    """Raise InputError if the window, the sample or its seed makes no sense."""
+    check_seed(seed)
+    for name, value in (("from_s", from_s), ("to_s", to_s)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise InputError(name, value, "seconds, at least 0")
+    if to_s is not None and to_s <= (from_s or 0.0):
+        raise InputError("to_s", to_s, f"a time after from_s ({from_s or 0.0:g})")
+    if sample is not None and sample < 1:
+        raise InputError("sample", sample, "at least one job")
+
+
+def draw_sample(count: int, sample: int | None, seed: int) -> list[int]:
+    """Positions of a uniform sample without replacement, in file order; all of them if there are not more."""
+    if sample is None or sample >= count:
+        return list(range(count))
+    return sorted(np.random.default_rng(seed).choice(count, size=sample, replace=False).tolist())
