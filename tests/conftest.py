@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.browser_support"]
+
 # Under CI the same examples every time, so that a red run can be repeated; elsewhere new ones each time.
 settings.register_profile(
     "default",

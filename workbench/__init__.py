@@ -1,1 +1,123 @@
-"""Scheduling formulations for deep-learning GPU clusters, side by side on one simulation core."""
+"""Scheduling formulations for deep-learning GPU clusters, side by side on one simulation core.
+
+    import workbench
+
+    scenario = workbench.preset("start_here")
+    run = workbench.simulate(scenario, "las")
+    workbench.summary(run)
+
+Public names are loaded when first used, so that `import workbench` alone imports neither altair nor pyomo.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from workbench.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from workbench.api import allocation_table as allocation_table
+    from workbench.api import formulations as formulations
+    from workbench.api import ignored as ignored
+    from workbench.api import load as load
+    from workbench.api import schedulers as schedulers
+    from workbench.api import simulate as simulate
+    from workbench.api import snapshot_at as snapshot_at
+    from workbench.api import solve as solve
+    from workbench.cluster import Accelerator as Accelerator
+    from workbench.cluster import Cluster as Cluster
+    from workbench.cluster import NodeGroup as NodeGroup
+    from workbench.compare import Comparison as Comparison
+    from workbench.compare import compare as compare
+    from workbench.decision import Assignment as Assignment
+    from workbench.decision import Decision as Decision
+    from workbench.decision import InvalidDecision as InvalidDecision
+    from workbench.decision import Reason as Reason
+    from workbench.decision import Snapshot as Snapshot
+    from workbench.errors import InputError as InputError
+    from workbench.errors import ScenarioError as ScenarioError
+    from workbench.errors import WorkbenchError as WorkbenchError
+    from workbench.job import Job as Job
+    from workbench.knob import Knob as Knob
+    from workbench.metrics import summary as summary
+    from workbench.papers.paper import Formulation as Formulation
+    from workbench.papers.paper import Result as Result
+    from workbench.papers.paper import Scheduler as Scheduler
+    from workbench.papers.paper import Timing as Timing
+    from workbench.papers.paper import find_formulation as find_formulation
+    from workbench.papers.paper import find_scheduler as find_scheduler
+    from workbench.papers.paper import scheduler as scheduler
+    from workbench.presets import preset as preset
+    from workbench.presets import presets as presets
+    from workbench.run import Run as Run
+    from workbench.scenario import Entity as Entity
+    from workbench.scenario import Model as Model
+    from workbench.scenario import Scenario as Scenario
+    from workbench.solve import Solver as Solver
+    from workbench.solve import solve_model as solve_model
+    from workbench.throughput import ColocatedRow as ColocatedRow
+    from workbench.throughput import Scaling as Scaling
+    from workbench.throughput import ThroughputRow as ThroughputRow
+
+# In reading order: what goes in, what is done with it, what comes out, how to write a scheduler of one's own, errors.
+_MODULES = {
+    name: module
+    for module, names in (
+        ("api", "load"),
+        ("presets", "preset presets"),
+        ("scenario", "Scenario"),
+        ("cluster", "Cluster Accelerator NodeGroup"),
+        ("job", "Job"),
+        ("throughput", "ThroughputRow ColocatedRow Scaling"),
+        ("scenario", "Model Entity"),
+        ("api", "schedulers formulations solve simulate"),
+        ("compare", "compare"),
+        ("run", "Run"),
+        ("metrics", "summary"),
+        ("compare", "Comparison"),
+        ("papers.paper", "Result"),
+        ("api", "allocation_table"),
+        ("solve", "Solver solve_model"),
+        ("papers.paper", "find_formulation find_scheduler scheduler Scheduler Formulation Timing"),
+        ("knob", "Knob"),
+        ("decision", "Snapshot Decision Assignment Reason"),
+        ("api", "snapshot_at ignored"),
+        ("errors", "WorkbenchError InputError ScenarioError"),
+        ("decision", "InvalidDecision"),
+    )
+    for name in names.split()
+}
+
+__all__ = [*_MODULES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, loaded from its module."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return list(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps a public function in front of the submodule of the same name (`solve`, `compare`, `presets`).
+
+    Importing a submodule sets it as an attribute of its package; the function would be gone.
+    `from workbench.solve import Solver` finds the submodule as ever.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _MODULES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,15 +1,38 @@
-"""Writing files so that a reader sees either the old content or the whole new one."""
+"""Strict JSON, and writing files so that a reader sees either the old content or the whole new one."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 from workbench.errors import InputError
+
+
+def parse_json(text: str) -> Any:
+    """What JSON text says; a key twice in one object, NaN and infinities are ValueErrors, as is nesting too deep."""
+    try:
+        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} twice in one object")
+        found[key] = value
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON; leave the key out or write null")
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
@@ -51,7 +74,12 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
         old = temporary.with_name(temporary.name + ".old")
         if path.exists():
             os.replace(path, old)
-        os.replace(temporary, path)
+        try:
+            os.replace(temporary, path)
+        except BaseException:
+            if old.exists():
+                os.replace(old, path)
+            raise
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -95,7 +95,7 @@ def settle(
     owner: str,
     presets: Mapping[str, Mapping[str, Value]] | None = None,
 ) -> dict[str, Value]:
-    """Every knob's value, in declaration order: as given, else from the preset named by the knob `preset`, else default.
+    """Every knob's value in declaration order: as given, else of the preset that knob `preset` names, else default.
 
     Raises InputError for a name that `owner` does not declare, or a value it does not take.
     """

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NoReturn, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WithJsonSchema
 
 from workbench.cluster import MOST_GPUS, Cluster
 from workbench.errors import InputError, Problem, ScenarioError
-from workbench.files import write_text
+from workbench.files import parse_json, write_text
 from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
 from workbench.job import Job
 from workbench.throughput import ColocatedRow, Scaling, ThroughputRow, Throughputs
@@ -94,11 +95,22 @@ class Core(Frozen):
     faults: Faults = Faults()
 
 
+def _knob_value(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError("true, false, a finite number, text or null")
+
+
+KnobValue = Annotated[
+    Any, AfterValidator(_knob_value), WithJsonSchema({"type": ["boolean", "number", "string", "null"]})
+]
+
+
 class Plan(Frozen):
     """A scheduler with knobs that a lab or a comparison opens with."""
 
     scheduler: Name
-    knobs: dict[Name, bool | int | float | Text | None] = {}
+    knobs: dict[Name, KnobValue] = {}
 
 
 class Scenario(Frozen):
@@ -138,8 +150,8 @@ class Scenario(Frozen):
     def from_json(cls, text: str, source: str = "scenario") -> Self:
         """Read a scenario from JSON text; duplicate keys, NaN and infinities are errors."""
         try:
-            data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            data = parse_json(text)
+        except ValueError as error:
             raise ScenarioError(
                 [Problem(source, str(error), "a JSON object as `workbench schema` describes")]
             ) from None
@@ -229,33 +241,16 @@ class Scenario(Frozen):
     def _can_run(self, job: Job) -> bool:
         """Whether some size has a speed on a type with enough GPUs, or mixed over types that all have a speed."""
         for size in job.sizes:
-            types = [name for name in self.cluster.types if self._runs_on(job.model, name, size)]
+            types = [name for name in self.cluster.types if self.table.can_run(job.model, name, size)]
             if sum(self.cluster.workers[name] for name in types) >= size:
                 return True
         return False
-
-    def _runs_on(self, model: str, accelerator: str, gpus: int) -> bool:
-        words: tuple[Literal["consolidated", "unconsolidated"], ...] = ("consolidated", "unconsolidated")
-        return any(self.table.row(model, accelerator, gpus, word) > 0 for word in words)
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scenario file."""
     schema = Scenario.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Workbench scenario", **schema}
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"key {key!r} twice in one object")
-        found[key] = value
-    return found
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON; leave the key out or write null")
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

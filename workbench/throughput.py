@@ -86,7 +86,8 @@ class Throughputs:
         for pair in colocated:
             key = (pair.accelerator, pair.gpus, pair.placement)
             self._pairs[pair.model, pair.with_model, *key] = (pair.steps_per_s, pair.with_steps_per_s)
-            self._pairs[pair.with_model, pair.model, *key] = (pair.with_steps_per_s, pair.steps_per_s)
+            if pair.with_model != pair.model:
+                self._pairs[pair.with_model, pair.model, *key] = (pair.with_steps_per_s, pair.steps_per_s)
         self._nodes = {node.name: node for node in cluster.machines}
 
     def row(
@@ -110,6 +111,12 @@ class Throughputs:
             if table:
                 return self.scaling.extend(table, gpus)
         return 0.0
+
+    def can_run(self, model: str, accelerator: str, gpus: int) -> bool:
+        """Whether some row, or the scaling law, gives a gang of `gpus` a speed on a type, on whatever nodes."""
+        words: tuple[Placement, ...] = ("consolidated", "unconsolidated")
+        counts = {None, *(nodes for name, kind, _, nodes in self._rows if (name, kind) == (model, accelerator))}
+        return any(self.row(model, accelerator, gpus, word, nodes) > 0 for word in words for nodes in counts)
 
     def sync_s(self, model: str, accelerator: str, gpus: int) -> float | None:
         """Seconds of one synchronisation, None where the table does not say."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.files import parse_json
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -27,21 +27,9 @@ def read_json(path: str | Path, expected: str) -> Any:
     """The file's JSON; raises InputError if it is none, names a key twice or holds NaN or infinities."""
     text = read_text(path, expected)
     try:
-        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except ValueError as error:
         raise InputError(str(path), str(error), expected) from None
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {next(n for n in names if names.count(n) > 1)!r} twice in one object")
-    return found
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON")
 
 
 def number(text: str) -> float | None:

@@ -1,0 +1,1 @@
+"""The budgets of this project, measured: `python -m benchmarks` (or `make bench`)."""

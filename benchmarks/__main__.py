@@ -1,0 +1,52 @@
+"""Print a table of every budget: what it costs on this machine, and how the cost grows with size.
+
+`python -m benchmarks [WORD]` runs only the benchmarks whose name contains WORD. Exit code 1 if a budget is missed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+from benchmarks.cases import CASES, MEMORY_MB, Case
+
+ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7}  {}"
+
+
+def main(words: list[str]) -> int:
+    """Run the benchmarks that are asked for, one process each."""
+    chosen = [case for case in CASES if all(word in case.name for word in words)]
+    print(ROW.format("benchmark", "size", "CPU s", "wall s", "budget s", "peak MB", "growth", ""))
+    missed = [name for case in chosen for name in run(case)]
+    print(f"{len(missed)} budgets missed" + (": " + ", ".join(missed) if missed else ""))
+    return 1 if missed else 0
+
+
+def run(case: Case) -> list[str]:
+    """Measure one case over its sizes; returns what missed its budget. Growth is the exponent of wall time in size."""
+    missed, before = [], None
+    for size, budget in case.budgets.items():
+        command = [sys.executable, "-m", "benchmarks.measure", case.name, str(size)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"{case.name} {size} failed:\n{done.stderr}")
+            missed.append(f"{case.name} {size}")
+            continue
+        cost = json.loads(done.stdout.splitlines()[-1])
+        late = (budget is not None and cost["wall_s"] > budget) or cost["peak_mb"] > MEMORY_MB
+        growth = ""
+        if before is not None and before[0] != size:
+            growth = f"{math.log(cost['wall_s'] / before[1]) / math.log(size / before[0]):.2f}"
+        before = (size, cost["wall_s"])
+        shown = "-" if budget is None else f"{budget:g}"
+        numbers = (f"{cost['cpu_s']:.3f}", f"{cost['wall_s']:.3f}", shown, f"{cost['peak_mb']:.0f}", growth)
+        print(ROW.format(case.name, size, *numbers, ("MISSED " if late else "") + cost["note"]), flush=True)
+        if late:
+            missed.append(f"{case.name} {size}")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

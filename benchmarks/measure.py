@@ -1,0 +1,41 @@
+"""Run one benchmark at one size in a process of its own; print what it cost as one JSON line."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import NamedTuple
+
+from benchmarks.cases import CASES
+
+MEGABYTE = 1e6 if sys.platform == "darwin" else 1e3
+
+
+class Cost(NamedTuple):
+    """CPU and wall seconds of the best of several repeats, peak memory of the whole process in MB, a note."""
+
+    cpu_s: float
+    wall_s: float
+    peak_mb: float
+    note: str
+
+
+def measure(name: str, size: int) -> Cost:
+    """Prepare, warm up where asked, and time the work; the fastest repeat counts."""
+    case = next(case for case in CASES if case.name == name)
+    work = case.prepare(size)
+    times = []
+    note = ""
+    for _ in range(case.warm + case.repeats):
+        cpu, wall = time.process_time(), time.perf_counter()
+        note = str(work() or "")
+        times.append((time.process_time() - cpu, time.perf_counter() - wall))
+    best = min(times[case.warm :], key=lambda cost: cost[1])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
+    return Cost(*best, peak, note)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))._asdict()))

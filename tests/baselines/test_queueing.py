@@ -1,0 +1,134 @@
+"""FIFO, SRTF and LAS by hand, and against each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given as with_random
+from hypothesis import settings
+
+from tests.mechanisms.support import given, look, make, on, scenarios
+from workbench.baselines.fifo import Fifo
+from workbench.baselines.las import Las
+from workbench.baselines.srtf import Srtf
+from workbench.decision import Decision, Snapshot
+from workbench.papers.paper import Scheduler
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+
+TYPES = {"a": ("slow", 2), "b": ("fast", 2)}
+SPEEDS = {"slow": 1.0, "fast": 4.0}
+
+
+def ask(scheduler: Scheduler, snapshot: Snapshot, **knobs: object) -> Decision:
+    settled = scheduler.settle(knobs)
+    return scheduler.decide(snapshot, scheduler.start(None, settled), settled, np.random.default_rng(0))[0]  # type: ignore[arg-type]
+
+
+def finish(run: Run) -> dict[str, float]:
+    return dict(zip(run.jobs["job"], run.jobs["finish_s"].tolist(), strict=True))
+
+
+def mean_jct(run: Run) -> float:
+    return float((run.jobs["finish_s"] - run.jobs["arrival_s"]).mean())
+
+
+def test_fifo_takes_the_fastest_free_type_or_the_first() -> None:
+    snapshot = look(make(TYPES, [{}, {"gpus": 2}, {}], SPEEDS))
+    assert given(ask(Fifo(), snapshot)) == {"j0": {"b": 1}, "j1": {"a": 2}, "j2": {"b": 1}}
+    agnostic = ask(Fifo(), snapshot, heterogeneity_aware=False)
+    assert given(agnostic) == {"j0": {"a": 1}, "j1": {"b": 2}, "j2": {"a": 1}}
+
+
+def test_fifo_head_of_the_line_blocks() -> None:
+    snapshot = look(make(TYPES, [{}, {}, {"gpus": 2}, {"gpus": 2}, {}], SPEEDS), leases=[on("j0", a=1)])
+    blocked = ask(Fifo(), snapshot)
+    assert given(blocked) == {"j1": {"b": 1}} and not blocked.preempt
+    assert given(ask(Fifo(), snapshot, blocking=False)) == {"j1": {"b": 1}, "j4": {"b": 1}}
+    assert blocked.next_s == math.inf
+
+
+def test_who_fits_nowhere_blocks_nobody() -> None:
+    snapshot = look(make(TYPES, [{"gpus": 3}, {}]))
+    assert given(ask(Fifo(), snapshot)) == {"j1": {"a": 1}}
+
+
+def test_fifo_never_takes_gpus_away_and_renews_what_ends() -> None:
+    snapshot = look(make(TYPES, [{"arrival_s": 0}, {}, {}], SPEEDS), ended=[on("j2", b=2)])
+    decision = ask(Fifo(), look(make(TYPES, [{}, {}, {"gpus": 2}], SPEEDS), ended=[on("j2", b=2)]))
+    assert given(decision) == {"j2": {"b": 2}, "j0": {"a": 1}, "j1": {"a": 1}}
+    assert "j2" not in decision.why and decision.why["j0"].code == "next_in_line"
+    assert snapshot.jobs.names == ("j0", "j1", "j2")
+
+
+def test_srtf_takes_gpus_of_those_last_in_line_only_if_there_is_no_other_place() -> None:
+    jobs = [{"steps": 4000, "gpus": 2}, {"steps": 800, "gpus": 2}, {"steps": 10}]
+    leases = [on("j0", b=2), on("j1", a=2)]
+    decision = ask(Srtf(), look(make(TYPES, jobs, SPEEDS), leases=leases))
+    # remaining 500, 100 and 2.5 s at 4 steps/s a GPU: j2 pushes j0, the last in line, off the fast type
+    assert given(decision) == {"j2": {"b": 1}} and decision.preempt == {"j0"}
+    assert decision.why["j0"].code == "overtaken"
+    assert dict(decision.signals["remaining_s"]) == {"j0": 500.0, "j1": 100.0, "j2": 2.5}
+    free = look(make({**TYPES, "c": ("slow", 1)}, jobs, SPEEDS), leases=leases)
+    assert given(ask(Srtf(), free)) == {"j2": {"c": 1}} and not ask(Srtf(), free).preempt
+
+
+def test_srtf_victim_gets_what_is_left_elsewhere() -> None:
+    jobs = [{"steps": 4000}, {"steps": 800}, {"steps": 10, "gpus": 2}]
+    leases = [
+        on("j0", b=1),
+        on("j1", b=1),
+    ]
+    decision = ask(Srtf(), look(make({"a": ("slow", 1), "b": ("fast", 2)}, jobs, SPEEDS), leases=leases))
+    assert given(decision) == {"j2": {"b": 2}, "j1": {"a": 1}}
+    assert decision.preempt == {"j0", "j1"}
+
+
+def test_las_serves_the_least_attained() -> None:
+    scenario = make({"a": ("t", 1)}, [{"steps": 1000}, {"steps": 1000}])
+    run = simulate(scenario, Las(), {"round_s": 100.0})
+    assert finish(run) == {"j0": 1900.0, "j1": 2000.0}
+    assert run.jobs["preemptions"].tolist() == [9, 9]
+    decision = ask(Las(), look(scenario, leases=[on("j0", a=1)], attained={"j0": 100.0}))
+    assert decision.preempt == {"j0"} and given(decision) == {"j1": {"a": 1}} and decision.next_s is None
+
+
+def test_las_is_quiet_when_everybody_runs() -> None:
+    scenario = make({"a": ("t", 2)}, [{"steps": 10_000}, {"steps": 20_000}])
+    assert len(simulate(scenario, Las()).decisions) == 2
+
+
+def test_events_or_rounds() -> None:
+    scenario = make({"a": ("t", 1)}, [{"steps": 50}, {"steps": 50, "arrival_s": 10}])
+    assert finish(simulate(scenario, Fifo(), {"round_s": 0})) == {"j0": 50.0, "j1": 100.0}
+    assert finish(simulate(scenario, Fifo(), {"round_s": 60})) == {"j0": 50.0, "j1": 110.0}
+
+
+@settings(max_examples=25)
+@with_random(scenarios())
+def test_skipped_rounds_change_nothing(scenario: Scenario) -> None:
+    """SRTF leaves out rounds between arrivals and completions; asked in each of them it does the same."""
+
+    class Eager(Srtf):
+        def decide(self, snapshot, memory, knobs, rng):  # type: ignore[no-untyped-def]
+            decision, memory = super().decide(snapshot, memory, knobs, rng)
+            return Decision(decision.assign, decision.preempt), memory
+
+    lazy, eager = simulate(scenario, Srtf()), simulate(scenario, Eager())
+    assert lazy.jobs.equals(eager.jobs)
+    assert len(lazy.decisions) <= len(eager.decisions)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_srtf_is_no_worse_than_fifo_when_preemption_is_free(seed: int) -> None:
+    """One type, single GPUs, decided at every event: the mean JCT of SRTF is optimal on one GPU."""
+    rng = np.random.default_rng(seed)
+    arrivals = np.cumsum(rng.exponential(100.0, 40)).tolist()
+    jobs = [{"steps": float(s), "arrival_s": a} for s, a in zip(rng.exponential(90.0, 40) + 1, arrivals, strict=True)]
+    scenario = make({"a": ("t", 1)}, jobs)
+    srtf, fifo = simulate(scenario, Srtf(), {"round_s": 0}), simulate(scenario, Fifo(), {"round_s": 0})
+    assert mean_jct(srtf) <= mean_jct(fifo) + 1e-6
+    assert srtf.jobs["finish_s"].max() == pytest.approx(fifo.jobs["finish_s"].max())

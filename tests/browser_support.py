@@ -1,0 +1,386 @@
+"""JupyterLab, Voila and Chromium for tests: started once per run, offline, and gone when the tests are.
+
+A test asks for the fixtures `lab_server` or `voila_server` and `page`, writes a notebook with `write_notebook`, opens
+it with `open_notebook`, and is decorated with `@browser_test`: all such tests share one worker, one server of each
+kind and one browser. A test fails when its page asked for anything outside this machine or reported an error.
+Screenshots taken with `shot` are kept in the folder WORKBENCH_SHOTS, for people to look at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import nbformat
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, Route, WebSocket, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+Test = TypeVar("Test", bound=Callable[..., None])
+
+PROJECT = Path(__file__).resolve().parents[1]
+START_S = 90.0
+STOP_S = 15.0
+RUN_MS = 120_000
+SCREEN = (1280, 900)
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--remote-debugging-address=127.0.0.1",
+    "--remote-debugging-port=0",
+)
+LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:|about:")
+
+# A child that must not outlive the tests: the kernel of Linux ends it when its parent dies, however that happens.
+DIES_WITH_PARENT = """
+import ctypes, os, signal, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit("the parent is gone already")
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def browser_test(test: Test) -> Test:
+    """Mark a test that drives a browser: one worker runs them all, so that they share servers and browser."""
+    marked: Test = pytest.mark.browser(pytest.mark.xdist_group("browser")(test))
+    return marked
+
+
+# ---- processes ----
+
+
+@contextlib.contextmanager
+def child(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program with its output in `log`; end it on leaving, and should this process die."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DIES_WITH_PARENT, str(os.getpid()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def private_home(folder: Path) -> dict[str, str]:
+    """Return an environment in which nothing of the user's own Jupyter or browser is read or written."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "PYTEST", "XDG_"))}
+    own = {
+        "HOME": folder,
+        "JUPYTER_CONFIG_DIR": folder / "config",
+        "JUPYTER_DATA_DIR": folder / "data",
+        "JUPYTER_RUNTIME_DIR": folder / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": folder / "workspaces",
+        "IPYTHONDIR": folder / "ipython",
+        "XDG_CONFIG_HOME": folder / "xdg-config",
+        "XDG_CACHE_HOME": folder / "xdg-cache",
+    }
+    for path in own.values():
+        path.mkdir(parents=True, exist_ok=True)
+    python_path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")]))
+    return inherited | {name: str(path) for name, path in own.items()} | {"PYTHONPATH": python_path}
+
+
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, what: str) -> None:
+    """Wait for a program to be ready; raise with the end of its log if it ends or takes too long."""
+    deadline = time.monotonic() + START_S
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{what} did not start:\n{log.read_text(errors='replace')[-3000:]}")
+        time.sleep(0.1)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+# ---- JupyterLab and Voila ----
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running JupyterLab or Voila that serves the notebooks in `root`."""
+
+    kind: Literal["lab", "voila"]
+    url: str
+    token: str
+    root: Path
+    log: Path
+
+    def address(self, notebook: str) -> str:
+        path = f"lab/tree/{notebook}?reset&" if self.kind == "lab" else f"voila/render/{notebook}?"
+        return f"{self.url}/{path}token={self.token}"
+
+    def answers(self) -> bool:
+        path = "api/status" if self.kind == "lab" else "voila/static/voila.js"
+        try:
+            self.request("GET", path)
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def request(self, method: str, path: str) -> bytes:
+        headers = {"Authorization": f"token {self.token}"}
+        request = urllib.request.Request(f"{self.url}/{path}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as response:
+            body: bytes = response.read()
+            return body
+
+    def stop_kernels(self) -> None:
+        """End the kernels that a test left running (Voila ends its own when the page closes)."""
+        if self.kind == "lab":
+            for session in json.loads(self.request("GET", "api/sessions")):
+                self.request("DELETE", f"api/sessions/{session['id']}")
+
+
+@contextlib.contextmanager
+def serving(kind: Literal["lab", "voila"], folder: Path) -> Iterator[Server]:
+    """Start a server as `make lab` or `make dashboard` does, on a free port of this machine only, with a token."""
+    root = folder / "notebooks"
+    root.mkdir(parents=True)
+    server = Server(kind, f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), root, folder / f"{kind}.log")
+    port = server.url.rpartition(":")[2]
+    if kind == "lab":
+        options = [
+            "lab",
+            "--no-browser",
+            "--ServerApp.ip=127.0.0.1",
+            f"--ServerApp.port={port}",
+            "--ServerApp.port_retries=0",
+            f"--ServerApp.root_dir={root}",
+            f"--IdentityProvider.token={server.token}",
+            "--LabApp.expose_app_in_browser=True",
+        ]
+    else:
+        options = ["dashboard", "--no-browser", f"--port={port}", f"--token={server.token}", str(root)]
+    with child(
+        [str(PROJECT / "tools" / "serve"), *options], env=private_home(folder / "home"), cwd=root, log=server.log
+    ) as process:
+        wait_until(server.answers, process, server.log, kind)
+        yield server
+
+
+def write_notebook(server: Server, name: str, *cells: str) -> str:
+    """Put a notebook with these code cells where the server finds it; return its path there."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, server.root / name)
+    return name
+
+
+# ---- Chromium ----
+
+
+def chromium_path() -> str | None:
+    """Return the browser that WORKBENCH_CHROMIUM names, or the first found on PATH."""
+    if named := os.environ.get("WORKBENCH_CHROMIUM"):
+        return shutil.which(named)
+    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+@contextlib.contextmanager
+def chromium(executable: str, folder: Path) -> Iterator[str]:
+    """Run a headless Chromium; yield the address at which Playwright can drive it.
+
+    It is not started through Playwright, whose synchronous interface keeps an event loop running in the main thread
+    for as long as the browser lives: other tests in this worker could then not use asyncio.
+    """
+    profile = folder / "profile"
+    flags = [*CHROMIUM_FLAGS, f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    port_file, log = profile / "DevToolsActivePort", folder / "chromium.log"
+    with child([executable, *flags, "about:blank"], env=private_home(folder / "home"), cwd=folder, log=log) as process:
+        wait_until(lambda: port_file.exists() and "\n" in port_file.read_text(), process, log, "Chromium")
+        yield f"http://127.0.0.1:{port_file.read_text().splitlines()[0]}"
+
+
+@dataclass
+class Problems:
+    """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose."""
+
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    allowed: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        page.context.route("**/*", self._gate)
+        page.on("websocket", self._websocket)
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("console", self._console)
+
+    def _gate(self, route: Route) -> None:
+        if LOCAL.match(route.request.url):
+            route.continue_()
+        else:
+            self.outside.append(route.request.url)
+            route.abort()
+
+    def _websocket(self, socket: WebSocket) -> None:
+        if not LOCAL.match(socket.url):
+            self.outside.append(socket.url)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(f"console: {message.text} ({message.location.get('url', '')[-80:]})")
+
+    def check(self) -> None:
+        assert not self.outside, f"the page asked for things outside this machine: {self.outside}"
+        unexpected = [e for e in self.errors if not any(re.search(pattern, e) for pattern in self.allowed)]
+        assert not unexpected, f"the page reported errors: {unexpected}"
+
+
+# ---- what tests do ----
+
+
+def open_notebook(page: Page, server: Server, path: str) -> None:
+    """Open a notebook: in JupyterLab with its kernel idle and nothing run yet; in Voila everything runs."""
+    page.goto(server.address(path), wait_until="commit")
+    if server.kind == "lab":
+        page.wait_for_function("window.jupyterapp !== undefined", timeout=RUN_MS)
+        page.evaluate("window.jupyterapp.restored.then(() => true)")
+        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=RUN_MS)
+        page.wait_for_function(
+            "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'", timeout=RUN_MS
+        )
+        page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    else:
+        page.wait_for_selector("#rendered_cells", state="visible", timeout=RUN_MS)
+
+
+def run_all_cells(page: Page) -> None:
+    """Run all cells of the open notebook and wait until they are done; in Voila they run by themselves."""
+    if page.evaluate("window.jupyterapp?.commands.hasCommand('notebook:run-all-cells') ?? false"):
+        assert page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')"), "a cell failed"
+
+
+def wait_for_text(page: Page, selector: str, pattern: str, timeout_s: float = 20) -> str:
+    """Wait until the element's text matches a regular expression; return the text."""
+    try:
+        page.wait_for_function(
+            "([s, pattern]) => new RegExp(pattern, 's').test(document.querySelector(s)?.textContent ?? '')",
+            arg=[selector, pattern],
+            timeout=timeout_s * 1000,
+        )
+    except PlaywrightTimeout as late:
+        found = page.locator(selector).all_text_contents()
+        raise AssertionError(f"{selector} should say {pattern!r}, says {found}") from late
+    return page.locator(selector).first.text_content() or ""
+
+
+def shot(page: Page, name: str) -> None:
+    """Keep a picture of the page for people to look at, if WORKBENCH_SHOTS names a folder."""
+    if folder := os.environ.get("WORKBENCH_SHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+# ---- fixtures and hooks ----
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all tests of files named `test_..._browser.py` to one worker.
+
+    Such tests are marked as one `xdist_group` too, but pytest-xdist 3.8 writes that into an attribute of the test's
+    name that pytest 9.2 no longer reads, and then spreads the group over all workers without a word.
+    """
+    from xdist.scheduler import LoadGroupScheduling
+
+    class OneBrowser(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "browser" if "_browser.py::" in nodeid else super()._split_scope(nodeid)
+
+    return OneBrowser(config, log)
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return the JupyterLab of this run."""
+    with serving("lab", tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def voila_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return the Voila of this run."""
+    with serving("voila", tmp_path_factory.mktemp("voila")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of the Chromium of this run."""
+    executable = chromium_path()
+    if executable is None:
+        reason = "no Chromium: set WORKBENCH_CHROMIUM or put chromium on PATH (tools/find_chromium --install)"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    with chromium(executable, tmp_path_factory.mktemp("chromium")) as address:
+        yield address
+
+
+@pytest.fixture
+def problems() -> Problems:
+    """Return the record of what the page should not have done, checked at the end of the test."""
+    return Problems()
+
+
+@pytest.fixture
+def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Return an empty page in a context of its own, as wide as a small laptop."""
+    with sync_playwright() as playwright:
+        chrome = playwright.chromium.connect_over_cdp(browser)
+        context = chrome.new_context(viewport={"width": SCREEN[0], "height": SCREEN[1]})
+        opened = context.new_page()
+        problems.watch(opened)
+        try:
+            yield opened
+            shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
+        finally:
+            context.close()
+            for name in ("lab_server", "voila_server"):
+                if name in request.fixturenames:
+                    request.getfixturevalue(name).stop_kernels()
+    problems.check()

@@ -1,0 +1,306 @@
+"""Max-min fairness: the paper's example, independent optima, properties, both solvers, the matrix, the golden model."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
+from scipy.optimize import linprog
+
+from workbench.errors import InputError
+from workbench.papers.gavel.max_min_fairness import FairnessData, MaxMinFairness, build, check, objective
+from workbench.papers.gavel.max_min_fairness_matrix import SIMPLEX_UP_TO, allocate, classes
+from workbench.shares import isolated_share
+from workbench.solve import Solver, SolverFailedError, solve_model
+
+GAVEL = MaxMinFairness()
+GOLDEN = Path(__file__).with_name("max_min_fairness_two_jobs.lp")
+BOTH = pytest.mark.parametrize("name", ["highs", "glpk"])
+AWARE = pytest.mark.parametrize("aware", [True, False])
+
+TWO = FairnessData(("a", "b"), ("v100", "k80"), [[4.0, 1.0], [3.0, 0.0]], [1.0, 2.0], [1, 2], [2, 4])
+PAPER = FairnessData(
+    ("job 0", "job 1", "job 2"), ("v100", "k80"), [[4, 1], [3, 1], [2, 1]], [1, 1, 1], [1, 1, 1], [1, 1]
+)
+
+
+def random_data(seed, jobs=None):
+    """A small instance with repeated jobs, gangs, weights, and speeds of 0 (not on the last type)."""
+    rng = np.random.default_rng(seed)
+    kinds, types = rng.integers(1, 6), rng.integers(1, 4)
+    speed = rng.uniform(0.5, 20, (kinds, types)) * (rng.random((kinds, types)) < 0.8)
+    speed[:, -1] = rng.uniform(0.5, 20, kinds)
+    weight, gang = rng.choice([0.5, 1, 3], kinds), rng.choice([1, 2, 4], kinds)
+    pick = rng.integers(0, kinds, jobs or rng.integers(1, 9))
+    workers = rng.integers(1, 9, types)
+    names, columns = tuple(f"j{i}" for i in range(len(pick))), tuple(f"t{j}" for j in range(types))
+    return FairnessData(names, columns, speed[pick], weight[pick], gang[pick], workers)
+
+
+DATA = st.integers(0, 2**32 - 1).map(random_data)
+
+
+def reference(data, aware=True):
+    """The optimum by an independent formulation: scipy, dense, written from the paper."""
+    jobs, types = data.speed.shape
+    fair = data.workers / data.workers.sum()
+    rows, right = [], []
+    for m in range(jobs):
+        gain = data.speed[m] / (data.speed[m] @ fair) if aware else np.ones(types)
+        row = np.zeros(jobs * types + 1)
+        row[m * types : (m + 1) * types] = -gain * data.gang[m] / data.weight[m]
+        row[-1] = 1
+        time = np.zeros(jobs * types + 1)
+        time[m * types : (m + 1) * types] = 1
+        rows += [row, time]
+        right += [0, 1]
+    for j in range(types):
+        row = np.zeros(jobs * types + 1)
+        row[j:-1:types] = data.gang
+        rows.append(row)
+        right.append(data.workers[j])
+    bounds = [(0, 1 if speed > 0 else 0) for speed in data.speed.ravel()] + [(None, None)]
+    cost = np.zeros(jobs * types + 1)
+    cost[-1] = -1
+    return -linprog(cost, np.array(rows), right, bounds=bounds).fun
+
+
+def shares(result, data):
+    """(jobs x types) shares of a result."""
+    return np.array([[result.values["allocation"][job][kind] for kind in data.types] for job in data.jobs])
+
+
+def keeps_the_limits(data, x):
+    return (
+        (x >= 0).all()
+        and (x.sum(axis=1) <= 1 + 1e-6).all()
+        and (data.gang @ x <= data.workers + 1e-5).all()
+        and (x[data.speed == 0] == 0).all()
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("optimum", ["vertex", "interior"])
+def test_the_papers_example_by_hand(name, optimum):
+    """Gavel, section 4.1: one V100, one K80, speeds (4, 1), (3, 1), (2, 1), so P = (2.5, 2, 1.5).
+
+    The paper prints 0.45 0 | 0.45 0.09 | 0.09 0.91. In elevenths: 5 0 | 5 1 | 1 10, both types full, and each job has
+    20/11 / 2.5 = 16/11 / 2 = 12/11 / 1.5 = 8/11 of its equal-share throughput. A third of each type would be 2/3: the
+    gain is 1/11, "about 10 %". The optimum is unique, so the shares compare too.
+    """
+    found = GAVEL.run(PAPER, {"optimum": optimum}, Solver(name))
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(8 / 11, rel=1e-7)
+    assert found.bound == pytest.approx(8 / 11, rel=1e-7)
+    assert shares(found, PAPER) == pytest.approx(np.array([[5, 0], [5, 1], [1, 10]]) / 11, abs=1e-6)
+    assert list(found.values["normalized_throughput"].values()) == pytest.approx([8 / 11] * 3)
+    apart = isolated_share(PAPER.workers, PAPER.gang)
+    assert objective(PAPER, apart) == pytest.approx(2 / 3)
+
+
+def test_scale_factor_and_weight_by_hand():
+    """Four workers of one type; a (2 GPUs, weight 1) and b (1 GPU, weight 1): both can run all of the time.
+
+    The value of a is 2 X_a, of b X_b, so b is worst off with 1. With weight 4, a is: 2 / 4 = 0.5.
+    """
+    data = FairnessData(("a", "b"), ("t",), [[10], [3]], [1, 1], [2, 1], [4])
+    assert GAVEL.run(data, {}).objective == pytest.approx(1)
+    assert GAVEL.run(dataclasses.replace(data, weight=[4, 1]), {}).objective == pytest.approx(0.5)
+
+
+def test_a_gang_larger_than_the_type_may_take_a_fraction():
+    """The bare formulation says z X <= c: the authors' reading, which `data` from a scenario overrules."""
+    data = FairnessData(("a",), ("t",), [[10]], [1], [4], [2])
+    assert GAVEL.run(data, {}).values["allocation"]["a"]["t"] == pytest.approx(0.5)
+
+
+@AWARE
+@given(data=DATA)
+def test_optimum_equals_an_independent_one(aware, data):
+    expected = reference(data, aware)
+    knobs = {"heterogeneity_aware": aware}
+    for name in ("highs", "glpk"):
+        found = GAVEL.run(data, knobs, Solver(name))
+        assert found.status == "optimal"
+        assert found.objective == pytest.approx(expected, rel=1e-6)
+        assert keeps_the_limits(data, shares(found, data))
+    for optimum in ("vertex", "interior"):
+        fast = allocate(data, aware, optimum)
+        assert fast.solved.objective == pytest.approx(expected, rel=1e-6)
+        assert fast.solved.status == "optimal"
+        assert keeps_the_limits(data, fast.shares)
+
+
+@given(data=DATA)
+def test_equal_jobs_get_equal_shares_and_the_answer_repeats(data):
+    found = allocate(data).shares
+    _, member, _ = classes(data)
+    for group in range(member.max() + 1):
+        rows = found[member == group]
+        assert (rows == rows[0]).all()
+    assert np.array_equal(found, allocate(data).shares)
+
+
+def test_classes_in_order_of_their_first_member():
+    data = FairnessData(tuple("abcd"), ("t",), [[2], [1], [2], [2]], [1, 1, 1, 5], [1, 1, 1, 1], [4])
+    first, member, count = classes(data)
+    assert (first.tolist(), member.tolist(), count.tolist()) == ([0, 1, 3], [0, 1, 0, 2], [2, 1, 1])
+
+
+@AWARE
+def test_many_different_jobs(aware):
+    """Beyond the number of classes where the twin changes its method."""
+    jobs = SIMPLEX_UP_TO + 10
+    rng = np.random.default_rng(1)
+    speed = rng.uniform(1, 2, (jobs, 1)) * rng.uniform(1, 9, (jobs, 3))
+    gang = rng.choice([1, 2, 4], jobs)
+    names = tuple(map(str, range(jobs)))
+    data = FairnessData(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [200] * 3)
+    fast = allocate(data, aware)
+    assert fast.solved.objective == pytest.approx(GAVEL.run(data, {"heterogeneity_aware": aware}).objective, rel=1e-6)
+
+
+@given(data=DATA)
+def test_sharing_incentive(data):
+    """No worse than each job with its own 1/M of every worker (the objective; single jobs may lose)."""
+    apart = isolated_share(data.workers, data.gang) * (data.speed > 0)
+    assert allocate(data).solved.objective >= objective(data, apart) - 1e-6
+
+
+@given(data=DATA)
+def test_one_type_makes_awareness_pointless(data):
+    """Section 4.4: on a homogeneous cluster both forms have the same objective."""
+    one = FairnessData(data.jobs, data.types[-1:], data.speed[:, -1:], data.weight, data.gang, data.workers[-1:])
+    assert allocate(one, True).solved.objective == pytest.approx(allocate(one, False).solved.objective, rel=1e-6)
+
+
+@given(data=DATA, factor=st.floats(0.01, 100))
+def test_units_of_speed_do_not_matter_and_weights_scale(data, factor):
+    scale = np.linspace(factor, 2 * factor, len(data.jobs))[:, None]
+    expected = allocate(data).solved.objective
+    assert allocate(dataclasses.replace(data, speed=data.speed * scale)).solved.objective == pytest.approx(
+        expected, rel=1e-5
+    )
+    heavier = dataclasses.replace(data, weight=data.weight * factor)
+    assert allocate(heavier).solved.objective == pytest.approx(expected / factor, rel=1e-5)
+
+
+@given(data=DATA, more=st.integers(1, 5))
+def test_more_workers_help_under_a_fixed_yardstick(data, more):
+    """P_m changes with the workers, so the agnostic form is the one that is monotone in capacity."""
+    larger = dataclasses.replace(data, workers=data.workers + more)
+    assert allocate(larger, False).solved.objective >= allocate(data, False).solved.objective - 1e-6
+
+
+@given(data=DATA)
+def test_order_of_jobs_does_not_matter(data):
+    turned = FairnessData(
+        data.jobs[::-1], data.types, data.speed[::-1], data.weight[::-1], data.gang[::-1], data.workers
+    )
+    assert allocate(turned).solved.objective == pytest.approx(allocate(data).solved.objective, rel=1e-6)
+
+
+def test_no_jobs_need_no_solver():
+    none = FairnessData((), ("k80",), np.zeros((0, 1)), [], [], [4])
+    found = GAVEL.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
+    assert (found.status, found.objective) == ("optimal", None)
+    assert found.values == {"allocation": {}, "normalized_throughput": {}}
+    assert allocate(none).shares.shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"speed": [[4, np.nan], [3, 1]]}, "job a, speed on k80: got nan"),
+        ({"speed": [[4, 1], [-3, 1]]}, "job b, speed on v100: got -3"),
+        ({"speed": [[4, 1], [np.inf, 1]]}, "job b, speed on v100"),
+        ({"speed": [[4, 1], [0, 0]]}, r"job b, speed: got \{'v100': 0.0, 'k80': 0.0\}; expected a type with workers"),
+        ({"workers": [0, 4]}, "job b, speed"),
+        ({"speed": [[4, 1]]}, "speed"),
+        ({"weight": [1, 0]}, "job b, weight: got 0"),
+        ({"weight": [np.nan, 1]}, "job a, weight"),
+        ({"gang": [0, 1]}, "job a, gang"),
+        ({"workers": [1, -1]}, "type k80, workers"),
+        ({"jobs": ("a", "a")}, "names that differ"),
+    ],
+)
+def test_bad_numbers_are_named(change, named):
+    with pytest.raises(InputError, match=named):
+        dataclasses.replace(TWO, **change)
+
+
+def test_data_is_frozen():
+    with pytest.raises(ValueError, match="read-only"):
+        TWO.speed[0, 0] = 1
+
+
+def test_limits_are_checked_when_values_are_read():
+    good = allocate(TWO).shares
+    assert check(TWO, good) == pytest.approx(good)
+    assert check(TWO, good - 1e-9).min() == 0
+    for bad in (good * 3, good - 0.1, good + np.array([[0, 0], [0, 0.5]]), good * np.nan):
+        with pytest.raises(SolverFailedError):
+            check(TWO, bad)
+    model = build(TWO)
+    model.capacity.deactivate()
+    model.job_time.deactivate()
+    solve_model(model)
+    with pytest.raises(SolverFailedError, match="a job's time"):
+        GAVEL.read(model, TWO, {})
+
+
+def test_a_student_may_add_a_constraint():
+    """`build` returns the model; what is added is solved, and read like any other."""
+    model = GAVEL.build(PAPER, {})
+    model.share["job 0", "k80"].setlb(0.5)
+    solve_model(model)
+    found = GAVEL.read(model, PAPER, {})
+    assert found.values["allocation"]["job 0"]["k80"] >= 0.5 - 1e-9
+    assert found.objective < 8 / 11
+
+
+@AWARE
+def test_golden_model_of_two_jobs(aware, tmp_path):
+    """Every row and bound of the two-job instance, compared by meaning. b runs on v100 only, 2 GPUs, weight 2."""
+    golden = GOLDEN if aware else GOLDEN.with_name("max_min_fairness_two_jobs_agnostic.lp")
+    written = tmp_path / "model.lp"
+    GAVEL.build(TWO, {"heterogeneity_aware": aware}).write(str(written), io_options={"symbolic_solver_labels": True})
+    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
+    assert got == expected
+
+
+def instances(shared, file):
+    """The authors' instances and their data."""
+    for case in json.loads((shared / "cases" / "gavel" / f"{file}.json").read_text())["instances"]:
+        types = tuple(case["worker_types"])
+        speed = [[job["throughputs"][kind] for kind in types] for job in case["jobs"]]
+        weight = [job["priority_weight"] for job in case["jobs"]]
+        gang = [job["scale_factor"] for job in case["jobs"]]
+        names = tuple(str(job["id"]) for job in case["jobs"])
+        data = FairnessData(names, types, speed, weight, gang, [case["cluster_spec"][kind] for kind in types])
+        yield case, data
+
+
+@pytest.mark.parametrize(("file", "aware"), [("las", True), ("las_agnostic", False)])
+def test_reference_cases_on_both_solvers_and_as_a_matrix(shared, file, aware):
+    """The authors' instances; objectives to 1e-6 relative."""
+    for case, data in instances(shared, file):
+        expected = pytest.approx(case["exact"]["objective"], rel=1e-6)
+        assert GAVEL.run(data, {"heterogeneity_aware": aware}, Solver("glpk")).objective == expected
+        assert allocate(data, aware).solved.objective == expected
+        assert allocate(data, aware, "interior").solved.objective == expected
+
+
+def test_the_interior_is_nearer_to_the_authors_allocations(shared):
+    """Their interior-point solver (ECOS) answers from within the optimal face; mean distance of shares."""
+    apart = {"vertex": [], "interior": []}
+    for file, aware in (("las", True), ("las_agnostic", False)):
+        for case, data in instances(shared, file):
+            theirs = np.array([[case["gavel"]["allocation"][name][kind] for kind in data.types] for name in data.jobs])
+            for optimum, found in apart.items():
+                found.append(np.abs(allocate(data, aware, optimum).shares - theirs).mean())
+    assert np.mean(apart["interior"]) < np.mean(apart["vertex"]) / 3

@@ -1,0 +1,209 @@
+"""`gavel.max_min_fairness` against the authors' simulator (../shared/cases/gavel), and its knobs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.mechanisms.support import look, make, text
+from workbench.decision import Decision, Shares, Snapshot
+from workbench.mechanisms import priority
+from workbench.mechanisms.priority import Allocated, Memory
+from workbench.mechanisms.share_scheduler import ShareScheduler
+from workbench.papers.gavel.scheduler import max_min_fairness
+from workbench.papers.paper import find_scheduler
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+from workbench.traces.gavel import convert
+
+TINY = "cases/gavel/sim_rounds_tiny_max_min_fairness_perf.json"
+DIGITS = 2e-6
+"""The log prints shares with 9 digits; a deficit is a share times up to 2,160 s, so it is off by up to 1.1e-6 s."""
+
+
+def spec(counts: Mapping[str, int], gpus: int) -> dict[str, Any]:
+    nodes = [{"name": t, "accelerator": t, "gpus": gpus, "count": n // gpus} for t, n in counts.items()]
+    return {"accelerators": [{"name": t} for t in counts], "nodes": nodes}
+
+
+@pytest.fixture(scope="module")
+def log(shared: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shared / TINY).read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def tiny(shared: Path) -> Scenario:
+    data = shared / "data/gavel"
+    cluster = spec({"k80": 4, "p100": 4, "v100": 4}, 2)
+    return convert(data / "tiny_n14_l400_s7_m.trace", data / "simulation_throughputs.json", cluster)[0]
+
+
+def jct(run: Run) -> pd.Series[float]:
+    return run.jobs["finish_s"] - run.jobs["arrival_s"]
+
+
+class Logged:
+    """A policy that answers with the allocations of the log, each at the time it was made."""
+
+    def __init__(self, log: dict[str, Any], numbers: Mapping[str, str]) -> None:
+        self.rows = {round(row["time"], 3): row["allocation"] for row in log["allocations"]}
+        self.numbers = numbers
+
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+        found = self.rows.pop(round(snapshot.now_s, 3))
+        names = snapshot.jobs.names
+        assert set(found) == {self.numbers[name] for name in names}
+        values = np.array([[found[self.numbers[name]][kind] for kind in snapshot.types] for name in names])
+        return Allocated(Shares(names, snapshot.types, values))
+
+
+class Kept(ShareScheduler):
+    """Keeps every decision with the memory after it."""
+
+    calls: list[tuple[float, Decision, Memory]]
+
+    def decide(self, snapshot: Snapshot, memory: Any, knobs: Any, rng: np.random.Generator) -> tuple[Decision, Memory]:
+        decision, after = super().decide(snapshot, memory, knobs, rng)
+        self.calls.append((snapshot.now_s, decision, after))
+        return decision, after
+
+
+def test_the_tiny_simulation_round_by_round(log: dict[str, Any], tiny: Scenario) -> None:
+    """With the log's allocations: the same times, priorities, deficits, jobs, types, whole steps and completions.
+
+    The log has two rounds more, in which nothing is assigned: the last one, after all jobs have finished, and one at
+    6566 s: there nothing is left to run, and the authors' loop computes shares for the jobs that have come since at
+    its next turn, at the same instant. We do so at once.
+    """
+    numbers = {job.name: str(i) for i, job in enumerate(tiny.jobs)}
+    policy = Logged(log, numbers)
+    scheduler = Kept("tiny", "From the log", policy)
+    scheduler.calls = []
+    run = simulate(tiny, scheduler, {"preset": "authors", "shuffle_types": "never"})
+    rounds = [row for row in log["rounds"] if row["assigned"]]
+    assert len(rounds) == len(scheduler.calls) == len(log["rounds"]) - 2 and not policy.rows
+    for row, (now_s, decision, memory) in zip(rounds, scheduler.calls, strict=True):
+        assert now_s == pytest.approx(row["start"], abs=1e-6)
+        found = priority.priorities(memory)
+        assert {numbers[str(unit)] for unit in memory.units} == {str(job) for job in row["active"]}
+        for j, kind in enumerate(memory.types):
+            for i, unit in enumerate(memory.units):
+                number = numbers[str(unit)]
+                assert found[i, j] == pytest.approx(row["priorities"][kind][number], rel=1e-6, abs=1e-6)
+                assert memory.deficit_s[i, j] == pytest.approx(row["deficits"][kind][number], abs=DIGITS)
+        assert assigned(decision, memory, numbers) == {
+            (str(a["job"]), a["worker_type"], len(a["workers"])) for a in row["assigned"]
+        }
+        steps = {str(a["job"]): a["steps"] for a in row["assigned"]}
+        for a in decision.assign:
+            assert a.steps is None or a.steps == steps[numbers[str(a.unit)]]
+    times = dict(zip((numbers[name] for name in run.jobs["job"]), jct(run).tolist(), strict=True))
+    assert times == pytest.approx(log["jct"], abs=1e-6)
+    assert run.end_s == pytest.approx(log["makespan"], abs=1e-6)
+
+
+def assigned(decision: Decision, memory: Memory, numbers: Mapping[str, str]) -> set[tuple[str, str, int]]:
+    kind_of: Callable[[str], str] = lambda node: node.rsplit("-", 1)[0]  # noqa: E731
+    return {(numbers[str(a.unit)], kind_of(next(iter(a.gpus))), sum(a.gpus.values())) for a in decision.assign}
+
+
+def test_the_tiny_simulation_with_our_own_shares(log: dict[str, Any], tiny: Scenario) -> None:
+    run = simulate(tiny, find_scheduler("gavel.max_min_fairness"), {"preset": "authors"})
+    assert jct(run).mean() == pytest.approx(log["avg_jct"], rel=0.02)
+    assert run.end_s == pytest.approx(log["makespan"], rel=0.02)
+
+
+AS_THEY_CALL_IT = {
+    "max_min_fairness_perf": ("gavel.max_min_fairness", {}),
+    "max_min_fairness": ("gavel.max_min_fairness", {"heterogeneity_aware": False}),
+    "isolated": ("isolated", {}),
+    "fifo_perf": ("fifo", {}),
+}
+TRACES = ("gt_n120_l0_s0.trace", "minimize_makespan.trace")
+
+
+def their_shuffle(seed: int) -> Callable[[Sequence[str], Mapping[str, Any], Any], list[int]]:
+    """The order of the types as the authors' generator draws it (Python's, seeded with seed + 5)."""
+    generator, ours = random.Random(seed + 5), priority.type_order
+
+    def order(types: Sequence[str], knobs: Mapping[str, Any], rng: Any) -> list[int]:
+        if knobs["shuffle_types"] == "never" or knobs.get("heterogeneity_aware", False):
+            return ours(types, knobs, rng)
+        names = ["v100", "p100", "k80"]
+        generator.shuffle(names)
+        return [types.index(name) for name in names]
+
+    return order
+
+
+@pytest.mark.parametrize("policy", AS_THEY_CALL_IT)
+@pytest.mark.parametrize("trace", TRACES)
+def test_runs_of_the_authors_simulator(shared: Path, trace: str, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mean JCT and makespan within 2 %; FIFO to the second.
+
+    What remains: optimal shares are not unique, and the authors' solver (ECOS) stops at another point inside the
+    optimal face than ours. Policies that do not know the types' speeds fill the types in an order drawn each round:
+    with the order the authors drew, as here, makespans agree to 1 %; with our own generator they vary by up to 4 %
+    from seed to seed (the last job to finish is one job), mean JCTs by less than 1 %.
+    """
+    cases = json.loads((shared / "cases/gavel/runs.json").read_text())["runs"]
+    case = next(row for row in cases if (row["trace"], row["policy"]) == (trace, policy))
+    counts = dict(zip(("v100", "p100", "k80"), map(int, case["cluster"].split(":")), strict=True))
+    data = shared / "data/gavel"
+    scenario = convert(data / trace, data / "simulation_throughputs.json", spec(counts, 1))[0]
+    monkeypatch.setattr(priority, "type_order", their_shuffle(case["seed"]))
+    name, knobs = AS_THEY_CALL_IT[policy]
+    run = simulate(scenario, find_scheduler(name), {"preset": "authors", **knobs})
+    close = 1e-9 if policy == "fifo_perf" else 0.02
+    assert jct(run).mean() == pytest.approx(case["avg_jct_s"], rel=close)
+    assert run.jobs["finish_s"].max() == pytest.approx(case["end_time_s"], rel=close)
+    assert len(run.decisions) == pytest.approx(case["rounds"], abs=3)
+
+
+def test_the_matrix_and_the_pyomo_model_give_the_same_level() -> None:
+    scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, [{}, {"gpus": 2}, {"weight": 2}], {"fast": 3.0, "slow": 1.0})
+    scheduler = find_scheduler("gavel.max_min_fairness")
+    snapshot = look(scenario)
+    for aware in (True, False):
+        found = [
+            max_min_fairness(snapshot, scheduler.settle({"model": model, "heterogeneity_aware": aware}))
+            for model in ("matrix", "pyomo")
+        ]
+        one, two = (each.solution for each in found)
+        assert one is not None and two is not None and one.status == two.status == "optimal"
+        assert one.objective == pytest.approx(two.objective, rel=1e-6)
+
+
+def test_jobs_that_can_run_nowhere_now_have_no_share() -> None:
+    scenario = make({"a": ("t", 1), "b": ("t", 1)}, [{"gpus": 2}, {}])
+    found = max_min_fairness(look(scenario, down=["a-0"]), find_scheduler("gavel.max_min_fairness").settle({}))
+    assert found.shares.units == ("j1",)
+    nobody = max_min_fairness(look(scenario, down=["a-0", "b-0"]), find_scheduler("gavel.max_min_fairness").settle({}))
+    assert nobody.shares.units == () and nobody.solution is not None and nobody.solution.objective is None
+
+
+def test_shares_are_solved_once_for_the_same_jobs() -> None:
+    scenario = make({"a": ("t", 1)}, [{"steps": 3600}, {"steps": 3600}])
+    run = simulate(scenario, find_scheduler("gavel.max_min_fairness"))
+    assert run.decisions["solve_s"].notna().sum() == 2
+    assert len(run.decisions) >= 20
+    assert sorted(run.signals["signal"].unique()) == ["priority"]
+
+
+def test_memories_compare() -> None:
+    scheduler = find_scheduler("gavel.max_min_fairness")
+    scenario = make({"a": ("t", 1)}, [{}, {}])
+    settled = scheduler.settle({})
+    start = scheduler.start(scenario, settled)
+    _, one = scheduler.decide(look(scenario), start, settled, np.random.default_rng(0))
+    _, two = scheduler.decide(look(scenario), start, settled, np.random.default_rng(1))
+    assert text(one) == text(two) != text(start)

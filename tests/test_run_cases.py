@@ -1,0 +1,125 @@
+"""The runner of reference cases, on files made here and on ../shared/cases when it is there."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("run_cases.py")
+SPEC = importlib.util.spec_from_file_location("run_cases", SCRIPT)
+run_cases = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(run_cases)
+
+
+def instance(**changes):
+    """The three jobs of Gavel's section 4.1; the optimum is 8/11, see test_max_min_fairness."""
+    jobs = [{"id": i, "throughputs": {"v100": 4.0 - i, "k80": 1.0}} for i in range(3)]
+    body = {
+        "instance": "las-77",
+        "cluster_spec": {"k80": 1, "v100": 1},
+        "jobs": jobs,
+        "exact": {"objective": 8 / 11},
+    }
+    return {**body, **changes}
+
+
+def write(folder, data, name="las.json"):
+    path = folder / name
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return str(path)
+
+
+def lines(capsys):
+    printed = capsys.readouterr()
+    *rows, last = printed.out.splitlines()
+    return [json.loads(row) for row in rows], last, printed.err
+
+
+def test_a_case_that_passes_with_the_optional_fields_left_out(tmp_path, capsys):
+    assert run_cases.main([write(tmp_path, {"instances": [instance()]})]) == 0
+    [row], last, _ = lines(capsys)
+    assert list(row) == ["id", "ok", "expected", "got", "note"]
+    assert (row["id"], row["ok"]) == ("las-77", True)
+    assert last == "1 passed, 0 failed, 0 unsupported"
+
+
+def test_text_ids_missing_speeds_and_no_jobs(tmp_path, capsys):
+    header = {"policy": "max_min_fairness_perf"}
+    jobs = [{"id": "a b", "throughputs": {"v100": 2.0, "k80": None}}, {"id": "c", "throughputs": {"k80": 1.0}}]
+    bodies = [
+        instance(instance="x", jobs=jobs, exact={"objective": 2.0}),
+        instance(instance="y", jobs=[], exact={"objective": None}),
+    ]
+    assert run_cases.main([write(tmp_path, {"header": header, "instances": bodies}, "hidden.json")]) == 0
+    assert lines(capsys)[1] == "2 passed, 0 failed, 0 unsupported"
+
+
+def test_failures_and_unsupported_cases(tmp_path, capsys):
+    stuck = [{"id": 0, "throughputs": {"v100": 0.0}}]
+    bodies = [
+        instance(exact={"objective": 1.5}),
+        instance(instance="las-78", jobs=stuck),
+        instance(instance="las-79", jobs=[{"id": 1}]),
+    ]
+    other = write(
+        tmp_path, {"schema": "dlsched-case/1", "id": "n-1", "paper": "nobody", "kind": "x", "instance": {}}, "n"
+    )
+    assert run_cases.main([write(tmp_path, {"instances": bodies}), other]) == 1
+    rows, last, _ = lines(capsys)
+    assert [row["ok"] for row in rows] == [False, False, False, None]
+    assert rows[1]["got"] == "invalid_input"
+    assert "job 0" in rows[1]["note"]
+    assert "'throughputs' is missing" in rows[2]["note"]
+    assert rows[3]["note"] == "unsupported: nobody x"
+    assert last == "0 passed, 3 failed, 1 unsupported"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "expected a JSON object, got list"),
+        ('{"a": 1}', "neither `schema`"),
+        ('{"schema": "other/1"}', "expected 'dlsched-case/1'"),
+        ('{"schema": "dlsched-case/1", "paper": "hops", "kind": "optimise"}', "'instance' is missing"),
+        ('{"instances": 3}', "not iterable"),
+    ],
+)
+def test_a_malformed_file_is_one_line_and_the_others_still_run(tmp_path, capsys, text, complaint):
+    good = write(tmp_path, {"instances": [instance()]})
+    assert run_cases.main([write(tmp_path, text, "bad.json"), good]) == 2
+    _, last, errors = lines(capsys)
+    assert complaint in errors
+    assert errors.startswith("error: ")
+    assert errors.count("\n") == 1
+    assert last == "1 passed, 0 failed, 0 unsupported"
+
+
+def test_a_missing_file_and_no_file(tmp_path, capsys):
+    assert run_cases.main([str(tmp_path / "none.json")]) == 2
+    assert "No such file" in capsys.readouterr().err
+    assert run_cases.main([]) == 2
+
+
+def test_infinite_numbers_are_null(capsys):
+    assert run_cases._finite({"a": [float("inf"), 1.0], 2: (float("nan"),)}) == {"a": [None, 1.0], "2": [None]}
+
+
+def test_every_reference_case(shared, capsys):
+    """Nothing fails; the kinds of case that this version supports all pass."""
+    files = sorted((shared / "cases").glob("*/*.json"))
+    assert run_cases.main([str(path) for path in files]) == 0
+    rows, _, errors = lines(capsys)
+    assert not errors
+    for kind, count in (("las", 6), ("las_agnostic", 6), ("isolated", 6)):
+        assert sum(row["ok"] is True and row["id"].rpartition("-")[0] == kind for row in rows) >= count
+
+
+def test_as_a_script(shared, tmp_path):
+    file = shared / "cases" / "gavel" / "las.json"
+    done = subprocess.run([sys.executable, SCRIPT, file], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "6 passed, 0 failed, 0 unsupported"

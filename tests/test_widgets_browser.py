@@ -1,0 +1,274 @@
+"""The chart and the table in a real browser, in JupyterLab and in Voila: the same journey in both."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser_support import (
+    Problems,
+    Server,
+    browser_test,
+    open_notebook,
+    run_all_cells,
+    shot,
+    wait_for_text,
+    write_notebook,
+)
+
+
+SETUP = """
+import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
+from widgets.vega_view import VegaView
+from widgets.edit_table import Column, EditTable
+
+def bars(n, slots=20):
+    i = np.arange(n)
+    start = (i // slots) * 60.0
+    return pd.DataFrame({"slot": i % slots, "start_s": start, "end_s": start + 55, "job": [f"job {k % 40}" for k in i]})
+
+chosen = "!isValid(selected) || datum.job === selected"
+chart = (alt.Chart(alt.NamedData("bars"), width="container", height=alt.Step(14)).mark_bar()
+    .encode(x=alt.X("start_s:Q", title="Time (s)"), x2="end_s:Q", y=alt.Y("slot:O", title="GPU slot"),
+            color=alt.Color("job:N", legend=None), opacity=alt.condition(chosen, alt.value(1), alt.value(0.2)),
+            tooltip=["job:N", "slot:O", "start_s:Q"])
+    .add_params(alt.param(name="selected", value=None)))
+view = VegaView(chart, {"bars": bars(200)}, aria_label="Gantt chart of 200 bars")
+"""
+TABLE = """
+table = EditTable(
+    [Column("name", "Job", help="Any name, once"), Column("model", "Model", "choice", choices=("resnet50", "a3c")),
+     Column("gpus", "GPUs", "int", minimum=1, maximum=8), Column("arrival_s", "Arrival", "duration", minimum=0),
+     Column("steps_per_s", "Throughput", "float", unit="steps/s", minimum=0), Column("elastic", "Elastic", "bool")],
+    [dict(name=f"job {i}", model="resnet50", gpus=1 + i % 4, arrival_s=90.0 * i, steps_per_s=i / 3, elastic=False)
+     for i in range(3)],
+    caption="Jobs", template=dict(name="new", model="a3c", gpus=1, arrival_s=0, steps_per_s=1.0))
+"""
+PANEL = """
+said = ui.HTML("ready").add_class("t-said")
+def tell(_=None): said.value = f"picked {view.picked} valid {table.valid} rows {len(table.rows)} first {table.rows[0]}"
+def on(label, name, action):
+    button = ui.Button(description=label).add_class(name); button.on_click(lambda _: action()); return button
+def flood():
+    for n in range(1, 101): view.set_data("bars", bars(n))
+def select(_): view.selected = view.picked.get("job"); tell()
+view.observe(select, "picked"); table.observe(tell, "rows"); table.observe(tell, "errors")
+view.add_class("t-chart"); table.add_class("t-table")
+wrong = {"mark": "bar", "data": {"values": [{}]}, "transform": [{"filter": "nonsense(1)"}]}
+broken = VegaView(wrong).add_class("t-broken")
+buttons = ui.HBox([
+    on("20,000 bars", "t-many", lambda: view.set_data("bars", bars(20_000))),
+    on("100 updates at once", "t-flood", flood), on("200 bars", "t-few", lambda: view.set_data("bars", bars(200))),
+    on("Mend", "t-mend", lambda: broken.show(chart, {"bars": bars(40)}))])
+hidden = VegaView(chart, {"bars": bars(60)}).add_class("t-hidden")
+tabs = ui.Tab([ui.HTML("first"), hidden], titles=["One", "Two"])
+ui.VBox([table, buttons, said, view, broken, tabs])
+"""
+BIG = """
+big = EditTable([Column(f"c{i}", f"Column {i}", "float" if i else "text") for i in range(8)],
+    [dict({f"c{i}": r * i / 7 for i in range(1, 8)}, c0=f"row {r}") for r in range(500)], caption="500 rows")
+readable = EditTable([Column("slot", "Slot", "int"), Column("time_s", "Time", "duration")],
+    [dict(slot=i, time_s=i * 1234.5) for i in range(40)], read_only=True, height="10em", caption="Read only")
+echo = ui.HTML("").add_class("t-echo")
+readable.observe(lambda c: setattr(echo, "value", f"row {c.new}"), "selected")
+ui.VBox([big.add_class("t-big"), readable.add_class("t-readable"), echo])
+"""
+
+
+def drawn(page: Page, selector: str, condition: str) -> dict[str, str]:
+    """Wait for a chart whose record (draws, what, rows, ms) fulfils a JavaScript condition on `d`; return it."""
+    page.wait_for_function(
+        f"(s) => {{ const d = document.querySelector(s)?.dataset; return d?.draws && ({condition}); }}",
+        arg=selector,
+        timeout=60_000,
+    )
+    record: dict[str, str] = page.evaluate("(s) => ({...document.querySelector(s).dataset})", selector)
+    return record
+
+
+def cell(page: Page, row: int, label: str, table: str = ".t-table") -> str:
+    """Return a selector of the input in a row (from 1) under a column heading."""
+    position = page.locator(f"{table} thead th").all_inner_texts().index(label) + 1
+    return f"{table} tbody tr:nth-child({row}) > :nth-child({position}) > :first-child"
+
+
+def paste(page: Page, selector: str, text: str) -> None:
+    """Paste as the clipboard would, without touching the one of this machine."""
+    page.locator(selector).focus()
+    page.evaluate(
+        """([selector, text]) => {
+            const data = new DataTransfer();
+            data.setData("text/plain", text);
+            document.querySelector(selector)
+                .dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+        }""",
+        [selector, text],
+    )
+
+
+def click_first_bar(page: Page) -> None:
+    # The chart draws on a canvas: the place of a bar is asked from nobody, but the first bar starts at the axis.
+    box = page.locator(".t-chart canvas").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 60, box["y"] + 10)
+
+
+def draw_update_and_pick(page: Page) -> None:
+    record = drawn(page, ".t-chart", "d.rows === '200'")
+    assert record["what"] == "embed"
+    figure = page.locator(".t-chart [role=figure]")
+    assert figure.get_attribute("aria-label") == "Gantt chart of 200 bars"
+    canvas = page.locator(".t-chart canvas").bounding_box()
+    root = page.locator(".t-chart").bounding_box()
+    assert canvas and root and abs(canvas["width"] - root["width"]) < 3, "the chart is not as wide as its place"
+
+    figure.scroll_into_view_if_needed()
+    click_first_bar(page)
+    wait_for_text(page, ".t-said", "picked {'job': 'job 0'}")
+    drawn(page, ".t-chart", "d.what === 'params'")
+    shot(page, "picked")
+    figure.press("Escape")
+    wait_for_text(page, ".t-said", "picked {}")
+
+    before = int(record["draws"])
+    page.click(".t-many")
+    record = drawn(page, ".t-chart", "d.rows === '20000'")
+    assert record["what"] == "data", "new data must not draw a new chart"
+    assert int(record["ms"]) < 2500
+    page.click(".t-flood")
+    record = drawn(page, ".t-chart", "d.rows === '100'")
+    assert int(record["draws"]) - before < 80, "updates that came while drawing should be skipped"
+    page.click(".t-few")
+    drawn(page, ".t-chart", "d.rows === '200'")
+
+
+def recover_and_reveal(page: Page) -> None:
+    wait_for_text(page, ".t-broken [role=alert]", "could not be drawn: .*nonsense")
+    page.click(".t-mend")
+    drawn(page, ".t-broken", "d.rows === '40'")
+    mended = page.locator(".t-broken canvas").bounding_box()
+    assert mended is not None and mended["width"] > 300
+    assert page.locator(".t-broken [role=alert]").is_hidden()
+    assert page.locator(".t-hidden canvas").count() == 0, "a chart in a closed tab is drawn when it is opened"
+    page.get_by_role("tab", name="Two").click()
+    drawn(page, ".t-hidden", "d.rows === '60'")
+    width = page.locator(".t-hidden canvas").bounding_box()
+    assert width is not None and width["width"] > 300
+
+
+def edit_wrongly_and_mend(page: Page) -> None:
+    page.wait_for_selector(".t-table tbody input")
+    gpus = cell(page, 1, "GPUs")
+    page.fill(gpus, "many")
+    page.press(gpus, "Enter")
+    wait_for_text(page, ".t-table .wb-cell-error", "not a whole number")
+    assert page.input_value(gpus) == "many", "what was typed is lost"
+    assert page.get_attribute(gpus, "aria-invalid") == "true"
+    described = page.get_attribute(gpus, "aria-describedby")
+    assert described and page.locator(f"[id='{described.split()[-1]}']").inner_text().startswith("'many'")
+    wait_for_text(page, ".t-said", "valid False")
+    assert page.evaluate("document.activeElement.cell.line.position") == 1, "Enter goes to the row below"
+    shot(page, "table-error")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.type("3")
+    page.keyboard.press("Tab")
+    wait_for_text(page, ".t-said", "valid True.*'gpus': 3")
+    assert page.locator(".t-table .wb-cell-error").count() == 0
+
+
+def durations_and_numbers(page: Page) -> None:
+    arrival, rate = cell(page, 2, "Arrival"), cell(page, 2, "Throughput (steps/s)")
+    page.fill(arrival, "1.5 h")
+    page.press(arrival, "Enter")
+    page.wait_for_function("(s) => document.querySelector(s).value === '1 h 30 min'", arg=arrival)
+    assert page.input_value(rate) == "0.333333"
+    page.focus(rate)
+    assert page.input_value(rate) == "0.3333333333333333", "editing shows every digit"
+    page.keyboard.press("ArrowDown")
+    assert page.input_value(rate) == "0.333333"
+
+
+def paste_and_undo(page: Page) -> None:
+    name = cell(page, 3, "Job")
+    paste(page, name, "p1\tresnet50\t2\t5 min\np2\tnosuch\t99\tsoon\np3\ta3c\t1\t0\n")
+    wait_for_text(page, ".t-said", "valid False rows 5")
+    assert page.locator(".t-table .wb-cell-error").count() == 3
+    assert page.input_value(cell(page, 4, "Arrival")) == "soon"
+    wait_for_text(page, ".t-table .wb-table-status", "Pasted 3 rows, 2 of them new")
+    shot(page, "table-pasted")
+    page.focus(name)
+    page.keyboard.press("Control+z")
+    wait_for_text(page, ".t-said", "valid True rows 3")
+    assert page.input_value(name) == "job 2"
+    page.keyboard.press("Control+y")
+    wait_for_text(page, ".t-said", "rows 5")
+    page.locator(".t-table").get_by_role("button", name="Undo").click()
+    wait_for_text(page, ".t-said", "rows 3")
+
+
+def rows_come_and_go(page: Page) -> None:
+    page.focus(cell(page, 3, "Job"))
+    page.locator(".t-table").get_by_role("button", name="Add row").click()
+    wait_for_text(page, ".t-said", "rows 4")
+    page.wait_for_function("document.activeElement.cell?.line.position === 3")
+    page.keyboard.type("<b>mine</b>")
+    page.keyboard.press("Enter")
+    page.locator(".t-table").get_by_role("button", name="Duplicate").click()
+    wait_for_text(page, ".t-said", "rows 5")
+    assert page.input_value(cell(page, 5, "Job")) == "<b>mine</b>"
+    assert page.locator(".t-table b").count() == 0
+    page.locator(".t-table").get_by_role("button", name="Remove").click()
+    wait_for_text(page, ".t-said", "rows 4")
+    page.select_option(cell(page, 1, "Model"), "a3c")
+    page.check(cell(page, 1, "Elastic"))
+    wait_for_text(page, ".t-said", "'model': 'a3c'.*'elastic': True")
+
+
+def many_rows_and_reading(page: Page) -> None:
+    page.wait_for_selector(cell(page, 500, "Column 7", ".t-big"))
+    where = cell(page, 250, "Column 3", ".t-big")
+    page.focus(where)
+    typical = page.evaluate(
+        """(selector) => {
+            const input = document.querySelector(selector);
+            const took = ["1", "12", "12.", "12.5", "12.57", "12.5"].map((text) => {
+                const started = performance.now();
+                input.value = text;
+                input.dispatchEvent(new InputEvent("input", {bubbles: true}));
+                document.body.offsetHeight; // lays the page out
+                return performance.now() - started;
+            });
+            return took.sort((a, b) => a - b)[3];
+        }""",
+        where,
+    )
+    assert typical < 50, "milliseconds from a key to the page laid out anew"
+    version = page.locator(".t-big").get_attribute("data-version")
+    page.keyboard.press("Enter")
+    page.wait_for_function("(v) => document.querySelector('.t-big').dataset.version !== v", arg=version)
+    assert page.input_value(where) == "12.5"
+    assert page.evaluate("document.activeElement.cell.line.position") == 250
+
+    page.locator(".t-readable tbody tr").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    wait_for_text(page, ".t-echo", "row 2")
+    assert page.locator(".t-readable input").count() == 0
+    assert page.locator(".t-readable tr[aria-current=true]").inner_text().split() == ["3", "2", "41", "min", "9", "s"]
+    shot(page, "tables")
+
+
+@browser_test
+@pytest.mark.parametrize("kind", ["lab", "voila"])
+def test_chart_and_table(kind: str, page: Page, problems: Problems, request: pytest.FixtureRequest) -> None:
+    server: Server = request.getfixturevalue(f"{kind}_server")
+    notebook = write_notebook(server, "widgets.ipynb", SETUP + TABLE + PANEL, BIG)
+    open_notebook(page, server, notebook)
+    run_all_cells(page)
+    edit_wrongly_and_mend(page)
+    durations_and_numbers(page)
+    paste_and_undo(page)
+    rows_come_and_go(page)
+    draw_update_and_pick(page)
+    recover_and_reveal(page)
+    many_rows_and_reading(page)

@@ -1,0 +1,83 @@
+"""What several widgets of one kernel share: the style sheet, and one copy of the Vega programs.
+
+The bundle made by vl-convert (Vega, Vega-Lite, Vega-Embed: 0.9 MB of JavaScript) needs no internet. Anywidget sends
+`_esm` with every widget and loads it anew for each, so a page with ten charts would carry it ten times. Here it
+travels once per kernel, compressed (0.3 MB), as the state of one hidden widget, and a page loads it once: every
+chart refers to that widget, and `vega_view.js` keeps the loaded programs by their digest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import os
+import sys
+import tempfile
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import anywidget
+import traitlets
+import vl_convert
+
+STYLE = Path(__file__).parent / "style.css"
+VEGA_LITE = "6.4"
+"""The Vega-Lite in the bundle: the newest that Altair 6 writes for."""
+
+_EXPORTS = "export { vegaEmbed as embed };"
+_IDLE_ESM = "export default { render() {} };"
+
+
+class VegaPrograms(anywidget.AnyWidget):
+    """Hidden widget that carries the Vega programs to the page: `code` is gzip-compressed JavaScript."""
+
+    _esm = _IDLE_ESM
+    code = traitlets.Bytes().tag(sync=True)
+    digest = traitlets.Unicode().tag(sync=True)
+
+
+_programs: VegaPrograms | None = None
+
+
+def vega_programs() -> VegaPrograms:
+    """Return this kernel's `VegaPrograms`, made when first asked for and made again after `Widget.close_all()`."""
+    global _programs
+    if _programs is None or _programs.comm is None:
+        code = vega_bundle()
+        _programs = VegaPrograms(code=code, digest=hashlib.sha256(code).hexdigest()[:16])
+    return _programs
+
+
+@cache
+def vega_bundle() -> bytes:
+    """Return the compressed bundle; making it takes over a second, so the user's cache folder keeps it."""
+    recipe = hashlib.sha256(f"{version('vl-convert-python')} {VEGA_LITE} {_EXPORTS}".encode()).hexdigest()[:16]
+    kept = cache_folder() / f"vega-{recipe}.js.gz"
+    with contextlib.suppress(OSError, EOFError, ValueError):
+        code = kept.read_bytes()
+        gzip.decompress(code)  # a damaged file is made anew
+        return code
+    source = vl_convert.javascript_bundle(_EXPORTS, VEGA_LITE)
+    code = gzip.compress(source.encode(), 6, mtime=0)
+    with contextlib.suppress(OSError):
+        _write_whole(kept, code)
+    return code
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be made again at any time."""
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "workbench"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "workbench"
+    return Path.home() / ".cache" / "workbench"
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(name).replace(path)

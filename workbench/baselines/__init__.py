@@ -1,0 +1,1 @@
+"""Schedulers without a paper's room, one file each."""

@@ -1,0 +1,88 @@
+"""First in, first out: jobs start in the order of their arrival and keep their GPUs until they are done.
+
+The first job that does not fit blocks those behind it (knob `blocking`). With the preset `authors` the same greedy
+choice, made anew for all jobs at most every 1920 s, passes as shares of 0 or 1 through the rounds of Gavel's simulator
+(its policy `fifo_perf`): there a running job may be moved to another type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.decision import Decision, IntArray, Shares, Snapshot
+from workbench.knob import Knob
+from workbench.mechanisms import priority, queue, rounds
+from workbench.mechanisms.priority import Allocated
+from workbench.papers.paper import Knobs, Memory, Scheduler, Timing
+from workbench.scenario import Scenario
+from workbench.throughput import FloatArray
+
+PRESET = Knob(
+    "preset",
+    "ours",
+    "The plain queue, or the knobs of the authors' simulator of Gavel",
+    kind="str",
+    choices=("ours", "authors"),
+)
+THROUGH = Knob(
+    "through",
+    "queue",
+    "Start jobs as GPUs become free, or in the rounds of Gavel's simulator (running jobs may then move)",
+    source="code",
+    kind="str",
+    choices=("queue", "gavel_rounds"),
+)
+BLOCKING = Knob("blocking", True, "Nobody passes a job that does not fit", source="code", kind="bool")
+GAVEL_ROUNDS = {**priority.AUTHORS, "refresh_s": None, "shuffle_types": "never", "leftovers": "none"}
+
+
+class Fifo(Scheduler):
+    """In the order of arrival; not preemptive."""
+
+    name = "fifo"
+    title = "First in, first out"
+    knobs = (PRESET, queue.AWARE, BLOCKING, queue.ROUND_S, THROUGH)
+    presets = {"ours": {}, "authors": {"through": "gavel_rounds"}}
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return rounds.timing(_gavel(knobs)) if knobs["through"] == "gavel_rounds" else queue.timing(knobs)
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        return priority.start(scenario.cluster.types) if knobs["through"] == "gavel_rounds" else None
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        if knobs["through"] == "gavel_rounds":
+            return priority.decide(snapshot, memory, _gavel(knobs), rng, greedy)
+        return queue.serve(snapshot, _arrival, _rule(knobs), {}), None
+
+
+def greedy(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
+    """Share 1 of its type for every job that FIFO would start on the empty cluster."""
+    jobs = snapshot.jobs
+    values = np.zeros((len(jobs), len(snapshot.types)))
+    for row, kind in queue.fits(snapshot, _arrival, _rule(knobs)):
+        values[row, kind] = 1.0
+    return Allocated(Shares(jobs.names, snapshot.types, values))
+
+
+def _arrival(rows: IntArray) -> FloatArray:
+    """Jobs stand in the order of (arrival, position) already."""
+    return rows.astype(float)
+
+
+def _rule(knobs: Knobs) -> queue.Rule:
+    aware, blocking = bool(knobs["heterogeneity_aware"]), bool(knobs["blocking"])
+    return queue.Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
+
+
+def _gavel(knobs: Knobs) -> Knobs:
+    """The mechanism's knobs beside FIFO's own; its rounds need a length."""
+    return {**GAVEL_ROUNDS, **knobs, "round_s": knobs["round_s"] or 360.0}
+
+
+TITLE = "First in, first out"
+SCHEDULERS = (Fifo(),)

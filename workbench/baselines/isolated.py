@@ -1,0 +1,147 @@
+r"""The isolated allocation: every job owns 1/M of each type's workers (Gavel, section 4.1; the authors' `isolated`).
+
+max   sum_m s_m                                                  (ours)  owned_share
+s.t.  X_mj = s_m c_j / (M z_m)                    for all m, j   (ours)  proportions
+      sum_j X_mj <= 1                             for all m      (2)     job_time
+      0 <= s_m <= 1                               for all m      (ours)  owned
+      0 <= X_mj <= 1                              for all m, j   (1)     share
+
+M is the number of jobs. (ours): the allocation is a closed form, `workbench.shares.isolated_share`; as a linear
+programme it reads like its neighbours: each job uses as much of what it owns as fits into all of its time. The optimum
+is unique. It needs no capacity row, since the shares of all jobs together are at most the cluster.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.decision import Shares, Snapshot
+from workbench.errors import InputError
+from workbench.mechanisms.priority import Allocated
+from workbench.mechanisms.share_scheduler import ShareScheduler
+from workbench.papers.paper import Formulation, Knobs, Result
+from workbench.shares import isolated_share
+from workbench.solve import Solver, SolverFailedError, solve_model
+from workbench.throughput import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class IsolatedData:
+    """The numbers of one allocation.
+
+    gang: (jobs,) GPUs per job; workers: (types,) GPUs. Raises InputError that names the job or type.
+    """
+
+    jobs: tuple[str, ...]
+    types: tuple[str, ...]
+    gang: FloatArray
+    workers: FloatArray
+
+    def __post_init__(self) -> None:
+        for field, names, least in (("gang", self.jobs, 1.0), ("workers", self.types, 0.0)):
+            array = np.array(getattr(self, field), dtype=float)
+            if array.shape != (len(names),):
+                raise InputError(f"isolated data, {field}", array.shape, f"an array of shape {(len(names),)}")
+            for name, value in zip(names, array.tolist(), strict=True):
+                if not (np.isfinite(value) and value >= least):
+                    raise InputError(f"{name}, {field}", value, f"a number of GPUs >= {least:g}")
+            array.setflags(write=False)
+            object.__setattr__(self, field, array)
+
+
+def build(data: IsolatedData) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme for one allocation."""
+    m = pyo.ConcreteModel("isolated")
+    gang = dict(zip(data.jobs, data.gang.tolist(), strict=True))
+    workers = dict(zip(data.types, data.workers.tolist(), strict=True))
+
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
+    m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
+
+    m.jobs = pyo.Param(initialize=len(data.jobs), doc="M | number of jobs | 1")
+    m.gang = pyo.Param(m.JOBS, initialize=gang, doc="z_m | scale factor | GPUs")
+    m.workers = pyo.Param(m.TYPES, initialize=workers, doc="c_j | workers | GPUs")
+
+    m.share = pyo.Var(m.JOBS, m.TYPES, bounds=(0, 1), doc="(1) X_mj | share of time on a type | 1")
+    m.owned = pyo.Var(m.JOBS, bounds=(0, 1), doc="(ours) s_m | part of its own workers that a job uses | 1")
+
+    @m.Objective(sense=pyo.maximize, doc="(ours) use what is owned")
+    def owned_share(m):
+        return pyo.quicksum(m.owned[job] for job in m.JOBS)
+
+    @m.Constraint(m.JOBS, m.TYPES, doc="(ours) equally much of what it owns on every type")
+    def proportions(m, job, kind):
+        return m.share[job, kind] == m.owned[job] * m.workers[kind] / (m.jobs * m.gang[job])
+
+    @m.Constraint(m.JOBS, doc="(2) a job runs at most all of the time")
+    def job_time(m, job):
+        return pyo.quicksum(m.share[job, kind] for kind in m.TYPES) <= 1
+
+    return m
+
+
+class Isolated(Formulation[IsolatedData]):
+    """Each job's own 1/M of the cluster."""
+
+    name = "isolated"
+    title = "Isolated: every job owns 1/M of each type"
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> IsolatedData:
+        """The arrived jobs and the workers that are up."""
+        gang = np.asarray(snapshot.jobs.gpus, dtype=float)
+        return IsolatedData(snapshot.jobs.names, snapshot.types, gang, np.asarray(snapshot.workers, dtype=float))
+
+    def build(self, data: IsolatedData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        return build(data)
+
+    def read(self, model: pyo.ConcreteModel, data: IsolatedData, knobs: Knobs) -> Result:
+        """Shares of the solved model; raises SolverFailedError unless they are those of the closed form."""
+        values = [variable.value for variable in model.share.values()]
+        shares = np.array(values, dtype=float).reshape(len(data.jobs), len(data.types))
+        apart = np.abs(shares - isolated_share(data.workers, data.gang)).max(initial=0.0)
+        if not apart <= 1e-6:
+            raise SolverFailedError(self.name, f"shares {apart:g} off", "c_j / (M z_m), at most all of a job's time")
+        return _result(data, shares)
+
+    def run(self, data: IsolatedData, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Build, solve, read; no jobs need no solver."""
+        if not data.jobs:
+            shares = np.zeros((0, len(data.types)))
+            return replace(_result(data, shares), status="optimal", solver="none needed")
+        began = time.perf_counter()
+        model = self.build(data, knobs)
+        build_s = time.perf_counter() - began
+        solved = solve_model(model, solver)
+        return replace(
+            self.read(model, data, knobs),
+            status=solved.status,
+            bound=solved.bound,
+            gap=solved.gap,
+            solver=solved.solver,
+            build_s=build_s + solved.build_s,
+            solve_s=solved.solve_s,
+        )
+
+
+def _result(data: IsolatedData, shares: FloatArray) -> Result:
+    owned = np.minimum(1.0, (shares.sum(axis=1) * len(data.jobs) * data.gang) / max(data.workers.sum(), 1.0))
+    rows: list[Any] = shares.tolist()
+    allocation = {job: dict(zip(data.types, row, strict=True)) for job, row in zip(data.jobs, rows, strict=True)}
+    return Result("feasible", float(owned.sum()), "max", "1", {"allocation": allocation})
+
+
+def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
+    """The closed form as shares for Gavel's mechanism."""
+    values = isolated_share(snapshot.workers, snapshot.jobs.gpus)
+    return Allocated(Shares(snapshot.jobs.names, snapshot.types, values))
+
+
+TITLE = "Isolated"
+FORMULATIONS = (Isolated(),)
+SCHEDULERS = (ShareScheduler("isolated", "Isolated: every job owns 1/M of each type", shares),)

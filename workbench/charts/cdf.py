@@ -1,0 +1,95 @@
+"""Job completion times as a cumulative distribution, one line for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from workbench.charts import theme
+from workbench.charts.drawing import Drawing, drawn, message, message_layer
+
+
+def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Rising completion times and the share of all jobs that took no longer: columns jct_s, share.
+
+    Jobs that did not finish count among all jobs, so that the last share is below 1 if there are any.
+    """
+    jct = (jobs["finish_s"] - jobs["arrival_s"]).dropna().to_numpy(float)
+    times, counts = np.unique(jct, return_counts=True)
+    return pd.DataFrame({"jct_s": times, "share": np.cumsum(counts) / max(len(jobs), 1)})
+
+
+def jct_cdf(
+    runs: pd.DataFrame | Mapping[str, pd.DataFrame],
+    *,
+    log: bool = False,
+    height: float = 320,
+    title: str = "Job completion time",
+) -> Drawing:
+    """Draw for each run (its `jobs` table, by name) the share of jobs that completed within a time.
+
+    log: a logarithmic axis of time, for workloads whose jobs differ by orders of magnitude.
+    """
+    tables = {"": runs} if isinstance(runs, pd.DataFrame) else dict(runs)
+    found = {name: jct_table(jobs) for name, jobs in tables.items()}
+    longest = max([0.0, *(float(t["jct_s"].max()) for t in found.values() if len(t))])
+    unit = theme.time_unit(longest)
+    table = pd.concat([t.assign(run=name) for name, t in found.items()] or [jct_frame()], ignore_index=True)
+    lines = pd.concat([_line(t, name, longest, log) for name, t in found.items()] or [jct_frame()], ignore_index=True)
+    lines = lines.assign(t=lines["jct_s"] / unit.seconds)
+    names = list(tables)
+    colours, dashes = theme.series_look(names)
+    line = (
+        alt.Chart(alt.NamedData("lines"))
+        .mark_line(interpolate="step-after", color=theme.PALETTE[0])
+        .encode(
+            x=alt.X(
+                "t:Q",
+                title=f"Job completion time ({unit.name}{', logarithmic' if log else ''})",
+                scale=alt.Scale(type="log", nice=False) if log else alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
+            ),
+            y=alt.Y(
+                "share:Q",
+                title="Share of jobs (%)",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format=".0%", tickCount=5),
+            ),
+        )
+    )
+    if len(names) > 1:
+        line = line.encode(
+            color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names, range=colours)),
+            strokeDash=alt.StrokeDash("run:N", title=None, scale=alt.Scale(domain=names, range=dashes)),
+        )
+    unfinished = {name: int(jobs["finish_s"].isna().sum()) for name, jobs in tables.items()}
+    left = ", ".join(f"{name}: {count}".removeprefix(": ") for name, count in unfinished.items() if count)
+    return drawn(
+        line,
+        message_layer(),
+        data={"lines": lines, "message": message("" if len(table) else "No job finished")},
+        table=table[["run", "jct_s", "share"]],
+        label=f"{title}: share of jobs that completed within a time.",
+        title=title,
+        subtitle=f"jobs not finished: {left}" if left else "",
+        height=height,
+    )
+
+
+def jct_frame() -> pd.DataFrame:
+    """No completion times of no run."""
+    return pd.DataFrame({"jct_s": [], "share": [], "run": []}).astype({"run": "str"})
+
+
+def _line(table: pd.DataFrame, run: str, longest_s: float, log: bool) -> pd.DataFrame:
+    """From 0 up and on to the right end."""
+    if table.empty:
+        return jct_frame()
+    first = float(table["jct_s"].iloc[0]) if log else 0.0
+    last = float(table["share"].iloc[-1])
+    times = np.concatenate([[first], table["jct_s"], [longest_s]])
+    shares = np.concatenate([[0.0], table["share"], [last]])
+    return pd.DataFrame({"jct_s": times, "share": shares}).assign(run=run).astype({"run": "str"})

@@ -1,0 +1,113 @@
+"""A chart, the named tables it draws, and the numbers behind it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import vl_convert
+
+from workbench.charts import theme
+
+Chart = alt.Chart | alt.LayerChart
+Layer = Any
+"""An `alt.Chart` that is part of a chart (what Altair's `encode` returns has no type)."""
+VEGA_LITE = "6.4"
+"""The Vega-Lite that the specifications are written for, as vl-convert names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What every chart function returns.
+
+    chart: refers to its data by name (`alt.NamedData`) and does not depend on their values where that is possible, so
+    that a widget can embed it once and push new data; it is as wide as its container. data: the tables by name.
+    table: the numbers behind the chart, with units in the column names, for CSV and for readers who cannot see it.
+    label: what the chart shows, in one sentence, for a screen reader.
+    """
+
+    chart: Chart
+    data: Mapping[str, pd.DataFrame]
+    table: pd.DataFrame
+    label: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def inline(self, width: float = theme.WIDTH_PX) -> Chart:
+        """The chart with its data inside and a plot `width` pixels wide: for static display and export."""
+        chart = self.chart.copy(deep=False)
+        chart.width = width
+        chart.datasets = {name: records(table) for name, table in self.data.items()}
+        return chart
+
+    def spec(self, width: float | str = theme.WIDTH_PX) -> dict[str, Any]:
+        """The Vega-Lite specification with its data inside; width in pixels or `container`."""
+        spec: dict[str, Any] = self.chart.to_dict()
+        return spec | {"width": width, "datasets": {name: records(table) for name, table in self.data.items()}}
+
+    def _repr_png_(self) -> bytes:
+        """The picture that a notebook shows for a drawing at the end of a cell."""
+        return vl_convert.vegalite_to_png(json.dumps(self.spec()), VEGA_LITE, scale=2.0)
+
+
+def drawn(
+    *layers: Layer,
+    data: Mapping[str, pd.DataFrame],
+    table: pd.DataFrame,
+    label: str,
+    title: str,
+    height: Any,
+    subtitle: str = "",
+    params: Mapping[str, Any] | None = None,
+) -> Drawing:
+    """Put layers together in the project's look.
+
+    params: names and first values of the chart's Vega parameters.
+    """
+    params = dict(params or {})
+    heading: dict[str, Any] = {"text": title, "offset": 12}
+    if subtitle:
+        heading["subtitle"] = subtitle
+    chart = alt.LayerChart(
+        layer=list(layers),
+        title=heading,
+        width="container",
+        height=height,
+        padding={"left": 8, "right": 18, "top": 8, "bottom": 8},
+        config=theme.config(),
+    )
+    if params:
+        chart = chart.add_params(*(alt.param(name=name, value=value) for name, value in params.items()))
+    return Drawing(chart, dict(data), table, label, params)
+
+
+def message_layer() -> Layer:
+    """Text in the middle of the plot, from the data set `message` (columns text)."""
+    middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}
+    return (
+        alt.Chart(alt.NamedData("message"))
+        .mark_text(fontSize=theme.HEAD_PX, color=theme.MUTED, align="center", baseline="middle")
+        .encode(text="text:N", **middle)
+    )
+
+
+def message(text: str = "") -> pd.DataFrame:
+    """The data set `message`: one row, or none for no text."""
+    return pd.DataFrame({"text": pd.Series([text] if text else [], dtype="str")})
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON has them; what is missing or infinite becomes null."""
+    columns = {str(name): _plain(column) for name, column in table.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain(column: pd.Series[Any]) -> list[Any]:
+    values = column.tolist()
+    if pd.api.types.is_float_dtype(column):
+        return [value if math.isfinite(value) else None for value in values]
+    return values

@@ -1,0 +1,127 @@
+"""The command line: `python -m workbench COMMAND`, also `workbench COMMAND`. Thin: every command calls the library.
+
+Exit codes: 0 done, 1 a stated failure, 2 bad input, 130 Ctrl-C. With `--json` stdout carries one JSON value and nothing
+else, a failure included; messages for people go to stderr. Modules are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+from workbench.cli import compute, describe, make
+from workbench.cli.output import say, show
+from workbench.cli.parser import Parser
+from workbench.errors import WorkbenchError
+from workbench.version import VERSION
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    as_json = "--json" in argv
+    with _Interrupts() as interrupts:
+        code = _guarded(argv, as_json)
+    if interrupts.came and code != INTERRUPTED:
+        # Some library took Ctrl-C for an error of its own.
+        return INTERRUPTED
+    return code
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="workbench",
+        description="Scheduling formulations for deep-learning GPU clusters, side by side on one simulation core.",
+        epilog="SCENARIO is a file, - (standard input) or preset:NAME. `workbench COMMAND --help` tells more.",
+    )
+    parser.add_argument("--version", action="version", version=f"workbench {VERSION}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    describe.add_commands(commands)
+    compute.add_commands(commands)
+    make.add_commands(commands)
+    return parser
+
+
+def _guarded(argv: Sequence[str], as_json: bool) -> int:
+    """Run the command and print its answer; whatever goes wrong becomes a message and a code."""
+    try:
+        try:
+            args = _parser().parse_args(argv)
+            show(args.command(args), args.json)
+            return 0
+        except WorkbenchError as error:
+            say(f"error: {error}")
+            return _failed(error.exit_code, error, as_json)
+        except KeyboardInterrupt:
+            say("interrupted")
+            return _failed(INTERRUPTED, _failure("interrupted", "Ctrl-C", "to run to the end"), as_json)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            say(f"error: {error}")
+            return _failed(1, _failure("error", str(error), "to read and write files"), as_json)
+        except Exception as error:
+            return _internal(error, as_json)
+    except BrokenPipeError:
+        # Whoever read our output has had enough. Nothing more may be written, not even at exit.
+        _silence()
+        return 0
+    except SystemExit as end:  # --help, --version
+        return end.code if isinstance(end.code, int) else 0
+
+
+def _internal(error: Exception, as_json: bool) -> int:
+    """A fault of ours: one line, and with `python -X dev` where it happened."""
+    if sys.flags.dev_mode:
+        traceback.print_exc()
+    text = f"{type(error).__name__}: {error}"
+    say(f"internal error: {text}\n`python -X dev -m workbench ...` shows where it happened; please report it.")
+    return _failed(1, _failure("internal_error", text, "no such fault; please report it"), as_json)
+
+
+def _failure(status: str, value: str, expected: str) -> WorkbenchError:
+    error = WorkbenchError("workbench", value, expected)
+    error.status = status
+    return error
+
+
+def _failed(code: int, error: WorkbenchError, as_json: bool) -> int:
+    if as_json:
+        show(error.as_json(), as_json=True)
+    return code
+
+
+def _silence() -> None:
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+
+
+class _Interrupts:
+    """Remembers that Ctrl-C came, also where a library turns the KeyboardInterrupt into something else."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self._ours = False
+
+    def __enter__(self) -> _Interrupts:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            try:
+                signal.signal(signal.SIGINT, self._interrupt)
+                self._ours = True
+            except ValueError:  # not the main thread
+                pass
+        return self
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        if self._ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,287 @@
+"""Commands that compute: solve, simulate, compare."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.inputs import (
+    check_targets,
+    names,
+    number,
+    read_scenario,
+    seconds,
+    seeds,
+    settings,
+    settings_by_scheduler,
+    whole,
+)
+from workbench.cli.output import Answer, aligned, json_text, say, short
+from workbench.cli.parser import Commands, Parser, add_command, add_force, add_scenario, add_set
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.compare import Comparison
+    from workbench.metrics import Summary
+    from workbench.papers.paper import Result
+    from workbench.scenario import Scenario
+    from workbench.simulation.observers import Progress
+
+MOST_ROWS = 40
+"""Jobs that a table for people shows; `--json` has them all."""
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the commands of this file."""
+    parser = add_command(commands, "solve", "solve a formulation once, for the jobs that are there at one time")
+    add_scenario(parser)
+    parser.add_argument("--formulation", metavar="NAME", required=True, help="see `workbench list`")
+    help = "the time, in seconds or as `2 h`; default: the last arrival, for an offline formulation 0"
+    parser.add_argument("--at", metavar="S", type=seconds("--at"), help=help)
+    add_set(parser, "KNOB=VALUE")
+    parser.add_argument("--solver", metavar="NAME", default="highs", help="highs (default) or glpk")
+    parser.add_argument("--time-limit", metavar="S", type=seconds("--time-limit"), help="stop after so much wall time")
+    parser.add_argument("--gap", metavar="G", type=number("--gap"), help="stop at this relative gap")
+    parser.set_defaults(command=solve)
+
+    parser = add_command(commands, "simulate", "run a scheduler on a scenario and measure")
+    add_scenario(parser)
+    parser.add_argument("--scheduler", metavar="NAME", required=True, help="see `workbench list`")
+    add_set(parser, "KNOB=VALUE")
+    parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
+    _add_run_options(parser, "save the run in this folder")
+    parser.set_defaults(command=simulate)
+
+    parser = add_command(commands, "compare", "run several schedulers on a scenario and measure")
+    add_scenario(parser)
+    help = "names between commas; default: the scenario's plan"
+    parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
+    add_set(parser, "SCHEDULER:KNOB=VALUE")
+    parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), default=1, help="processes, default 1")
+    _add_run_options(parser, "save every run and the table in this folder")
+    parser.set_defaults(command=compare)
+
+
+def _add_run_options(parser: Parser, out: str) -> None:
+    parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
+    parser.add_argument("--out", metavar="DIR", help=out)
+    add_force(parser)
+
+
+# --- solve ------------------------------------------------------------------------------------------------------------
+
+
+def solve(args: argparse.Namespace) -> Answer:
+    """One solve."""
+    from workbench.api import later_arrivals, solve_with, time_of_solve
+    from workbench.papers.paper import find_formulation
+
+    scenario = read_scenario(args.scenario)
+    at_s = time_of_solve(scenario, args.formulation, args.at)
+    result = solve_with(
+        scenario,
+        args.formulation,
+        settings(args.settings),
+        at=at_s,
+        solver=args.solver,
+        time_limit_s=args.time_limit,
+        gap=args.gap,
+    )
+    left_out = 0 if find_formulation(args.formulation).offline else later_arrivals(scenario, at_s)
+    if left_out:
+        say(f"{left_out} jobs that arrive after {at_s:g} s are left out")
+    known = {field.name: getattr(result, field.name) for field in fields(result)}
+    keys = ("status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s", "iterations")
+    data = {"formulation": args.formulation, **{key: known[key] for key in keys}, "result": result.values}
+    return Answer(data, lambda: _solved(args.formulation, result))
+
+
+def _solved(name: str, result: Result) -> str:
+    unit = "" if result.unit in ("", "1") else f" {result.unit}"
+    facts = [f"{name}: {result.status}", f"objective {short(result.objective)}{unit} ({result.sense})"]
+    if result.gap:
+        facts.append(f"gap {100 * result.gap:.3g} %")
+    seconds = f"built in {result.build_s:.3f} s, solved in {result.solve_s:.3f} s"
+    return "\n".join([", ".join([*facts, result.solver, seconds]), *_values(result.values)])
+
+
+def _values(values: Mapping[str, Any]) -> list[str]:
+    """What a result holds per job as one table, the rest as JSON."""
+    columns: dict[str, Mapping[str, Any]] = {}
+    rest: list[str] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value and all(isinstance(row, Mapping) for row in value.values()):
+            for column in dict.fromkeys(key for row in value.values() for key in row):
+                columns[f"{name} {column}"] = {job: row.get(column) for job, row in value.items()}
+        elif isinstance(value, Mapping) and not any(
+            isinstance(item, (Mapping, list, tuple)) for item in value.values()
+        ):
+            columns[name] = value
+        else:
+            rest += ["", f"{name}: {json_text(value)}"]
+    jobs = list(dict.fromkeys(job for column in columns.values() for job in column))
+    if not jobs:
+        return rest
+    rows = [[str(job), *(short(column.get(job)) for column in columns.values())] for job in jobs[:MOST_ROWS]]
+    more = [f"... and {len(jobs) - MOST_ROWS} more (--json prints all)"] if len(jobs) > MOST_ROWS else []
+    return ["", aligned(["", *columns], rows), *more, *rest]
+
+
+# --- simulate ---------------------------------------------------------------------------------------------------------
+
+
+def simulate(args: argparse.Namespace) -> Answer:
+    """One run."""
+    from workbench.api import simulate_with
+    from workbench.metrics import as_json, summary
+    from workbench.papers.paper import find_scheduler
+    from workbench.simulation.observers import Report
+
+    check_targets({"--out": args.out}, force=args.force)
+    scenario = read_scenario(args.scenario)
+    knobs = settings(args.settings)
+    find_scheduler(args.scheduler).settle(knobs)
+    observers = [Report(_progress, every_s=0.5)] if _watched() else []
+    began = time.perf_counter()
+    run = simulate_with(scenario, args.scheduler, knobs, seed=args.seed, until_s=args.until, observers=observers)
+    wall_s = time.perf_counter() - began
+    _end_progress()
+    found = summary(run)
+    if args.out is not None:
+        run.save(args.out, force=args.force)
+    _say_ignored(scenario, [args.scheduler])
+    data = {
+        "scheduler": run.scheduler,
+        "knobs": run.knobs,
+        "seed": run.seed,
+        "metrics": as_json(found),
+        "rounds": found["rounds"],
+        "wall_s": wall_s,
+        **({} if args.out is None else {"out": args.out}),
+    }
+    saved = "" if args.out is None else f", saved in {args.out}"
+    head = f"{run.scheduler} on {scenario.name or args.scenario}: simulated in {wall_s:.2f} s{saved}"
+    return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}")
+
+
+def _say_ignored(scenario: Scenario, schedulers: list[str]) -> None:
+    from workbench.api import ignored
+
+    for name in schedulers:
+        if unread := ignored(scenario, name):
+            say(f"note: {name} does not read {', '.join(unread)}, which some jobs set")
+
+
+def _watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _progress(progress: Progress) -> None:
+    print(f"\r{progress.finished} of {progress.jobs} jobs finished", end="", file=sys.stderr, flush=True)
+
+
+def _end_progress() -> None:
+    if _watched():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _measures(found: Mapping[str, Summary], spread: Mapping[str, Summary] | None = None) -> str:
+    """The headline measures, one column per scheduler."""
+    columns = {name: _column(one, None if spread is None else spread[name]) for name, one in found.items()}
+    labels = next(iter(columns.values()))
+    rows = [[label, *(column[label] for column in columns.values())] for label in labels]
+    return aligned(["", *columns], rows)
+
+
+def _column(found: Summary, spread: Summary | None) -> dict[str, str]:
+    """The headline measures by label, with their units; a spread of 0 is not worth a word."""
+    from workbench.metrics import table
+
+    rows = table(found)
+    cells = {
+        label: value if unit in label.lower() else f"{value} {unit}"
+        for label, value, unit in zip(rows["label"], rows["value"], rows["unit"], strict=True)
+    }
+    if spread is not None:
+        for name, label, apart in table(spread)[["metric", "label", "value"]].itertuples(index=False):
+            if spread[name] > 0:
+                cells[label] += f" ± {apart}"
+    return cells
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+
+
+def compare(args: argparse.Namespace) -> Answer:
+    """Several runs."""
+    from workbench.compare import compare as run_all
+
+    check_targets({"--out": args.out}, force=args.force)
+    scenario = read_scenario(args.scenario)
+    began = time.perf_counter()
+    found = run_all(
+        scenario,
+        _entries(scenario, args.schedulers, args.settings),
+        seeds=args.seeds,
+        until_s=args.until,
+        workers=args.workers,
+        on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if _watched() else None,
+    )
+    wall_s = time.perf_counter() - began
+    if args.out is not None:
+        found.save(args.out, force=args.force)
+    _say_ignored(scenario, list(dict.fromkeys(case.scheduler for case in found.cases)))
+    return Answer(_comparison(found, wall_s, args.out), lambda: _compared(found, wall_s, args.out))
+
+
+def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str]) -> Any:
+    """The schedulers with their knobs, or None for the plan as it stands."""
+    if schedulers is None:
+        if given and scenario.plan:
+            raise InputError("--set", given[0], "--schedulers with it (the scenario's plan sets its own knobs)")
+        return None
+    knobs = settings_by_scheduler(given, schedulers)
+    return [(name, knobs[name]) for name in schedulers]
+
+
+def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, Any]:
+    from workbench.metrics import as_json
+
+    runs = [
+        {
+            "scheduler": case.label,
+            "seed": case.seed,
+            "knobs": run.knobs,
+            "metrics": as_json(measures),
+            "rounds": measures["rounds"],
+        }
+        for case, run, measures in zip(found.cases, found.runs, found.summaries, strict=True)
+    ]
+    ratios = found.ratios().drop(columns="seed").groupby("scheduler", sort=False).mean()
+    return {
+        "runs": runs,
+        "mean": found.mean().to_dict("index"),
+        "spread": found.spread().to_dict("index"),
+        "ratios": {"to": found.labels[0], **ratios.to_dict("index")},
+        "wall_s": wall_s,
+        **({} if out is None else {"out": out}),
+    }
+
+
+def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
+    from workbench.metrics import Summary
+
+    def columns(table: Any) -> dict[str, Summary]:
+        return {str(name): Summary(values, {}) for name, values in table.to_dict("index").items()}
+
+    count = len(found.runs) // len(found.labels)
+    spread = columns(found.spread()) if count > 1 else None
+    saved = "" if out is None else f", saved in {out}"
+    over = f", mean ± standard deviation over {count} seeds" if count > 1 else ""
+    head = f"{len(found.runs)} runs in {wall_s:.2f} s{saved}{over}"
+    return f"{head}\n\n{_measures(columns(found.mean()), spread)}"

@@ -1,0 +1,169 @@
+"""Commands that describe: list, presets, validate, schema."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.inputs import check_targets, read_scenario
+from workbench.cli.make import written
+from workbench.cli.output import Answer, aligned, short
+from workbench.cli.parser import Commands, Parser, add_command, add_output, add_scenario
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.knob import Knob
+    from workbench.scenario import Scenario
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the commands of this file."""
+    parser = add_command(commands, "list", "schedulers and formulations, with their knobs")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="only this one, and its knobs in full")
+    parser.set_defaults(command=list_all)
+
+    parser = add_command(commands, "presets", "the built-in scenarios", "List the built-in scenarios, or print one.")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the scenario to print, or to write with -o")
+    add_output(parser, required=False)
+    parser.set_defaults(command=presets)
+
+    parser = add_command(commands, "validate", "check a scenario")
+    add_scenario(parser)
+    parser.set_defaults(command=validate)
+
+    parser = add_command(commands, "schema", "the JSON Schema of a scenario file")
+    parser.set_defaults(command=schema)
+
+
+def list_all(args: argparse.Namespace) -> Answer:
+    """Everything the registry knows."""
+    found = [entry for entry in _entries() if args.name in (None, entry["name"])]
+    if not found:
+        raise InputError("name", args.name, "one of " + ", ".join(dict.fromkeys(e["name"] for e in _entries())))
+    return Answer(found, lambda: _overview(found) if args.name is None else "\n\n".join(map(_in_full, found)))
+
+
+def _entries() -> Iterator[dict[str, Any]]:
+    """One entry per formulation and per scheduler, room by room."""
+    from workbench.papers.paper import rooms
+
+    for room in rooms():
+        for kind, offered in (("formulation", room.formulations), ("scheduler", room.schedulers)):
+            for found in offered:
+                uses = getattr(found, "uses", None)
+                yield {
+                    "name": found.name,
+                    "kind": kind,
+                    "title": found.title,
+                    "paper": room.name if _is_paper(room.name) else None,
+                    "offline": found.offline,
+                    "uses": None if uses is None else sorted(uses),
+                    "knobs": [_knob(knob) for knob in found.knobs],
+                }
+
+
+def _is_paper(room: str) -> bool:
+    import pkgutil
+
+    import workbench.papers
+
+    return any(info.ispkg and info.name == room for info in pkgutil.iter_modules(workbench.papers.__path__))
+
+
+def _knob(knob: Knob) -> dict[str, Any]:
+    keys = ("name", "default", "kind", "optional", "unit", "choices", "minimum", "maximum", "help", "source")
+    return {key: getattr(knob, key) for key in keys}
+
+
+def _overview(found: list[dict[str, Any]]) -> str:
+    rows = [[e["name"], e["kind"], e["paper"] or "", e["title"]] for e in found]
+    return (
+        aligned(["name", "kind", "paper", "title"], rows, left=4) + "\n\n`workbench list NAME` shows the knobs of one."
+    )
+
+
+def _in_full(entry: dict[str, Any]) -> str:
+    lines = [f"{entry['name']} ({entry['kind']}): {entry['title']}"]
+    if entry["uses"] is not None:
+        lines.append(f"reads of a job: {', '.join(entry['uses'])}")
+    rows = [[k["name"], _default(k), _range(k), k["unit"], k["source"]] for k in entry["knobs"]]
+    if not rows:
+        return "\n".join([*lines, "no knobs"])
+    head, *table = aligned(["knob", "default", "values", "unit", "source"], rows, left=5).splitlines()
+    lines += ["", head]
+    for line, knob in zip(table, entry["knobs"], strict=True):
+        lines += [line, f"    {knob['help']}"]
+    return "\n".join(lines)
+
+
+def _default(knob: dict[str, Any]) -> str:
+    value = knob["default"]
+    return {True: "true", False: "false", None: "none"}[value] if isinstance(value, bool | None) else short(value)
+
+
+def _range(knob: dict[str, Any]) -> str:
+    none = " or none" if knob["optional"] else ""
+    if knob["choices"] is not None:
+        return "|".join(map(str, knob["choices"])) + none
+    if knob["kind"] in ("bool", "str"):
+        return {"bool": "true|false", "str": "text"}[knob["kind"]] + none
+    low, high = short(float(knob["minimum"])), short(float(knob["maximum"]))
+    return f"{low} .. {high}{none}".replace("-inf ..", "..").replace(".. inf", "..")
+
+
+def presets(args: argparse.Namespace) -> Answer:
+    """The built-in scenarios, or one of them as a file."""
+    from workbench.presets import preset
+    from workbench.presets import presets as all_presets
+
+    if args.name is None:
+        if args.output is not None:
+            raise InputError("workbench presets", "no NAME", "the preset to write to " + args.output)
+        known = all_presets()
+        data = {"presets": [{"name": name, "description": description} for name, description in known]}
+        return Answer(data, lambda: aligned(["name", "description"], [list(row) for row in known], left=2))
+    check_targets({"-o": args.output}, force=args.force)
+    scenario = preset(args.name)
+    if args.output is None:
+        return Answer(scenario.to_dict(), scenario.to_json)
+    return written(scenario, args.output, force=args.force)
+
+
+def validate(args: argparse.Namespace) -> Answer:
+    """Whether a scenario is well formed and every job can run somewhere."""
+    scenario = read_scenario(args.scenario)
+    scenario.require_runnable()
+    facts = _facts(scenario)
+    rows = [["GPUs", ", ".join(f"{gpus} {name}" for name, gpus in facts["gpus"].items())]]
+    rows += [["nodes", str(facts["nodes"])], ["jobs", str(facts["jobs"])], ["models", str(facts["models"])]]
+
+    def text() -> str:
+        from workbench.units import format_duration
+
+        last = ["last arrival", format_duration(facts["last_arrival_s"], parts=2)] if scenario.jobs else ["", ""]
+        return aligned([facts["name"] or Path(args.scenario).name, "valid"], [*rows, last], left=2)
+
+    return Answer({"status": "valid", **facts}, text)
+
+
+def _facts(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "key": scenario.key(),
+        "gpus": scenario.cluster.workers,
+        "nodes": len(scenario.cluster.machines),
+        "jobs": len(scenario.jobs),
+        "models": len({job.model for job in scenario.jobs}),
+        "last_arrival_s": max((job.arrival_s for job in scenario.jobs), default=None),
+    }
+
+
+def schema(args: argparse.Namespace) -> Answer:
+    """The JSON Schema of a scenario file."""
+    from workbench.scenario import json_schema
+
+    found = json_schema()
+    return Answer(found, lambda: json.dumps(found, indent=1))

@@ -1,0 +1,165 @@
+"""What is typed on the command line, turned into values; whatever is wrong raises InputError naming the option."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.scenario import Scenario
+
+STANDARD = "-"
+
+
+def read_scenario(text: str) -> Scenario:
+    """The scenario of a file, of standard input (`-`) or of `preset:NAME`."""
+    from workbench.api import load
+    from workbench.scenario import Scenario
+
+    if text != STANDARD:
+        return load(text)
+    try:
+        content = sys.stdin.buffer.read().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("standard input", str(error), "a scenario (UTF-8 JSON)") from None
+    return Scenario.from_json(content, "standard input")
+
+
+def seconds(option: str) -> Callable[[str], float]:
+    """Reads seconds (`7200`) or a duration (`2 h`), at least 0."""
+    from workbench.units import EXPECTED, parse_duration
+
+    def read(text: str) -> float:
+        try:
+            found = parse_duration(text)
+        except ValueError:
+            found = math.nan
+        if not 0 <= found < math.inf:
+            raise InputError(option, text, f"seconds, or {EXPECTED}")
+        return found
+
+    return read
+
+
+def whole(option: str, least: int = 0) -> Callable[[str], int]:
+    """Reads a whole number."""
+
+    def read(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = least - 1
+        if found < least:
+            raise InputError(option, text, f"a whole number from {least}")
+        return found
+
+    return read
+
+
+def number(option: str) -> Callable[[str], float]:
+    """Reads a finite number."""
+
+    def read(text: str) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not math.isfinite(found):
+            raise InputError(option, text, "a number")
+        return found
+
+    return read
+
+
+def one_of(option: str, *choices: str) -> Callable[[str], str]:
+    """Reads one of several words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise InputError(option, text, "one of " + ", ".join(choices))
+        return text
+
+    return read
+
+
+def seeds(text: str) -> list[int]:
+    """Reads `0:3` (0, 1 and 2), `7`, or several of these between commas."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, colon, end = part.partition(":")
+        try:
+            low = int(first)
+            high = int(end) if colon else low + 1
+        except ValueError:
+            low = high = -1
+        if not 0 <= low < high or high - low > 100_000:
+            raise InputError("--seeds", text, "seeds such as 0:3 (for 0, 1 and 2), 7 or 1,5,9")
+        found += range(low, high)
+    return found
+
+
+def names(text: str) -> list[str]:
+    """Reads names between commas."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise InputError("--schedulers", text, "names between commas")
+    return found
+
+
+def settings(given: Iterable[str]) -> dict[str, str]:
+    """Reads `knob=value` each; the scheduler or formulation says which values it takes."""
+    found: dict[str, str] = {}
+    for text in given:
+        knob, equals, value = text.partition("=")
+        if not equals or not knob.strip():
+            raise InputError("--set", text, "knob=value")
+        if knob.strip() in found:
+            raise InputError("--set", text, f"one value for {knob.strip()}")
+        found[knob.strip()] = value.strip()
+    return found
+
+
+def settings_by_scheduler(given: Iterable[str], schedulers: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Reads `scheduler:knob=value` each."""
+    listed: dict[str, list[str]] = {name: [] for name in schedulers}
+    for text in given:
+        scheduler, colon, rest = text.partition(":")
+        if not colon or "=" in scheduler:
+            raise InputError("--set", text, "scheduler:knob=value")
+        if scheduler not in listed:
+            raise InputError("--set", text, "a scheduler that is compared, one of " + ", ".join(listed))
+        listed[scheduler].append(rest)
+    return {name: settings(parts) for name, parts in listed.items()}
+
+
+def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
+    """Raise InputError now rather than after the work if a target (by option) stands already or cannot be written."""
+    from workbench.files import refuse_to_overwrite
+
+    taken: dict[Path, str] = {}
+    for option, path in paths.items():
+        if path is None or path == STANDARD:
+            continue
+        target = Path(path)
+        refuse_to_overwrite(target, force=force)
+        if target.is_dir() and not (option == "--out" and _is_ours(target)):
+            expected = "an empty folder, or one that an earlier --out made" if option == "--out" else "a file"
+            raise InputError(f"{option} {path}", "a folder that exists", expected)
+        folder = target.absolute().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InputError(f"{option} {path}", str(folder), "a folder that exists and can be written to")
+        if target.absolute() in taken:
+            raise InputError(f"{option} {path}", path, f"another file than {taken[target.absolute()]}")
+        taken[target.absolute()] = option
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether --force may replace a folder: an empty one, or what simulate or compare wrote."""
+    names = {entry.name for entry in folder.iterdir()}
+    return not names or "run.json" in names or "table.csv" in names

@@ -1,0 +1,125 @@
+"""Commands that make scenarios: convert (from a trace), generate (made up, from a seed)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
+from workbench.cli.output import Answer, plain, say
+from workbench.cli.parser import Commands, Parser, add_command, add_output
+
+if TYPE_CHECKING:
+    from workbench.scenario import Scenario
+
+CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 and 2 nodes of 8 K80"
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the commands of this file."""
+    parser = add_command(commands, "convert", "make a scenario from a trace")
+    parser.add_argument("source", metavar="SOURCE", help="the trace file")
+    parser.add_argument("--from", metavar="FORMAT", required=True, dest="format", help="the trace's format, as gavel")
+    parser.add_argument("--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace")
+    parser.add_argument("--cluster", metavar="NODES", help=CLUSTER_HELP)
+    parser.add_argument("--from-s", metavar="S", type=seconds("--from-s"), help="keep jobs that arrive from then on")
+    parser.add_argument("--to-s", metavar="S", type=seconds("--to-s"), help="keep jobs that arrive before then")
+    parser.add_argument("--sample", metavar="N", type=whole("--sample", 1), help="keep N jobs, drawn with --seed")
+    parser.add_argument("--seed", metavar="N", type=whole("--seed"), default=0, help="default 0")
+    parser.add_argument("--report", metavar="FILE", help="write what was kept and dropped, as JSON")
+    add_output(parser, required=True)
+    parser.set_defaults(command=convert)
+
+    parser = add_command(commands, "generate", "make up a scenario, as Gavel's generator does, from a seed")
+    parser.add_argument("--cluster", metavar="NODES", required=True, help=CLUSTER_HELP)
+    parser.add_argument("--jobs", metavar="N", type=whole("--jobs", 1), default=120, help="default 120")
+    parser.add_argument("--seed", metavar="N", type=whole("--seed"), default=0, help="default 0")
+    parser.add_argument(
+        "--arrivals",
+        metavar="KIND",
+        type=one_of("--arrivals", "static", "poisson"),
+        default="static",
+        help="static (all at 0, default) or poisson",
+    )
+    parser.add_argument(
+        "--mean-gap", metavar="S", type=seconds("--mean-gap"), default=900.0, help="between arrivals, default 15 min"
+    )
+    parser.add_argument("--multi-gpu", action="store_true", help="gangs of 1, 2, 4 and 8 GPUs (default: 1)")
+    parser.add_argument(
+        "--durations",
+        metavar="LAW",
+        type=one_of("--durations", "gandiva", "short"),
+        default="gandiva",
+        help="gandiva (half an hour to a week, default) or short (1 to 4 hours)",
+    )
+    parser.add_argument(
+        "--priority-share",
+        metavar="SHARE",
+        type=number("--priority-share"),
+        default=0.0,
+        help="share of jobs with weight 5, default 0",
+    )
+    parser.add_argument("--slo", action="store_true", help="give every job a deadline")
+    parser.add_argument("--group", metavar="NAME", default="gavel", help="the built-in models to draw from (gavel)")
+    parser.add_argument("--reference", metavar="TYPE", help="the type on which durations are meant (default: fastest)")
+    parser.add_argument("--name", default="", help="the scenario's name")
+    add_output(parser, required=True)
+    parser.set_defaults(command=generate)
+
+
+def convert(args: argparse.Namespace) -> Answer:
+    """A trace as a scenario, and an account of what was kept."""
+    from workbench.files import write_text
+    from workbench.traces import convert as read_trace
+    from workbench.traces import parse_cluster
+
+    check_targets({"-o": args.output, "--report": args.report}, force=args.force)
+    scenario, report = read_trace(
+        args.format,
+        args.source,
+        throughputs=args.throughputs,
+        cluster=None if args.cluster is None else parse_cluster(args.cluster),
+        from_s=args.from_s,
+        to_s=args.to_s,
+        sample=args.sample,
+        seed=args.seed,
+    )
+    say(str(report))
+    if args.report is not None:
+        text = json.dumps(plain(report.as_json()), indent=1, ensure_ascii=False) + "\n"
+        write_text(Path(args.report), text, force=args.force)
+    return written(scenario, args.output, force=args.force, report=report.as_json())
+
+
+def generate(args: argparse.Namespace) -> Answer:
+    """A made-up scenario."""
+    from workbench.traces.synthetic import generate as make_up
+
+    check_targets({"-o": args.output}, force=args.force)
+    scenario = make_up(
+        args.cluster,
+        args.jobs,
+        args.seed,
+        arrivals=args.arrivals,
+        mean_gap_s=args.mean_gap,
+        multi_gpu=args.multi_gpu,
+        durations=args.durations,
+        priority_share=args.priority_share,
+        slo=args.slo,
+        group=args.group,
+        reference=args.reference,
+        name=args.name,
+    )
+    return written(scenario, args.output, force=args.force)
+
+
+def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Answer:
+    """Write a scenario to a file, or make it the answer where the target is standard output."""
+    if target == STANDARD:
+        return Answer(scenario.to_dict(), scenario.to_json)
+    scenario.save(target, force=force)
+    facts = {"output": target, "jobs": len(scenario.jobs), "gpus": scenario.cluster.workers}
+    types = ", ".join(f"{gpus} {name}" for name, gpus in scenario.cluster.workers.items())
+    return Answer({**facts, **more}, lambda: f"{target}: {facts['jobs']} jobs on {types}")

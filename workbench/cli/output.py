@@ -1,0 +1,82 @@
+"""What a command prints: one JSON value, or short aligned tables; messages for people go to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A command's answer: the value for `--json`, and what makes the text for people."""
+
+    data: Any
+    text: Callable[[], str]
+
+
+def show(answer: Answer | Mapping[str, Any], as_json: bool) -> None:
+    """Print an answer on stdout."""
+    if isinstance(answer, Answer):
+        text = json_text(answer.data) if as_json else answer.text()
+    else:
+        text = json_text(answer)
+    with contextlib.suppress(AttributeError, ValueError):  # not a text file that can be reconfigured
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if text:
+        print(text.rstrip("\n"))
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """A message for people; nobody there to read it is no error."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
+
+
+def json_text(value: Any) -> str:
+    """Indented JSON; infinite and unknown numbers are null."""
+    return json.dumps(plain(value), indent=1, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """The value in JSON's types; keys are text, infinite and unknown numbers None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, str) or value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "tolist"):  # a number or an array of numpy
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A table; the first `left` columns are aligned to the left, the others to the right."""
+    table = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(header))]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in table
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def short(value: Any) -> str:
+    """A number for a table: four digits, nothing for unknown."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return str(value)

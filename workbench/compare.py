@@ -1,0 +1,263 @@
+"""Several schedulers on one scenario, over several seeds: their runs, a table of measures, ratios and spread."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.api import Window, check_window, load, simulate_with
+from workbench.errors import InputError, WorkbenchError
+from workbench.files import new_folder
+from workbench.metrics import Summary, summary
+from workbench.papers.paper import find_scheduler, is_own
+from workbench.run import Run
+from workbench.scenario import Plan, Scenario
+
+Entry = str | tuple[str, Mapping[str, Any]] | Plan
+"""A scheduler by name, or with knobs."""
+
+KEYS = ["scheduler", "seed"]
+
+
+class Case(NamedTuple):
+    """One run to make. label: the scheduler's name, with its knobs where the name alone would not do."""
+
+    label: str
+    scheduler: str
+    knobs: Mapping[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The runs and their measures, in the order of schedulers and then seeds.
+
+    table: one row per run, with the columns scheduler (its label), seed and one for each measure of
+    `workbench.metrics` (missing: NaN).
+    """
+
+    cases: tuple[Case, ...]
+    runs: tuple[Run, ...]
+    summaries: tuple[Summary, ...]
+    table: pd.DataFrame
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The schedulers' labels, in order."""
+        return tuple(dict.fromkeys(case.label for case in self.cases))
+
+    def mean(self) -> pd.DataFrame:
+        """Mean of every measure over the seeds, one row per scheduler; NaN if a seed lacks the measure."""
+        return self._by_scheduler(lambda values: values.mean(skipna=False))
+
+    def spread(self) -> pd.DataFrame:
+        """Sample standard deviation of every measure over the seeds (NaN for one seed), one row per scheduler."""
+        return self._by_scheduler(lambda values: values.std(skipna=False))
+
+    def _by_scheduler(self, over_seeds: Callable[[pd.DataFrame], pd.Series[float]]) -> pd.DataFrame:
+        values = self.table.drop(columns=KEYS).astype(float)
+        rows = {label: over_seeds(values[self.table["scheduler"] == label]) for label in self.labels}
+        return pd.DataFrame(rows).T.rename_axis("scheduler")
+
+    def ratios(self, to: str | None = None) -> pd.DataFrame:
+        """Every measure as a multiple of the same one, at the same seed, of the scheduler `to` (default: the first).
+
+        Same rows and columns as `table`; NaN where either is missing or the divisor is 0 (0 / 0 included).
+        """
+        to = self.labels[0] if to is None else to
+        if to not in self.labels:
+            raise InputError("to", to, "one of " + ", ".join(self.labels))
+        base = self.table[self.table["scheduler"] == to].set_index("seed")
+        found = self.table.copy()
+        for name in self.table.columns.drop(KEYS):
+            divisor = self.table["seed"].map(base[name].astype(float))
+            found[name] = self.table[name] / divisor.where(divisor != 0)
+        return found
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
+        with new_folder(Path(path), force=force) as folder:
+            self.table.to_csv(folder / "table.csv", index=False)
+            for name, run in zip(self.folders(), self.runs, strict=True):
+                run.save(folder / name)
+
+    def folders(self) -> list[str]:
+        """The name of each run's folder."""
+        names: list[str] = []
+        for case in self.cases:
+            name = re.sub(r"[^\w.=-]+", "_", f"{case.label}-seed-{case.seed}").lstrip(".")[:150]
+            names.append(name if name not in names else f"{name}-{len(names)}")
+        return names
+
+
+def compare(
+    scenario: Scenario | str | Path,
+    schedulers: Iterable[Entry] | None = None,
+    *,
+    seeds: Iterable[int] | None = None,
+    window: Window | None = None,
+    until_s: float | None = None,
+    workers: int = 1,
+    detail: int | None = None,
+    on_run: Callable[[Case, Run], None] | None = None,
+) -> Comparison:
+    """Run each scheduler with each seed on one scenario, and measure.
+
+    schedulers: names or (name, knobs), default: the scenario's plan; seeds: default the scenario's; window: jobs that
+    are measured (first and last by arrival), a run ends when they have finished; workers: processes; with more than
+    one, schedulers declared in this process cannot take part, and a script needs the usual `if __name__ ==
+    "__main__":`; on_run is called as runs end. The result does not depend on the number of workers.
+
+    Raises what `simulate` raises, for the first case in order that failed if there is one worker.
+    """
+    scenario = load(scenario)
+    cases = plan_cases(scenario, schedulers, seeds)
+    if window is not None:
+        check_window(scenario, window)
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError("workers", workers, "a whole number from 1")
+    scenario.require_runnable()
+    options = {"window": window, "until_s": until_s, "detail": detail}
+    if workers == 1 or len(cases) == 1:
+        runs = _here(scenario, cases, options, on_run)
+    else:
+        runs = _in_processes(scenario, cases, options, on_run, min(workers, len(cases)))
+    found = tuple(summary(run, window) for run in runs)
+    rows = [
+        {"scheduler": case.label, "seed": case.seed, **measures.values}
+        for case, measures in zip(cases, found, strict=True)
+    ]
+    return Comparison(cases, tuple(runs), found, pd.DataFrame(rows))
+
+
+def plan_cases(
+    scenario: Scenario, schedulers: Iterable[Entry] | None = None, seeds: Iterable[int] | None = None
+) -> tuple[Case, ...]:
+    """The runs of a comparison; raises InputError for a scheduler, knob or seed that cannot be."""
+    if isinstance(schedulers, str):
+        raise InputError("schedulers", schedulers, "a list of names or (name, knobs)")
+    entries = [_entry(entry) for entry in (scenario.plan if schedulers is None else schedulers)]
+    if not entries:
+        raise InputError(
+            "schedulers", [], "at least one (the scenario has no plan)" if schedulers is None else "at least one"
+        )
+    names = [name for name, _ in entries]
+    labels = [_label(name, knobs) if names.count(name) > 1 else name for name, knobs in entries]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError("schedulers", label, "each scheduler once with the same knobs")
+    chosen = [scenario.seed] if seeds is None else list(seeds)
+    for seed in chosen:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63 or chosen.count(seed) > 1:
+            raise InputError("seeds", seed, "whole numbers from 0, each once")
+    if not chosen:
+        raise InputError("seeds", chosen, "at least one")
+    return tuple(
+        Case(label, name, knobs, seed) for label, (name, knobs) in zip(labels, entries, strict=True) for seed in chosen
+    )
+
+
+def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
+    """Name and knobs; both are known to be right afterwards."""
+    if isinstance(entry, Plan):
+        entry = (entry.scheduler, entry.knobs)
+    name, knobs = (entry, {}) if isinstance(entry, str) else entry
+    find_scheduler(name).settle(knobs)
+    return name, dict(knobs)
+
+
+def _label(name: str, knobs: Mapping[str, Any]) -> str:
+    return f"{name} {', '.join(f'{knob}={value}' for knob, value in knobs.items())}".strip()
+
+
+def _here(
+    scenario: Scenario, cases: Sequence[Case], options: Mapping[str, Any], on_run: Callable[[Case, Run], None] | None
+) -> list[Run]:
+    runs = []
+    for case in cases:
+        runs.append(simulate_with(scenario, case.scheduler, case.knobs, seed=case.seed, **options))
+        if on_run is not None:
+            on_run(case, runs[-1])
+    return runs
+
+
+# --- In processes -----------------------------------------------------------------------------------------------------
+
+
+class _Failure(NamedTuple):
+    """A stated failure on its way from another process."""
+
+    kind: type[WorkbenchError]
+    state: dict[str, Any]
+    message: str
+
+    def error(self) -> WorkbenchError:
+        """The error as it was raised."""
+        error = self.kind.__new__(self.kind, self.message)
+        error.__dict__.update(self.state)
+        return error
+
+
+def _in_processes(
+    scenario: Scenario,
+    cases: Sequence[Case],
+    options: Mapping[str, Any],
+    on_run: Callable[[Case, Run], None] | None,
+    workers: int,
+) -> list[Run]:
+    """One task per case; however this ends, no process is left behind."""
+    for case in cases:
+        if is_own(case.scheduler):
+            expected = "1 worker for a scheduler declared in this process (other processes do not know it)"
+            raise InputError("workers", f"{workers} for {case.scheduler}", expected)
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    try:
+        with _undisturbed():
+            text = scenario.to_json()
+            futures = {pool.submit(_there, text, case, dict(options)): i for i, case in enumerate(cases)}
+        runs: dict[int, Run] = {}
+        for future in as_completed(futures):
+            answer = future.result()
+            if isinstance(answer, _Failure):
+                raise answer.error()
+            runs[futures[future]] = replace(answer, scenario=scenario)
+            if on_run is not None:
+                on_run(cases[futures[future]], answer)
+        return [runs[i] for i in range(len(cases))]
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Processes started inside do not hear Ctrl-C, which a terminal sends to them too; their parent ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _there(scenario: str, case: Case, options: Mapping[str, Any]) -> Run | _Failure:
+    """One case in another process."""
+    try:
+        return simulate_with(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)
+    except WorkbenchError as error:
+        return _Failure(type(error), error.__dict__, str(error))

@@ -1,0 +1,255 @@
+"""What a scheduler may see (Snapshot) and what it answers (Decision)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cluster import Cluster
+from workbench.errors import WorkbenchError
+from workbench.job import Job
+from workbench.throughput import FloatArray, Placement
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+Unit = str | tuple[str, int] | tuple[str, str]
+"""A job, a copy `(job, i)`, or a pair `(job, job)` that shares all its slots."""
+
+Cause = Literal["round", "arrival", "completion", "idle", "lease_end", "fault", "repair", "timer"]
+Kind = Literal["run", "profile"]
+Verdict = Literal["guaranteed", "best_effort", "refused"]
+
+
+def members(unit: Unit) -> tuple[str, ...]:
+    """Names of the jobs in a unit."""
+    if isinstance(unit, str):
+        return (unit,)
+    return (unit[0], unit[1]) if isinstance(unit[1], str) else (unit[0],)
+
+
+def is_copy(unit: Unit) -> bool:
+    """Whether a unit is one copy `(job, i)` of a job."""
+    return not isinstance(unit, str) and not isinstance(unit[1], str)
+
+
+def unit_name(unit: Unit) -> str:
+    """The unit as tables and charts show it: `job`, `job #2` for a copy, `a + b` for a pair."""
+    if isinstance(unit, str):
+        return unit
+    return f"{unit[0]} + {unit[1]}" if isinstance(unit[1], str) else f"{unit[0]} #{unit[1]}"
+
+
+class Assignment(NamedTuple):
+    """GPUs for a unit from now until `until_s`, or until its job completes.
+
+    gpus: `{node: GPUs}`; kind: `profile` measures (its steps count unless `steps` is 0); steps: at most so many steps,
+    the GPUs are then held idle until `until_s`; tail_s: seconds of consolidation at the end. The same unit on the same
+    GPUs again when it ends is a renewal, on others a move, no new assignment a suspension.
+    """
+
+    unit: Unit
+    gpus: Mapping[str, int]
+    until_s: float
+    kind: Kind = "run"
+    steps: float | None = None
+    tail_s: float = 0.0
+
+
+class Task(NamedTuple):
+    """One worker's share of one synchronised round of a job (Hare); rounds and tasks count from 0."""
+
+    job: str
+    round: int
+    number: int
+
+
+class Slot(NamedTuple):
+    """One GPU of a node; slots of a node count from 0."""
+
+    node: str
+    number: int
+
+
+class Reason(NamedTuple):
+    """Why a job got what it got: a short code, a sentence, and the numbers behind it."""
+
+    code: str
+    text: str
+    facts: Mapping[str, float | str] = {}
+
+
+class Solution(NamedTuple):
+    """How a decision was computed. Seconds of wall time; bound and gap as the solver reports them, None if unknown."""
+
+    status: str
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    build_s: float = 0.0
+    solve_s: float = 0.0
+    iterations: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Shares of time behind a decision: `values[i, j]` of `units[i]` on type `types[j]`."""
+
+    units: tuple[Unit, ...]
+    types: tuple[str, ...]
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A scheduler's answer.
+
+    assign: new, renewed and moved assignments; units not named keep the leases they have, and lose those that end now.
+    preempt: leases to end at once. sequences: tasks per slot (Hare). verdicts: admission. shares, signals
+    (`{signal: {job: value}}`), solution and why are recorded, not executed. next_s: ask again at this time at the
+    latest.
+    """
+
+    assign: tuple[Assignment, ...] = ()
+    preempt: frozenset[Unit] = frozenset()
+    sequences: Mapping[Slot, tuple[Task, ...]] | None = None
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    shares: Shares | None = None
+    signals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    solution: Solution | None = None
+    why: Mapping[str, Reason] = field(default_factory=dict)
+    next_s: float | None = None
+
+
+class InvalidDecision(WorkbenchError):
+    """A decision that breaks a limit; it is never repaired silently."""
+
+    status = "invalid_decision"
+
+    def __init__(self, scheduler: str, at_s: float, unit: Unit | None, value: Any, limit: str) -> None:
+        who = f", {unit_name(unit)}" if unit is not None else ""
+        super().__init__(f"decision of {scheduler} at {at_s:g} s{who}", value, limit)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NodeView:
+    """Nodes in cluster order. `kind` is the position of the node's type in `Snapshot.types`; GPUs free now,
+    whether up."""
+
+    names: tuple[str, ...]
+    kind: IntArray
+    gpus: IntArray
+    free: IntArray
+    up: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class JobView:
+    """Unfinished jobs in the order of (arrival, position); one entry of each array per job.
+
+    steps_left; attained_s: GPU-seconds held so far, before the scenario began included; waited_s: seconds without GPUs
+    since arrival; restarts so far; gpus: the gang; arrival_s; weight; position: in the scenario's list of jobs.
+    """
+
+    jobs: tuple[Job, ...]
+    position: IntArray
+    steps_left: FloatArray
+    attained_s: FloatArray
+    waited_s: FloatArray
+    restarts: IntArray
+    gpus: IntArray
+    arrival_s: FloatArray
+    weight: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the jobs."""
+        return tuple(job.name for job in self.jobs)
+
+    @cached_property
+    def at(self) -> dict[str, int]:
+        """Row of each job by name."""
+        return {name: row for row, name in enumerate(self.names)}
+
+
+class Observation(NamedTuple):
+    """Steps/s of a unit's member measured over `seconds` of running on `gpus` since the last call."""
+
+    job: str
+    unit: Unit
+    gpus: Mapping[str, int]
+    steps_per_s: float
+    seconds: float
+
+
+class Belief(Protocol):
+    """Steps/s as an estimator sees them; 0 where a job cannot run. True rates and node speeds stay in the core."""
+
+    def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
+        """(jobs x types) steps/s of each job's gang on one type."""
+        ...
+
+    def steps_per_s(
+        self,
+        job: Job,
+        accelerator: str,
+        gpus: int,
+        placement: Placement = "consolidated",
+        nodes: int | None = None,
+    ) -> float:
+        """Steps/s of a job on `gpus` GPUs of one type."""
+        ...
+
+    def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
+        """Steps/s of a job's gang on `{node: GPUs}`."""
+        ...
+
+    def pair(
+        self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
+    ) -> tuple[float, float] | None:
+        """Steps/s of two jobs that share their slots on one type; None if they may not."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """All a scheduler may see at `now_s`, when `cause` asked it.
+
+    types: accelerator types of the cluster; nodes: with the GPUs that are free once the leases that end now are gone;
+    jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
+    renewal would repeat); finished: jobs completed since the last call; belief: speeds as believed; future: the jobs
+    still to arrive, only for formulations marked offline.
+    """
+
+    now_s: float
+    cause: Cause
+    cluster: Cluster
+    types: tuple[str, ...]
+    nodes: NodeView
+    jobs: JobView
+    leases: Mapping[Unit, Assignment]
+    ended: Mapping[Unit, Assignment]
+    finished: tuple[str, ...]
+    belief: Belief
+    future: tuple[Job, ...] = ()
+    observe: Callable[[], tuple[Observation, ...]] = tuple
+
+    @cached_property
+    def observations(self) -> tuple[Observation, ...]:
+        """Steps/s measured since the last call."""
+        return self.observe()
+
+    @cached_property
+    def workers(self) -> IntArray:
+        """GPUs of each type on nodes that are up."""
+        counts = np.zeros(len(self.types), dtype=np.int64)
+        np.add.at(counts, self.nodes.kind, np.where(self.nodes.up, self.nodes.gpus, 0))
+        return counts

@@ -1,0 +1,1 @@
+"""What a scheduler believes about speeds."""

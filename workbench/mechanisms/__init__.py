@@ -1,0 +1,1 @@
+"""How shares or orders become assignments, round by round."""

@@ -1,0 +1,61 @@
+"""A policy that divides time, made a scheduler by Gavel's mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.decision import Decision, Snapshot
+from workbench.knob import Knob, Value
+from workbench.mechanisms import priority, rounds
+from workbench.papers.paper import Knobs, Scheduler, Timing
+from workbench.scenario import Scenario
+
+PRESET = Knob(
+    "preset",
+    "paper",
+    "Knobs of the mechanism as in the paper, or as in the authors' simulator",
+    kind="str",
+    choices=("paper", "authors"),
+    main=True,
+)
+
+
+class ShareScheduler(Scheduler):
+    """`policy` says who gets which share of which type, `mechanisms.priority` who runs in the next round.
+
+    knobs: the policy's own, those of the mechanism follow; authors: knobs that the preset `authors` sets besides the
+    mechanism's.
+    """
+
+    uses = frozenset({"arrival_s", "steps", "gpus"})
+    views: tuple[str, ...] = ("shares", "priority")
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        policy: priority.SharePolicy,
+        knobs: tuple[Knob, ...] = (),
+        uses: frozenset[str] = frozenset(),
+        authors: Mapping[str, Value] | None = None,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.policy = policy
+        self.knobs = (PRESET, *knobs, *priority.KNOBS)
+        self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
+        self.uses = type(self).uses | uses
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return rounds.timing(knobs)
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> priority.Memory:
+        return priority.start(scenario.cluster.types)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, priority.Memory]:
+        return priority.decide(snapshot, memory, knobs, rng, self.policy)

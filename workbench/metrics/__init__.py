@@ -1,0 +1,28 @@
+"""Measures of a finished run, all from its tables: per job, in sum, over time, and a check that the tables add up.
+
+Every measure is declared with unit, definition and source: `METRICS` (in sum), `PER_JOB` (columns per job).
+"""
+
+from workbench.metrics.conservation import Violation, check
+from workbench.metrics.declared import HEADLINE, METRICS, PER_JOB, Metric, metric
+from workbench.metrics.jobs import per_job
+from workbench.metrics.over_time import jobs_over_time, throughput_over_time, utilisation_over_time
+from workbench.metrics.summary import Summary, as_json, summary, table
+
+__all__ = [
+    "HEADLINE",
+    "METRICS",
+    "PER_JOB",
+    "Metric",
+    "Summary",
+    "Violation",
+    "as_json",
+    "check",
+    "jobs_over_time",
+    "metric",
+    "per_job",
+    "summary",
+    "table",
+    "throughput_over_time",
+    "utilisation_over_time",
+]

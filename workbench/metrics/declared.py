@@ -1,0 +1,212 @@
+"""What is measured: name, label, unit, which way is better, definition, source. The one place where it is said."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from workbench.schema import Column, Table
+
+Better = Literal["lower", "higher", ""]
+
+
+class Metric(NamedTuple):
+    """A measure of a whole run. unit: `s`, `USD`, `1` (a ratio), `share` (a ratio from 0 to 1) or what is counted.
+
+    better: which way is better, empty if neither; source: the paper, or `ours`.
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    definition: str
+    source: str = "ours"
+
+
+PER_JOB = Table(
+    "per_job",
+    "one row for each job, in the scenario's order; missing where undefined (most for a job that has not finished)",
+    (
+        Column("job", "job"),
+        Column("model", "model"),
+        Column("gpus", "GPUs asked for", "GPUs", "int"),
+        Column("size_class", "size class, else empty"),
+        Column("entity", "entity, else empty"),
+        Column("weight", "weight", "", "float"),
+        Column("arrival_s", "arrival", "s", "float"),
+        Column("finish_s", "completion", "s", "float"),
+        Column("jct_s", "job completion time: from arrival to completion", "s", "float"),
+        Column("queueing_delay_s", "from arrival to first start", "s", "float"),
+        Column("waited_s", "time without GPUs from arrival to completion, pauses included", "s", "float"),
+        Column(
+            "finish_time_fairness",
+            "rho = JCT / T_id; T_id: run time of its steps on 1/n of the cluster's GPUs, at least its smallest size, "
+            "mean over types by their GPUs; n: mean number of jobs present in its life. Types on which it cannot run "
+            "are left out",
+            "1",
+            "float",
+        ),
+        Column(
+            "latency_ratio",
+            "time without GPUs / expected run time without waiting, mean over types by their GPUs, the ones on which "
+            "it cannot run left out",
+            "1",
+            "float",
+        ),
+        Column("preemptions", "times that it lost its GPUs before completion", "", "int"),
+        Column("restarts", "times that it paid for a restart or move", "", "int"),
+        Column("moves", "times that a new assignment put it on other GPUs", "", "int"),
+        Column("cost_usd", "GPU-hours held x price of the type, a pair's half to each", "USD", "float"),
+        Column("attained_s", "GPU-seconds held, before the scenario included", "GPU-s", "float"),
+    ),
+)
+
+_CLUSTER = "end: the last completion, or the run's end if jobs are left; duration: from the first arrival to the end"
+
+_WHOLE = (
+    Metric(
+        "makespan_s",
+        "Makespan",
+        "s",
+        "lower",
+        "time of the last completion, from time 0; unknown while jobs are unfinished",
+        "Gavel 4.2; Hadar: TTD",
+    ),
+    Metric(
+        "utilisation",
+        "Utilisation",
+        "share",
+        "higher",
+        f"GPU time computing (run, profile) / (all GPUs x time from 0 to the end). {_CLUSTER}",
+        "Gavel, the authors' simulator",
+    ),
+    Metric(
+        "gru",
+        "GPU utilisation (GRU)",
+        "share",
+        "higher",
+        f"GPU time computing / (all GPUs x duration). {_CLUSTER}",
+        "Hadar, evaluation",
+    ),
+    Metric(
+        "cru",
+        "Node utilisation (CRU)",
+        "share",
+        "higher",
+        f"time in which some GPU of a node computes, over all nodes / (nodes x duration). {_CLUSTER}",
+        "HadarE, Theorem 3",
+    ),
+    Metric(
+        "allocated",
+        "GPUs held",
+        "share",
+        "",
+        "GPU time held, restarts and idle holding included / (all GPUs x duration)",
+    ),
+    Metric(
+        "steps_per_s",
+        "Throughput",
+        "steps/s",
+        "higher",
+        "steps run, those lost to faults included / duration",
+    ),
+    Metric(
+        "normalised_throughput",
+        "Normalised throughput",
+        "jobs",
+        "higher",
+        "the same with each job's steps/s divided by those of its gang on its fastest type",
+        "Gavel 4.1",
+    ),
+    Metric(
+        "fragments_gpus",
+        "Fragments per round",
+        "GPUs",
+        "lower",
+        "idle GPUs while jobs wait, after a decision; mean over rounds",
+        "Hops 4.2",
+    ),
+    Metric(
+        "changed_rounds",
+        "Rounds that change an allocation",
+        "share",
+        "lower",
+        "rounds after which some unit's GPUs differ from those before / rounds",
+        "Hadar, evaluation",
+    ),
+    Metric(
+        "rounds",
+        "Rounds",
+        "rounds",
+        "",
+        "decisions, and round boundaries with jobs present at which the scheduler had asked to be left out",
+    ),
+    Metric("decisions", "Decisions", "decisions", "", "calls of the scheduler"),
+)
+
+_MEASURED = (
+    Metric("jobs", "Jobs measured", "jobs", "", "all jobs, or those of the window"),
+    Metric("jobs_finished", "Jobs finished", "jobs", "higher", "measured jobs that have finished"),
+    Metric("jobs_unfinished", "Jobs unfinished", "jobs", "lower", "measured jobs neither finished nor refused"),
+    Metric("jobs_refused", "Jobs refused", "jobs", "lower", "measured jobs that the scheduler refused", "Chronus 4"),
+    Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
+    Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
+    Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
+    Metric("cost_usd", "Cost", "USD", "lower", "sum over measured jobs; unknown if a price is", "Gavel 4.2"),
+)
+
+COLUMNS: dict[str, tuple[str, str, str]] = {
+    "jct_s": ("JCT", "s", "Gavel 7"),
+    "queueing_delay_s": ("queueing delay", "s", "Hops 4.2"),
+    "waited_s": ("waiting time", "s", "Hops 4.2"),
+    "finish_time_fairness": ("finish-time fairness ρ", "1", "Themis; Hops 4.4"),
+    "latency_ratio": ("latency ratio", "1", "Hops (8)-(9)"),
+    "preemptions": ("preemptions per job", "preemptions", "ours"),
+    "restarts": ("restarts per job", "restarts", "ours"),
+    "moves": ("moves per job", "moves", "ours"),
+    "cost_usd": ("cost per job", "USD", "Gavel 4.2"),
+    "attained_s": ("GPU time per job", "GPU-s", "Tiresias"),
+}
+"""Columns of `PER_JOB` that are summarised: label, unit, source."""
+
+STATISTICS = {"mean": "Mean", "median": "Median", "p99": "99th percentile of", "max": "Largest"}
+
+
+def _statistics() -> list[Metric]:
+    meaning = {column.name: column.meaning for column in PER_JOB.columns}
+    found = []
+    for name, (label, unit, source) in COLUMNS.items():
+        for statistic, word in STATISTICS.items():
+            if statistic == "median" and name != "jct_s":
+                continue
+            definition = f"{statistic} over the measured jobs that have finished: {meaning[name]}"
+            found.append(Metric(f"{statistic}_{name}", f"{word} {label}", unit, "lower", definition, source))
+    return found
+
+
+METRICS: tuple[Metric, ...] = (*_statistics()[:4], *_WHOLE, *_MEASURED, *_statistics()[4:])
+
+HEADLINE = (
+    "mean_jct_s",
+    "median_jct_s",
+    "p99_jct_s",
+    "makespan_s",
+    "utilisation",
+    "mean_queueing_delay_s",
+    "max_finish_time_fairness",
+    "max_latency_ratio",
+    "preemptions",
+    "fragments_gpus",
+    "changed_rounds",
+    "cost_usd",
+    "jobs_finished",
+    "jobs_unfinished",
+)
+"""The few that a short table shows."""
+
+_BY_NAME = {found.name: found for found in METRICS}
+
+
+def metric(name: str) -> Metric:
+    """The metric of that name; KeyError if there is none."""
+    return _BY_NAME[name]

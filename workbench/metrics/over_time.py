@@ -1,0 +1,102 @@
+"""Step functions of time, exact from the intervals: a value holds from its time until the next one's.
+
+The first row is at time 0, the last one closes the function at the run's end with 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.intervals import Intervals, left_s, steps_of, union
+from workbench.metrics.jobs import Speeds
+from workbench.run import Run
+from workbench.schema import Column, Table
+from workbench.throughput import FloatArray
+
+THROUGHPUT_OVER_TIME = Table(
+    "throughput_over_time",
+    "throughput of the cluster from each time on",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("value", "steps/s of all running units; normalised: each job's by its fastest type's", "", "float"),
+    ),
+)
+
+UTILISATION_OVER_TIME = Table(
+    "utilisation_over_time",
+    "utilisation of each accelerator type from each time on",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("accelerator", "accelerator type"),
+        Column("value", "GPUs of the type that compute (run, profile) / GPUs of the type", "1", "float"),
+    ),
+)
+
+JOBS_OVER_TIME = Table(
+    "jobs_over_time",
+    "jobs in the system from each time on",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("running", "jobs that hold GPUs", "jobs", "int"),
+        Column("waiting", "jobs arrived, not gone, without GPUs", "jobs", "int"),
+    ),
+)
+
+
+def throughput_over_time(run: Run, normalised: bool = False) -> pd.DataFrame:
+    """`THROUGHPUT_OVER_TIME`: steps/s, or with `normalised` the number of jobs at full speed on their fastest type.
+
+    Steps that a fault takes back later count while they run.
+    """
+    i = Intervals.of(run)
+    factor = 1.0 / Speeds(run.scenario).fastest() if normalised else np.ones(len(run.jobs))
+    rows = i.running & (i.seconds > 0) & (i.job >= 0)
+    steps = i.steps[rows] * factor[i.job[rows]]
+    paired = rows & (i.other >= 0)
+    steps[paired[rows]] += i.other_steps[paired] * factor[i.other[paired]]
+    at = _edges(run, i.start[rows], i.end[rows])
+    times, (value, count) = steps_of(at, _up_down(steps / i.seconds[rows]), _up_down(np.ones(len(steps))))
+    return THROUGHPUT_OVER_TIME.frame({"time_s": times, "value": np.where(np.rint(count) > 0, value, 0.0)})
+
+
+def utilisation_over_time(run: Run) -> pd.DataFrame:
+    """`UTILISATION_OVER_TIME`, type after type."""
+    i = Intervals.of(run)
+    running, frames = i.running, []
+    for number, (name, gpus) in enumerate(run.scenario.cluster.workers.items()):
+        rows = running & (i.accelerator == number)
+        times, (count,) = steps_of(_edges(run, i.start[rows], i.end[rows]), _up_down(np.ones(int(rows.sum()))))
+        columns = {"time_s": times, "accelerator": [name] * len(times), "value": np.rint(count) / gpus}
+        frames.append(UTILISATION_OVER_TIME.frame(columns))
+    return pd.concat(frames, ignore_index=True)
+
+
+def jobs_over_time(run: Run) -> pd.DataFrame:
+    """`JOBS_OVER_TIME`; a job with several copies counts once, both jobs of a pair count."""
+    i = Intervals.of(run)
+    held, paired = i.held, i.held & (i.other >= 0)
+    _, begin, until = union(
+        np.concatenate([i.job[held], i.other[paired]]),
+        np.concatenate([i.start[held], i.start[paired]]),
+        np.concatenate([i.end[held], i.end[paired]]),
+    )
+    arrival, gone = run.jobs["arrival_s"].to_numpy(dtype=float), np.minimum(left_s(run), run.end_s)
+    came = arrival < run.end_s
+    ones, none = np.ones(int(came.sum())), np.zeros(2 * len(begin))
+    at = np.concatenate([_edges(run, arrival[came], gone[came]), begin, until])
+    present = np.concatenate([_up_down(ones), none])
+    holding = np.concatenate([0 * _up_down(ones), _up_down(np.ones(len(begin)))[2:]])
+    times, counts = steps_of(at, present, holding)
+    total, running = (np.rint(count).astype(np.int64) for count in counts)
+    return JOBS_OVER_TIME.frame({"time_s": times, "running": running, "waiting": total - running})
+
+
+def _edges(run: Run, start: FloatArray, end: FloatArray) -> FloatArray:
+    """The times of the changes `_up_down`, time 0 and the run's end included so that every function has them."""
+    return np.concatenate([[0.0, run.end_s], start, end])
+
+
+def _up_down(size: FloatArray) -> FloatArray:
+    """Nothing at time 0 and at the run's end, up by `size` at the starts, down at the ends."""
+    return np.concatenate([[0.0, 0.0], size, -size])

@@ -1,0 +1,38 @@
+"""How many rounds each decision stood for: a scheduler may ask to be left out while nothing can change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.metrics.intervals import over_s, presence
+from workbench.run import Run
+from workbench.throughput import FloatArray
+
+
+def rounds_of(run: Run) -> FloatArray:
+    """1 per decision, and 1 more per round boundary up to the next decision at which jobs were present.
+
+    Boundaries are the multiples of the knob `round_s`; without that knob, or if the decisions of rounds are not at
+    such times (rounds that end with their last job), nothing was left out and every decision is one round.
+    """
+    time = run.decisions["time_s"].to_numpy(dtype=float)
+    round_s = _round_s(run, time)
+    if round_s is None:
+        return np.ones(len(time))
+    times, count = presence(run)
+    empty = np.append(times[count <= 0], np.inf)
+    until = np.minimum(np.append(time[1:], over_s(run)), empty[np.searchsorted(empty, time, side="right")])
+    first = np.floor(time / round_s + 1e-9) + 1
+    last = np.ceil(until / round_s - 1e-9) - 1
+    skipped: FloatArray = np.maximum(last - first + 1, 0.0)
+    return 1.0 + skipped
+
+
+def _round_s(run: Run, time: FloatArray) -> float | None:
+    """Seconds of a round, None unless rounds begin at multiples of the knob `round_s`."""
+    round_s = run.knobs.get("round_s")
+    if isinstance(round_s, bool) or not isinstance(round_s, int | float) or not 0 < round_s < np.inf:
+        return None
+    regular = time[run.decisions["cause"].to_numpy(dtype=object) == "round"]
+    off = np.abs(regular - np.rint(regular / round_s) * round_s)
+    return float(round_s) if len(regular) and (off <= 1e-9 * np.maximum(regular, round_s)).all() else None

@@ -1,0 +1,198 @@
+"""Measures of a whole run in one object, as JSON and as a table for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.errors import InputError
+from workbench.metrics.declared import COLUMNS, HEADLINE, METRICS, STATISTICS, metric
+from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s, union
+from workbench.metrics.jobs import Present, Speeds, per_job
+from workbench.metrics.rounds import rounds_of
+from workbench.run import Run
+from workbench.throughput import FloatArray
+from workbench.units import format_duration
+
+Window = tuple[int, int]
+Values = dict[str, float]
+
+OF_JOBS = frozenset(f"{statistic}_{name}" for statistic in STATISTICS for name in COLUMNS)
+"""Metrics that are averages, percentiles or extremes over jobs."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Values of `METRICS` by name (`summary["mean_jct_s"]`), NaN where unknown.
+
+    mean_jct_by_class_s: by size class, by GPUs where the scenario names none. window: first and last measured job by
+    arrival, or None. saturated: a job of the window has neither finished nor been refused; then nothing is averaged
+    over jobs.
+    """
+
+    values: Mapping[str, float]
+    mean_jct_by_class_s: Mapping[str, float]
+    window: Window | None = None
+    saturated: bool = False
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+
+def summary(run: Run, window: Window | None = None, present: Present = "life") -> Summary:
+    """All of `METRICS`.
+
+    window: numbers by arrival, from 0 and inclusive, of the first and last job to measure (steady state); measures of
+    the cluster are of the whole run. Without a window averages are over the jobs that have finished, and
+    `jobs_unfinished` says how many have not. present: see `per_job`. Raises InputError for a window out of range.
+    """
+    intervals = Intervals.of(run)
+    jobs = per_job(run, present, intervals=intervals)
+    measured = _measured(run, window)
+    finished = measured & ~np.isnan(jobs["finish_s"].to_numpy(dtype=float))
+    refused = measured & is_refused(run) & ~finished
+    unfinished = int((measured & ~finished & ~refused).sum())
+    saturated = window is not None and unfinished > 0
+    counted = finished & (not saturated)
+    values = {
+        **_cluster(run, intervals),
+        **_rounds(run),
+        "jobs": int(measured.sum()),
+        "jobs_finished": int(finished.sum()),
+        "jobs_unfinished": unfinished,
+        "jobs_refused": int(refused.sum()),
+        **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
+        "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
+    }
+    for name in COLUMNS:
+        values |= _statistics(name, jobs[name].to_numpy(dtype=float)[counted])
+    by_class = _by_class(jobs, counted)
+    return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated)
+
+
+def as_json(found: Summary) -> dict[str, Any]:
+    """Plain values for the command line; null for what is unknown or infinite."""
+    return {
+        **{name: _finite(value) for name, value in found.values.items()},
+        "mean_jct_by_class_s": {name: _finite(value) for name, value in found.mean_jct_by_class_s.items()},
+        "window": None if found.window is None else list(found.window),
+        "saturated": found.saturated,
+    }
+
+
+def table(found: Summary, names: Sequence[str] = HEADLINE) -> pd.DataFrame:
+    """Columns metric, label, value (as people read it) and unit; a duration's value carries its units.
+
+    names: which metrics; `[m.name for m in METRICS]` for all.
+    """
+    rows = []
+    for name in names:
+        m, value = metric(name), found[name]
+        text, unit = _shown(value, m.unit)
+        if found.saturated and name in OF_JOBS:
+            text, unit = "saturated", ""
+        rows.append((name, m.label, text, unit))
+    return pd.DataFrame(rows, columns=["metric", "label", "value", "unit"])
+
+
+def _measured(run: Run, window: Window | None) -> BoolArray:
+    """Which jobs to measure."""
+    count = len(run.jobs)
+    chosen = np.full(count, window is None)
+    if window is not None:
+        first, last = window
+        if not 0 <= first <= last < count:
+            raise InputError("window", list(window), f"first and last job by arrival, 0 <= first <= last < {count}")
+        chosen[list(run.scenario.order[first : last + 1])] = True
+    return chosen
+
+
+def _cluster(run: Run, intervals: Intervals) -> Values:
+    """What the cluster did with its time."""
+    cluster, count = run.scenario.cluster, len(run.jobs)
+    finish = run.jobs["finish_s"].to_numpy(dtype=float)[~is_refused(run)]
+    end = over_s(run)
+    arrival = run.jobs["arrival_s"].to_numpy(dtype=float)
+    duration = max(end - float(arrival.min()), 0.0) if count else 0.0
+    running, seconds = intervals.running, intervals.seconds
+    computing_s = float(seconds[running].sum())
+    busy = running & (intervals.node >= 0)
+    _, begin, until = union(intervals.node[busy], intervals.start[busy], intervals.end[busy])
+    steps = intervals.by_job(intervals.steps, intervals.other_steps, running, count)
+    return {
+        "makespan_s": float(finish.max()) if len(finish) else math.nan,
+        "utilisation": _ratio(computing_s, cluster.gpus * end),
+        "gru": _ratio(computing_s, cluster.gpus * duration),
+        "cru": _ratio(float((until - begin).sum()), len(cluster.machines) * duration),
+        "allocated": _ratio(float(seconds[intervals.held].sum()), cluster.gpus * duration),
+        "steps_per_s": _ratio(float(steps.sum()), duration),
+        "normalised_throughput": _ratio(float((steps / Speeds(run.scenario).fastest()).sum()), duration),
+    }
+
+
+def _rounds(run: Run) -> Values:
+    """What the decisions say, each counted for the rounds it stood for."""
+    d, weight = run.decisions, rounds_of(run)
+    idle = np.maximum(d["up_gpus"].to_numpy(dtype=float) - d["busy_gpus"].to_numpy(dtype=float), 0.0)
+    fragments = np.where(d["waiting_jobs"].to_numpy(dtype=float) > 0, idle, 0.0)
+    total = float(weight.sum())
+    return {
+        "fragments_gpus": _ratio(float((fragments * weight).sum()), total),
+        "changed_rounds": _ratio(float(d["changed"].to_numpy(dtype=float).sum()), total),
+        "rounds": int(total),
+        "decisions": len(d),
+    }
+
+
+def _statistics(name: str, values: FloatArray) -> Values:
+    """Of one per-job column; unknown for no jobs, or if a value is."""
+    if not len(values):
+        return dict.fromkeys((f"{statistic}_{name}" for statistic in STATISTICS), math.nan)
+    median, p99 = np.percentile(values, [50, 99]).tolist()
+    mean, most = float(values.mean()), float(values.max())
+    return {f"mean_{name}": mean, f"median_{name}": median, f"p99_{name}": p99, f"max_{name}": most}
+
+
+def _by_class(jobs: pd.DataFrame, counted: BoolArray) -> dict[str, float]:
+    """Mean JCT per size class in order of appearance, or per number of GPUs in rising order."""
+    size_class, jct = jobs["size_class"].to_numpy(dtype=object), jobs["jct_s"].to_numpy(dtype=float)
+    if (size_class != "").any():
+        codes, words = pd.factorize(size_class)
+        labels = [str(word) or "no class" for word in words]
+    else:
+        codes, numbers = pd.factorize(jobs["gpus"].to_numpy(), sort=True)
+        labels = [f"{number} GPU" if number == 1 else f"{number} GPUs" for number in numbers]
+    means = {}
+    for code, label in enumerate(labels):
+        mine = jct[counted & (codes == code)]
+        means[label] = float(mine.mean()) if len(mine) else math.nan
+    return means
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else math.nan
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _shown(value: float, unit: str) -> tuple[str, str]:
+    """A value as people read it, and the unit to put behind it."""
+    if math.isnan(value):
+        return "unknown", ""
+    if unit == "s":
+        return format_duration(value, parts=2), ""
+    if unit == "GPU-s":
+        return format_duration(value, parts=2), "GPU time"
+    if unit == "share":
+        return f"{100 * value:.1f}", "%"
+    if unit == "USD":
+        return f"{value:,.2f}", "USD"
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return text, "" if unit == "1" else unit

@@ -1,0 +1,302 @@
+"""Reading a formulation: its symbols from the model's `doc=`, its equations from the module's docstring.
+
+`doc=` of sets and params: `symbol | meaning | unit` (a set has no unit); of decision variables the same after `(tag) `;
+of objective and constraints `(tag) meaning`. A line of the docstring: `formula   for all ...   (tag)   part_name`, with
+columns at least two spaces apart, and the formula after `max`, `min` or `s.t.` where one of these is due.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyomo.environ as pyo
+
+
+class Equation(NamedTuple):
+    """One line of a formulation: formula and index range as plain text, tag without brackets, name of the model's part.
+
+    sense: max or min of an objective, empty for the rest.
+    """
+
+    formula: str
+    forall: str
+    tag: str
+    part: str
+    sense: str = ""
+
+
+class Size(NamedTuple):
+    """Size of a model; `nonzeros` counts the coefficients of its active constraints."""
+
+    variables: int
+    integers: int
+    constraints: int
+    nonzeros: int
+
+    def __str__(self) -> str:
+        whole = f" ({self.integers:,} whole)" if self.integers else ""
+        rows, entries = f"{self.constraints:,} constraints", f"{self.nonzeros:,} nonzeros"
+        return f"{self.variables:,} variables{whole}, {rows}, {entries}"
+
+
+_LINE = re.compile(
+    r"^(?P<head>max|min|s\.t\.)?\s*(?P<formula>\S.*?)(?:\s{2,}for all (?P<forall>\S.*?))?"
+    r"\s{2,}\((?P<tag>[^()]+)\)\s+(?P<part>[a-z][a-z0-9_]*)$"
+)
+_TAG = re.compile(r"^\((?P<tag>[^()]+)\)\s*(?P<rest>.*)$", re.DOTALL)
+_KINDS = (("set", pyo.Set), ("param", pyo.Param), ("var", pyo.Var))
+
+
+def symbols(model: pyo.ConcreteModel) -> pd.DataFrame:
+    """The table symbol, meaning, unit, part, kind (set, param, var), size: a row per documented part, in order."""
+    rows = []
+    for kind, part in _parts(model):
+        fields = [field.strip() for field in _TAG.sub(r"\g<rest>", part.doc).split("|")]
+        symbol, meaning, unit = (*fields, "", "", "")[:3]
+        rows.append((symbol, meaning, unit, part.local_name, kind, len(part)))
+    return pd.DataFrame(rows, columns=["symbol", "meaning", "unit", "part", "kind", "size"])
+
+
+def _parts(model: pyo.ConcreteModel) -> Iterator[tuple[str, Any]]:
+    for kind, type_ in _KINDS:
+        for part in model.component_objects(type_, descend_into=False):
+            if part.doc:
+                yield kind, part
+
+
+def tags(model: pyo.ConcreteModel) -> dict[str, str]:
+    """`{part: tag}` of the objective, constraints and decision variables; the tag is empty if `doc=` has none."""
+    found = {}
+    for part in model.component_objects((pyo.Objective, pyo.Constraint, pyo.Var), descend_into=False):
+        match = _TAG.match(part.doc or "")
+        found[part.local_name] = match["tag"] if match else ""
+    return found
+
+
+def equations(source: Any) -> list[Equation]:
+    """The equations that a module's docstring states; source: a formulation, its class, a module or the docstring."""
+    found = []
+    for line in _docstring(source).splitlines():
+        match = _LINE.match(line.strip())
+        if match:
+            head = match["head"] or ""
+            sense = head if head in ("max", "min") else ""
+            found.append(Equation(match["formula"], match["forall"] or "", match["tag"], match["part"], sense))
+    return found
+
+
+def source(formulation: Any) -> str:
+    """The Python text of the module that states the formulation (a formulation, its class or a module)."""
+    return inspect.getsource(_module(formulation))
+
+
+def model_size(model: pyo.ConcreteModel) -> Size:
+    """Counts of a model's active parts. Fixed variables count as numbers."""
+    from pyomo.repn import generate_standard_repn
+
+    free = [v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed]
+    rows = list(model.component_data_objects(pyo.Constraint, active=True))
+    entries = sum(len(generate_standard_repn(row.body, compute_values=False).linear_vars) for row in rows)
+    return Size(len(free), sum(not v.is_continuous() for v in free), len(rows), entries)
+
+
+def render(formulation: Any) -> str:
+    """The equations as Markdown with TeX maths, then the docstring's remaining text.
+
+    What `to_tex` cannot read stands there as code.
+    """
+    text = _docstring(formulation).strip().splitlines()
+    title = text[0] if text else ""
+    stated = equations(formulation)
+    notes = "\n".join(line for line in text[1:] if not _LINE.match(line.strip())).strip()
+    senses = ["objective", *(equation.sense for equation in stated)]
+    rows = [_tex_row(equation, first=bool(senses[n])) for n, equation in enumerate(stated)]
+    if rows and all(row is not None for row in rows):
+        body = "\n".join(["$$", r"\begin{aligned}", " \\\\\n".join(r for r in rows if r), r"\end{aligned}", "$$"])
+    else:
+        body = "\n".join(["```text", *(_text_row(equation) for equation in stated), "```"])
+    return "\n\n".join(part for part in (f"**{title}**" if title else "", body if stated else "", notes) if part)
+
+
+def _tex_row(equation: Equation, first: bool) -> str | None:
+    formula, forall = to_tex(equation.formula), to_tex(equation.forall)
+    if formula is None or forall is None:
+        return None
+    head = rf"\{equation.sense}\quad" if equation.sense else r"\text{s.t.}\quad" if first else ""
+    name = equation.part.replace("_", r"\_")
+    all_of = rf"\forall\, {forall}" if forall else ""
+    return rf"{head} & {formula} & & {all_of} & & \text{{({equation.tag}) {name}}}"
+
+
+def _text_row(equation: Equation) -> str:
+    forall = f"for all {equation.forall}" if equation.forall else ""
+    return f"{equation.sense:4}{equation.formula:60} {forall:24} ({equation.tag}) {equation.part}".rstrip()
+
+
+def _module(source: Any) -> ModuleType:
+    if isinstance(source, ModuleType):
+        return source
+    owner = source if isinstance(source, type) else type(source)
+    return sys.modules[owner.__module__]
+
+
+def _docstring(source: Any) -> str:
+    return source if isinstance(source, str) else _module(source).__doc__ or ""
+
+
+# --- plain text to TeX -----------------------------------------------------------------------------------------------
+#
+# formula  = words, numbers and symbols side by side; juxtaposition is multiplication.
+# symbol   = letters, then ' or ^name, then _name or _{...}: X_mj, T^c_mj, rho_m, t'. Greek letters by their names.
+# sum_x, max_x, min_x, prod_x and the like put x below; a / b is a fraction of the two things beside it; x^y a power.
+# <= >= != -> * ... are operators; (), [], {} and || group; `if`, `and`, `in`, `free`, `binary` ... are words.
+
+_GREEK_TEXT = """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi
+omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"""
+_GREEK = frozenset(_GREEK_TEXT.split())
+_BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "log": r"\log", "exp": r"\exp"}
+_BIG |= {"union": r"\bigcup", "ceil": r"\operatorname{ceil}", "floor": r"\operatorname{floor}"}
+_RELATION = {"<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "*": r"\cdot", "...": r"\dots"}
+_RELATION |= {"in": r"\in", "inf": r"\infty", "<": "<", ">": ">", "=": "=", "+": "+", "-": "-", ",": ",", ":": ":"}
+_RELATION |= {";": ";", "|": r"\mid", "'": "'", "notin": r"\notin"}
+_WORD_TEXT = """if and or not where for all free binary integer whole otherwise else with of no to the is on at job
+jobs type types every each unless"""
+_WORDS = frozenset(_WORD_TEXT.split())
+_NAME = r"[A-Za-z]+'?(?:\^[A-Za-z]+|\^\{[^{}]*\})?(?:_[A-Za-z0-9]+|_\{[^{}]*\})?"
+_TOKEN = re.compile(rf"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<name>{_NAME})|(?P<other><=|>=|!=|->|\.\.\.|[^\sA-Za-z0-9]))")
+_OPEN = {"(": ")", "[": "]", "{": "}"}
+
+
+class _Group(NamedTuple):
+    opening: str
+    inside: list[Any]
+
+
+class _Unreadable(Exception):
+    """A formula that the converter does not understand."""
+
+
+def to_tex(text: str) -> str | None:
+    """A plain formula as TeX (the grammar stands above in this file); None for what it cannot read."""
+    try:
+        return _write(_parse(_tokens(text), "")[0])
+    except _Unreadable:
+        return None
+
+
+def _tokens(text: str) -> list[str]:
+    tokens, at, text = [], 0, text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if not match:
+            raise _Unreadable
+        tokens.append(match[0].strip())
+        at = match.end()
+    return tokens
+
+
+def _parse(tokens: list[str], closing: str) -> tuple[list[Any], list[str]]:
+    """Atoms and groups up to `closing`, and the tokens after it."""
+    found: list[Any] = []
+    while tokens:
+        token, tokens = tokens[0], tokens[1:]
+        if token == closing:
+            return found, tokens
+        if token in _OPEN:
+            inside, tokens = _parse(tokens, _OPEN[token])
+            found.append(_Group(token, inside))
+        elif token in _OPEN.values():
+            raise _Unreadable
+        else:
+            found.append(token)
+    if closing:
+        raise _Unreadable
+    return found, []
+
+
+def _write(tree: list[Any]) -> str:
+    items = _powers(tree)
+    out: list[str] = []
+    at = 0
+    while at < len(items):
+        item = items[at]
+        if item == "/":
+            if not out or at + 1 == len(items):
+                raise _Unreadable
+            below = _bare(items[at + 1])
+            above = _bare(items[at - 1])
+            out[-1] = rf"\frac{{{above}}}{{{below}}}"
+            at += 2
+            continue
+        out.append(_atom(item))
+        at += 1
+    return " ".join(out)
+
+
+def _powers(tree: list[Any]) -> list[Any]:
+    """Join `x ^ y` and `max (...)` into one item, so that a fraction takes them whole."""
+    joined: list[Any] = []
+    for item in tree:
+        if len(joined) > 1 and joined[-1] == "^":
+            joined.pop()
+            joined.append(("power", joined.pop(), item))
+        elif isinstance(item, _Group) and joined and isinstance(joined[-1], str) and joined[-1].split("_")[0] in _BIG:
+            joined.append(("call", joined.pop(), item))
+        else:
+            joined.append(item)
+    return joined
+
+
+def _bare(item: Any) -> str:
+    """An operand of a fraction: a group loses its parentheses."""
+    return _write(item.inside) if isinstance(item, _Group) and item.opening == "(" else _atom(item)
+
+
+def _atom(item: Any) -> str:
+    if isinstance(item, _Group):
+        left, right = (r"\{", r"\}") if item.opening == "{" else (item.opening, _OPEN[item.opening])
+        return rf"\left{left} {_write(item.inside)} \right{right}"
+    if isinstance(item, tuple):
+        if item[0] == "power":
+            return rf"{{{_atom(item[1])}}}^{{{_bare(item[2])}}}"
+        return f"{_atom(item[1])}{_atom(item[2])}"
+    if item in _RELATION:
+        return _RELATION[item]
+    if item[0].isdigit():
+        return str(item)
+    if not item[0].isalpha():
+        raise _Unreadable
+    return _symbol(item)
+
+
+def _symbol(token: str) -> str:
+    base, _, below = token.partition("_")
+    base, _, above = base.partition("^")
+    prime = "'" if base.endswith("'") else ""
+    base = base.rstrip("'")
+    if token in _WORDS:
+        return rf"\text{{ {token} }}"
+    name = _BIG.get(base) or _letters(base)
+    return name + prime + (rf"^{{{_script(above)}}}" if above else "") + (rf"_{{{_script(below)}}}" if below else "")
+
+
+def _letters(base: str) -> str:
+    if base in _GREEK:
+        return "\\" + base
+    return base if len(base) == 1 else rf"\mathit{{{base}}}"
+
+
+def _script(text: str) -> str:
+    """An index: `mj` stays, a word of three letters or more is set upright, `{m in S}` is a formula of its own."""
+    if text.startswith("{"):
+        inner = to_tex(text[1:-1])
+        if inner is None:
+            raise _Unreadable
+        return inner
+    return text if len(text) < 3 else "\\" + text if text in _GREEK else rf"\mathrm{{{text}}}"

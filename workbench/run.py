@@ -1,0 +1,128 @@
+"""A finished simulation: its inputs, its tables, saved as a folder of JSON and CSV."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from workbench.errors import InputError
+from workbench.files import new_folder
+from workbench.scenario import Scenario
+from workbench.schema import TABLES, WALL_TIMES
+from workbench.version import VERSION
+
+FORMAT = "workbench-run/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a scheduler did with a scenario. Columns, meanings and units of the tables: `workbench.schema`.
+
+    Runs are equal when inputs and tables are, wall times aside. end_s: the time at which the simulation ended.
+    """
+
+    scenario: Scenario
+    scheduler: str
+    knobs: Mapping[str, Any]
+    seed: int
+    end_s: float
+    timeline: pd.DataFrame
+    jobs: pd.DataFrame
+    decisions: pd.DataFrame
+    shares: pd.DataFrame
+    signals: pd.DataFrame
+    events: pd.DataFrame
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Run):
+            return NotImplemented
+        ours, theirs = self._head(), other._head()
+        return ours == theirs and all(_same(self.table(t.name), other.table(t.name)) for t in TABLES)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table by name."""
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
+    def _head(self) -> dict[str, Any]:
+        return {"scheduler": self.scheduler, "knobs": dict(self.knobs), "seed": self.seed, "end_s": self.end_s} | {
+            "scenario": self.scenario
+        }
+
+    def key(self) -> str:
+        """SHA-256 of everything that a result depends on: scenario, scheduler, all knobs, seed, version."""
+        parts = [self.scenario.key(), self.scheduler, dict(self.knobs), self.seed, VERSION]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a folder: run.json, scenario.json, one CSV per table. It appears whole or not at all.
+
+        Raises InputError if the folder exists and `force` is not set.
+        """
+        head = {k: v for k, v in self._head().items() if k != "scenario"}
+        with new_folder(Path(path), force=force) as folder:
+            text = json.dumps({"format": FORMAT, "key": self.key(), **head}, indent=1)
+            (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+            (folder / "scenario.json").write_text(self.scenario.to_json(), encoding="utf-8")
+            for table in TABLES:
+                self.table(table.name).to_csv(folder / f"{table.name}.csv", index=False)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a saved run back exactly; raises InputError naming the file that is missing or malformed."""
+        folder = Path(path)
+        head = _read_head(folder / "run.json")
+        scenario = Scenario.load(folder / "scenario.json")
+        tables: dict[str, Any] = {t.name: _read_table(folder / f"{t.name}.csv", t.name) for t in TABLES}
+        fields = {name: head[name] for name in ("scheduler", "knobs", "seed", "end_s")}
+        return cls(scenario=scenario, **fields, **tables)
+
+
+def _same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
+    drop = [name for name in WALL_TIMES if name in a.columns]
+    return a.drop(columns=drop).equals(b.drop(columns=drop))
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    try:
+        head = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(str(path), str(error), "the run.json of a saved run") from None
+    needed = {"format", "scheduler", "knobs", "seed", "end_s"}
+    if not isinstance(head, dict) or not needed <= set(head) or head["format"] != FORMAT:
+        found = head.get("format") if isinstance(head, dict) else head
+        raise InputError(str(path), found, f"a run of format {FORMAT}")
+    return head
+
+
+def _read_table(path: Path, name: str) -> pd.DataFrame:
+    table = next(t for t in TABLES if t.name == name)
+    try:
+        text = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise InputError(str(path), str(error), f"the table {name} of a saved run") from None
+    if list(text.columns) != table.names:
+        raise InputError(str(path), list(text.columns), "the columns " + ", ".join(table.names))
+    columns: dict[str, list[Any]] = {}
+    for column in table.columns:
+        try:
+            columns[column.name] = [_PARSE[column.dtype](value) for value in text[column.name]]
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{path}: {column.name}", str(error), f"a column of {column.dtype}") from None
+    return table.frame(columns)
+
+
+_PARSE: Mapping[str, Callable[[str], Any]] = {
+    "str": str,
+    "int": int,
+    "float": lambda text: float(text or "nan"),  # Python's reading is exact
+    "bool": {"True": True, "False": False}.__getitem__,
+}

@@ -1,0 +1,149 @@
+"""Every table's columns: name, meaning, unit. The one place where a column is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+
+class Column(NamedTuple):
+    """A column of a table; dtype is `str`, `int`, `float` or `bool`; a float may be missing (NaN), a text empty."""
+
+    name: str
+    meaning: str
+    unit: str = ""
+    dtype: str = "str"
+
+
+class Table(NamedTuple):
+    """A table of a run."""
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return [column.name for column in self.columns]
+
+    def frame(self, columns: Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]]) -> pd.DataFrame:
+        """A data frame of these columns and types, from columns by name or from rows."""
+        if not isinstance(columns, Mapping):
+            rows = list(columns)
+            columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
+        kinds = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+        data = {c.name: pd.Series(columns[c.name], dtype=kinds[c.dtype]) for c in self.columns}
+        return pd.DataFrame(data, columns=self.names)
+
+
+KINDS = ("run", "restart", "switch", "profile", "consolidate", "hold", "sync", "down")
+
+TIMELINE = Table(
+    "timeline",
+    "one row for each slot and maximal interval of the same unit and kind",
+    (
+        Column("node", "node"),
+        Column("slot", "slot of the node, from 0", "", "int"),
+        Column("accelerator", "accelerator type"),
+        Column("unit", "job, copy `job #i` or pair `a + b`; empty while down"),
+        Column("job", "job (the first one of a pair; empty while down)"),
+        Column("with_job", "the other job of a pair, else empty"),
+        Column("kind", "run, restart, switch, profile, consolidate, hold, sync or down"),
+        Column("start_s", "start", "s", "float"),
+        Column("end_s", "end", "s", "float"),
+        Column("steps", "this slot's share of the steps done by `job`", "steps", "float"),
+        Column("with_steps", "this slot's share of the steps done by `with_job`", "steps", "float"),
+        Column("gpus", "GPUs that the unit holds in this interval", "GPUs", "int"),
+    ),
+)
+
+JOBS = Table(
+    "jobs",
+    "one row for each job, in the scenario's order",
+    (
+        Column("job", "job"),
+        Column("model", "model"),
+        Column("gpus", "GPUs asked for", "GPUs", "int"),
+        Column("weight", "weight", "", "float"),
+        Column("entity", "entity, else empty"),
+        Column("size_class", "size class, else empty"),
+        Column("arrival_s", "arrival", "s", "float"),
+        Column("first_start_s", "first start, missing if it never ran", "s", "float"),
+        Column("finish_s", "completion, missing if unfinished", "s", "float"),
+        Column("steps", "steps of the job", "steps", "float"),
+        Column("steps_done", "steps done at the end, before the scenario included", "steps", "float"),
+        Column("steps_lost", "steps lost to faults", "steps", "float"),
+        Column("attained_s", "GPU-seconds held", "GPU-s", "float"),
+        Column("run_s", "GPU-seconds of running (no restart, hold or tail)", "GPU-s", "float"),
+        Column("waited_s", "seconds without GPUs between arrival and completion", "s", "float"),
+        Column("restarts", "times that it paid for a restart or move", "", "int"),
+        Column("preemptions", "times that it lost its GPUs before completion", "", "int"),
+        Column("moves", "times that a new assignment put it on other GPUs", "", "int"),
+        Column("renewals", "times that an assignment was renewed on the same GPUs", "", "int"),
+        Column("verdict", "guaranteed, best_effort or refused; empty if the scheduler gives none"),
+    ),
+)
+
+DECISIONS = Table(
+    "decisions",
+    "one row for each call of the scheduler",
+    (
+        Column("decision", "number of the call, from 0", "", "int"),
+        Column("time_s", "time", "s", "float"),
+        Column("cause", "why it was asked"),
+        Column("active_jobs", "jobs arrived and unfinished", "jobs", "int"),
+        Column("waiting_jobs", "active jobs without GPUs after the decision", "jobs", "int"),
+        Column("busy_gpus", "GPUs held after the decision", "GPUs", "int"),
+        Column("up_gpus", "GPUs on nodes that are up", "GPUs", "int"),
+        Column("changed", "whether some unit's GPUs differ from those before", "", "bool"),
+        Column("status", "the solver's status, empty if nothing was solved"),
+        Column("objective", "objective", "", "float"),
+        Column("bound", "bound", "", "float"),
+        Column("gap", "relative gap", "", "float"),
+        Column("build_s", "wall time to build the model", "s", "float"),
+        Column("solve_s", "wall time to solve it", "s", "float"),
+    ),
+)
+
+SHARES = Table(
+    "shares",
+    "shares of time behind decisions, recorded when they change; zeros left out",
+    (
+        Column("decision", "number of the call", "", "int"),
+        Column("time_s", "time", "s", "float"),
+        Column("unit", "job or pair"),
+        Column("accelerator", "accelerator type"),
+        Column("share", "share of time", "1", "float"),
+    ),
+)
+
+SIGNALS = Table(
+    "signals",
+    "numbers a scheduler went by: priority, price, weight, level, belief",
+    (
+        Column("decision", "number of the call", "", "int"),
+        Column("time_s", "time", "s", "float"),
+        Column("signal", "name of the number"),
+        Column("job", "job"),
+        Column("value", "value", "", "float"),
+    ),
+)
+
+EVENTS = Table(
+    "events",
+    "what happened, in order",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("event", "arrival, verdict, start, preempt, renew, move, fault, repair, lost_steps or finish"),
+        Column("job", "job, empty for a node's event"),
+        Column("unit", "unit, empty for a node's event"),
+        Column("where", "nodes and GPUs, as `node x GPUs`"),
+        Column("reason", "why, in words"),
+    ),
+)
+
+TABLES = (TIMELINE, JOBS, DECISIONS, SHARES, SIGNALS, EVENTS)
+WALL_TIMES = ("build_s", "solve_s")

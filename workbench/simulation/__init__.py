@@ -1,0 +1,1 @@
+"""The simulation core: executes decisions, enforces every physical limit, records a run."""

@@ -1,0 +1,267 @@
+"""Leases from their start to their end: slots, restarts, progress, and the record of it all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from workbench.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
+from workbench.scenario import Scenario
+from workbench.simulation.jobbook import JobBook
+from workbench.simulation.lease import Lease
+from workbench.simulation.nodes import Nodes
+from workbench.simulation.pool import SlotSet
+from workbench.simulation.progress import TIE, Runners
+from workbench.simulation.recorder import Recorder
+
+FINISHED = 1e-9
+"""A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""
+
+
+class Leasing:
+    """Who holds which GPUs.
+
+    leases: in force; ended: their end is now, and the scheduler may renew them; holder: units of each job; former:
+    the slots a job or copy had last.
+    """
+
+    def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
+        self._table, self._restart = scenario.table, scenario.core.restart
+        self._checkpoint_s = scenario.core.checkpoint_s
+        self._jobs, self._nodes, self._recorder = book, nodes, recorder
+        self.runners = Runners()
+        self.leases: dict[Unit, Lease] = {}
+        self.ended: dict[Unit, Lease] = {}
+        self.holder: dict[int, list[Unit]] = {}
+        self.former: dict[Unit, SlotSet] = {}
+        self.measured: list[Observation] = []
+        self.measured_from_s = 0.0
+
+    # Begin -----------------------------------------------------------------------------------------------------------
+
+    def start(self, wanted: list[Assignment], now_s: float, why: Mapping[str, Reason], *, free: bool = False) -> None:
+        """Give units their slots; free: without paying for a restart."""
+        slots = self._nodes.take([(a.gpus, self.former.get(_former_key(a.unit), ())) for a in wanted])
+        for a, chosen in zip(wanted, slots, strict=True):
+            ranks = tuple(self._jobs.rank[name] for name in members(a.unit))
+            again = any(self._jobs.has_run(rank) for rank in ranks)
+            ready_s = now_s + (self._restart_s(len(chosen)) if again and not free else 0.0)
+            a = a._replace(gpus=dict(a.gpus))
+            lease = Lease(a, ranks, chosen, a.until_s, mark_s=now_s, ready_s=ready_s, began_s=ready_s)
+            lease.rates, lease.done, lease.saved = self.rates(a), [0.0] * len(ranks), [0.0] * len(ranks)
+            self.leases[a.unit] = lease
+            self._count_start(lease, now_s, why, free)
+            self._run(lease)
+        for a in wanted:
+            ranks = self.leases[a.unit].jobs
+            for rank in ranks:
+                if not self._jobs.has_run(rank):
+                    self._jobs.first_start_s[rank] = now_s
+            self.foresee(ranks, now_s)
+
+    def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
+        """One half of a pair (rank `gone`) has finished; the other keeps the GPUs: the same run, at its own speed."""
+        pair = self.leases[unit]
+        half = 1 - pair.jobs.index(gone)
+        a, name = pair.assignment, self._jobs.jobs[pair.jobs[half]].name
+        runner = pair.runners[half]
+        steps = None if a.steps is None else float(self.runners.cap[runner]) - self.runners.done(runner, now_s)
+        self.close(unit, now_s)
+        self.start([a._replace(unit=name, steps=steps)], now_s, {name: Reason("alone", reason)}, free=True)
+        lease = self.leases[name]
+        lease.began_s, lease.done, lease.saved = pair.began_s, [pair.done[half]], [pair.saved[half]]
+
+    def rates(self, a: Assignment) -> tuple[float, ...]:
+        """True steps/s of each job of a unit on these GPUs; 0 where it cannot run."""
+        models = [self._jobs.jobs[self._jobs.rank[name]].model for name in members(a.unit)]
+        if len(models) == 1:
+            return (self._table.on_nodes(models[0], a.gpus),)
+        return self._table.pair_on_nodes(models[0], models[1], a.gpus) or (0.0, 0.0)
+
+    def _restart_s(self, gpus: int) -> float:
+        return self._restart.restart_s * (1.0 + math.log2(gpus) if self._restart.law == "log2" else 1.0)
+
+    def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], free: bool) -> None:
+        a, book = lease.assignment, self._jobs
+        where = ", ".join(f"{node} x {count}" for node, count in a.gpus.items())
+        for name, rank in zip(members(a.unit), lease.jobs, strict=True):
+            moved = book.has_run(rank) and book.held[rank] == 0 and book.since_s[rank] == now_s and not free
+            book.settle(rank, now_s)
+            book.held[rank] += len(lease.slots)
+            book.restarts[rank] += lease.ready_s > now_s
+            book.moves[rank] += moved
+            self.holder.setdefault(rank, []).append(a.unit)
+            reason = why[name].text if name in why else ""
+            self._recorder.event(now_s, "move" if moved else "start", name, unit_name(a.unit), where, reason)
+
+    # Run -------------------------------------------------------------------------------------------------------------
+
+    def _run(self, lease: Lease) -> None:
+        """Set the runners of a lease going from ready_s."""
+        a, limit_s = lease.assignment, self._tail_from(lease)
+        runners, stops = [], []
+        for rank, rate in zip(lease.jobs, lease.rates, strict=True):
+            cap = min(self._open_steps(rank), math.inf if a.steps is None else a.steps)
+            cap = min(cap, rate * (limit_s - lease.ready_s)) if rate > 0 else 0.0
+            stop = lease.ready_s + (cap / rate if rate > 0 else 0.0)
+            runners.append(self.runners.add(rank, rate, lease.ready_s, stop, cap))
+            stops.append(stop)
+        lease.runners, lease.stop_s = tuple(runners), max(stops)
+        lease.tail_from_s = limit_s
+
+    def _tail_from(self, lease: Lease) -> float:
+        """When consolidation begins unless the job completes before."""
+        a = lease.assignment
+        return max(a.until_s - a.tail_s, lease.ready_s) if a.tail_s > 0 else math.inf
+
+    def _leases_of(self, rank: int) -> list[Lease]:
+        return [self.leases[unit] for unit in self.holder.get(rank, ()) if unit in self.leases]
+
+    def _open_steps(self, rank: int) -> float:
+        """Steps of a job that no runner has been given yet."""
+        given = sum(
+            float(self.runners.cap[runner])
+            for lease in self._leases_of(rank)
+            for job, runner in zip(lease.jobs, lease.runners, strict=False)
+            if job == rank
+        )
+        return max(float(self._jobs.left[rank]) - given, 0.0)
+
+    def foresee(self, ranks: Iterable[int], now_s: float) -> None:
+        """When each job will complete if nothing changes; copies that finish the job consolidate at once."""
+        for rank in ranks:
+            leases = self._leases_of(rank)
+            runners = [lease.runners[lease.jobs.index(rank)] for lease in leases]
+            given = sum(float(self.runners.cap[runner]) for runner in runners)
+            for lease in leases:
+                lease.tail_from_s = self._tail_from(lease)
+            if not leases or given < self._jobs.left[rank] - FINISHED * self._jobs.steps[rank]:
+                self._jobs.done_at_s[rank] = math.inf
+                continue
+            stop_s = max(now_s, *(float(self.runners.stop[runner]) for runner in runners))
+            tail_s = max(lease.assignment.tail_s for lease in leases)
+            self._jobs.done_at_s[rank] = stop_s + tail_s
+            if tail_s > 0:
+                for lease in leases:
+                    lease.tail_from_s = stop_s
+
+    def renew(self, renewed: Mapping[Unit, Assignment], now_s: float) -> None:
+        """Go on with the same GPUs: no restart. What has a cap or a tail is booked and set going anew."""
+        fresh: list[Lease] = []
+        for unit, a in renewed.items():
+            if unit in self.ended:
+                self.leases[unit] = self.ended.pop(unit)
+                self._count_renewal(self.leases[unit], now_s)
+            lease = self.leases[unit]
+            if not lease.plain or a.steps is not None or a.tail_s > 0.0:
+                self._record(lease, now_s)
+                self._stop_runners(lease)
+                lease.ready_s = max(lease.ready_s, now_s)
+                fresh.append(lease)
+            lease.until_s, lease.assignment = a.until_s, a
+        for lease in fresh:
+            self._run(lease)
+        for lease in fresh:
+            self.foresee(lease.jobs, now_s)
+
+    def _count_renewal(self, lease: Lease, now_s: float) -> None:
+        for rank in lease.jobs:
+            self._jobs.renewals[rank] += 1
+            if self._recorder.in_detail:
+                unit = unit_name(lease.assignment.unit)
+                self._recorder.event(now_s, "renew", self._jobs.jobs[rank].name, unit)
+
+    # End -------------------------------------------------------------------------------------------------------------
+
+    def end_due(self, now_s: float) -> bool:
+        """Move the leases whose end has come to `ended`; returns whether there were any."""
+        due = [unit for unit, lease in self.leases.items() if lease.until_s <= now_s * (1 + TIE)]
+        for unit in due:
+            self.ended[unit] = self.leases.pop(unit)
+        return bool(due)
+
+    def next_end_s(self) -> float:
+        """The earliest end of a lease."""
+        return min((lease.until_s for lease in self.leases.values()), default=math.inf)
+
+    def close(self, unit: Unit, now_s: float) -> Lease:
+        """End a lease now, and give back its slots; `foresee` its jobs next, unless they leave."""
+        lease = self.leases.get(unit) or self.ended[unit]
+        self._record(lease, now_s)
+        self._stop_runners(lease)
+        self._nodes.give_back(lease.assignment.gpus, lease.slots)
+        for name in members(unit):
+            self.former[unit if is_copy(unit) else name] = lease.slots
+        self.leases.pop(unit, None)
+        self.ended.pop(unit, None)
+        for rank in lease.jobs:
+            self._jobs.settle(rank, now_s)
+            self._jobs.held[rank] -= len(lease.slots)
+            self.holder[rank].remove(unit)
+            if not self.holder[rank]:
+                del self.holder[rank]
+        return lease
+
+    def forget(self, name: str, units: Iterable[Unit]) -> None:
+        """A job has gone: its former slots do not matter any more."""
+        for key in (name, *units):
+            self.former.pop(key, None)
+
+    def lose(self, lease: Lease, now_s: float) -> list[float]:
+        """A closed lease's node has failed: take back each job's steps since the last checkpoint; returns them."""
+        lost = [max(done - saved, 0.0) for done, saved in zip(lease.done, lease.saved, strict=True)]
+        for rank, steps in zip(lease.jobs, lost, strict=True):
+            self._jobs.left[rank] += steps
+            self._jobs.lost[rank] += steps
+        self.foresee(lease.jobs, now_s)
+        return lost
+
+    def _stop_runners(self, lease: Lease) -> None:
+        for runner in lease.runners:
+            self.runners.remove(runner)
+        lease.runners = ()
+
+    def _record(self, lease: Lease, now_s: float) -> None:
+        """Book the steps that a lease's runners have done, and record its phases up to now."""
+        self._save(lease, now_s)
+        done = [self.runners.done(runner, now_s) for runner in lease.runners]
+        for rank, steps in zip(lease.jobs, done, strict=True):
+            self._jobs.left[rank] -= steps
+        lease.done = [before + steps for before, steps in zip(lease.done, done, strict=True)]
+        names = [self._jobs.jobs[rank].name for rank in lease.jobs]
+        pair = (names[0], names[1] if len(names) > 1 else "")
+        for kind, start_s, end_s in lease.phases(now_s):
+            running = kind == lease.assignment.kind
+            shares = (done[0], done[1] if len(done) > 1 else 0.0) if running else (0.0, 0.0)
+            lease.segment = self._recorder.interval(
+                lease.segment, lease.slots, lease.assignment.unit, pair, kind, start_s, end_s, shares
+            )
+            if running:
+                self._jobs.run_s[list(lease.jobs)] += (end_s - start_s) * len(lease.slots)
+        self.measured += self.measure(lease, self.measured_from_s, now_s)
+        lease.mark_s = now_s
+
+    def _save(self, lease: Lease, now_s: float) -> None:
+        """Note the steps that were done at the last checkpoint, if it was after what is booked already."""
+        every_s = self._checkpoint_s
+        if every_s is None or now_s < lease.began_s:
+            return
+        saved_s = lease.began_s + math.floor((now_s - lease.began_s) / every_s * (1 + TIE)) * every_s
+        if saved_s >= lease.mark_s:
+            done = [self.runners.done(runner, min(saved_s, now_s)) for runner in lease.runners]
+            lease.saved = [before + steps for before, steps in zip(lease.done, done, strict=True)]
+
+    def measure(self, lease: Lease, from_s: float, to_s: float) -> Iterable[Observation]:
+        """What could be measured of a lease's jobs between two times."""
+        start_s = max(lease.ready_s, from_s)
+        for rank, runner, rate in zip(lease.jobs, lease.runners, lease.rates, strict=True):
+            stop_s = lease.tail_from_s if lease.assignment.kind == "profile" else float(self.runners.stop[runner])
+            seconds = min(to_s, stop_s) - start_s
+            if seconds > 0:
+                a = lease.assignment
+                yield Observation(self._jobs.jobs[rank].name, a.unit, a.gpus, rate, seconds)
+
+
+def _former_key(unit: Unit) -> Unit:
+    """Where the slots a unit had before are kept: by copy, else by its first job."""
+    return unit if is_copy(unit) else members(unit)[0]

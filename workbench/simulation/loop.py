@@ -1,0 +1,233 @@
+"""The round loop: ask the scheduler, carry out its decision, go to the next moment it wants to be asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from workbench.decision import Belief, Cause, Decision, Snapshot
+from workbench.errors import WorkbenchError
+from workbench.estimators.oracle import Oracle
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.simulation.observers import Observer, Progress
+from workbench.simulation.progress import is_tie
+from workbench.simulation.state import State
+from workbench.simulation.stop import AllFinished, Stop
+
+MOST_IDLE_ROUNDS = 1000
+"""So many decisions in a row that leave every GPU idle while jobs wait and none is to come mean that it is stuck."""
+
+ORDER: tuple[Cause, ...] = ("round", "fault", "repair", "completion", "arrival", "lease_end", "idle", "timer")
+
+
+class Asks(Protocol):
+    """When a scheduler is asked (`workbench.papers.paper.Timing`)."""
+
+    @property
+    def round_s(self) -> float | None: ...
+
+    @property
+    def causes(self) -> frozenset[Cause]: ...
+
+
+class Schedules(Protocol):
+    """What the core needs of a scheduler (`workbench.papers.paper.Scheduler`)."""
+
+    name: str
+    offline: bool
+
+    def timing(self, knobs: Mapping[str, Any]) -> Asks: ...
+
+    def start(self, scenario: Scenario, knobs: Mapping[str, Any]) -> Any: ...
+
+    def decide(
+        self, snapshot: Snapshot, memory: Any, knobs: Mapping[str, Any], rng: np.random.Generator
+    ) -> tuple[Decision, Any]: ...
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+class Stalled(WorkbenchError):
+    """Jobs wait, nothing runs, and nothing will happen that could change it."""
+
+    status = "stalled"
+
+
+def simulate(
+    scenario: Scenario,
+    scheduler: Schedules,
+    knobs: Mapping[str, Any] | None = None,
+    *,
+    seed: int | None = None,
+    stop: Stop | None = None,
+    observers: Iterable[Observer] = (),
+    belief: Belief | None = None,
+    detail: int | None = None,
+) -> Run:
+    """Run a scheduler on a scenario until `stop` (default: all jobs finished).
+
+    seed defaults to the scenario's; belief to the oracle; detail: how many decisions are recorded with their shares,
+    signals and renewals (None: all). Equal inputs give equal runs.
+
+    Raises ScenarioError (jobs that can run nowhere), InputError (knobs), InvalidDecision, Stalled, and what the
+    scheduler's solver raises.
+    """
+    scenario.require_runnable()
+    settled = scheduler.settle(knobs or {})
+    seed = scenario.seed if seed is None else seed
+    stop = stop or AllFinished()
+    observers = tuple(observers)
+    timing = scheduler.timing(settled)
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+    state = State(scenario, scheduler.name, belief or Oracle(scenario), seed, detail)
+    memory = scheduler.start(scenario, settled)
+    clock = Clock(timing, stop.latest_s())
+
+    cause = clock.begin(state)
+    while cause is not None and not stop(state):
+        snapshot = state.snapshot(cause, future=scheduler.offline)
+        decision, memory = scheduler.decide(snapshot, memory, settled, rng)
+        state.apply(decision, cause)
+        for observer in observers:
+            observer.on_decision(_progress(state))
+        cause = clock.advance(state, decision)
+    state.close()
+    tables = {**state.recorder.tables(), "jobs": state.book.table()}
+    return Run(scenario=scenario, scheduler=scheduler.name, knobs=settled, seed=seed, end_s=state.now_s, **tables)
+
+
+def _progress(state: State) -> Progress:
+    finished = len(state.book.jobs) - state.book.unfinished
+    active = state.book.active()
+    running = int((state.book.held[active] > 0).sum())
+    return Progress(
+        state.now_s, state.recorder.decisions, finished, len(state.book.jobs), running, len(active) - running
+    )
+
+
+class Clock:
+    """Finds the next moment at which the scheduler is asked."""
+
+    def __init__(self, timing: Asks, latest_s: float) -> None:
+        self._round_s = timing.round_s
+        self._causes = timing.causes
+        self._latest_s = latest_s
+        self._idle_rounds = 0
+
+    def begin(self, state: State) -> Cause | None:
+        """Go to the first moment at which there is a job."""
+        if state.book.unfinished == 0:
+            return None
+        if len(state.book.active()):
+            return "round" if self._round_s is not None else "arrival"
+        return self._wait_for_arrival(state)
+
+    def advance(self, state: State, decision: Decision) -> Cause | None:
+        """Go to the next moment; None when the run's latest time is reached or every job has finished."""
+        self._watch(state)
+        ask_s = math.inf if decision.next_s is None else decision.next_s
+        while state.book.unfinished:
+            if not len(state.book.active()):
+                return self._wait_for_arrival(state)
+            boundary_s = self._next_boundary(state, decision.next_s)
+            next_s = min(boundary_s, ask_s, self._next_cause(state))
+            if boundary_s < math.inf and is_tie(next_s, boundary_s):
+                next_s = boundary_s
+            if next_s == math.inf:
+                next_s = min(state.book.next_arrival_s(), state.next_completion_s(), state.leasing.next_end_s())
+            if next_s == math.inf:
+                self._stuck(state)
+            if next_s > self._latest_s:
+                state.advance(self._latest_s)
+                return None
+            cause = self._cause(state, state.advance(next_s), ask_s)
+            if cause is not None and len(state.book.active()):
+                return cause
+            state.release_ended()
+        return None
+
+    def _next_cause(self, state: State) -> float:
+        """The next time at which one of the declared causes may occur."""
+        times = [math.inf]
+        idle = "idle" in self._causes
+        if "arrival" in self._causes:
+            times.append(state.book.next_arrival_s())
+        if "completion" in self._causes or idle:
+            times.append(state.next_completion_s())
+        if "lease_end" in self._causes or idle:
+            times.append(state.leasing.next_end_s())
+        if self._causes & {"fault", "repair", "idle"}:
+            times.append(state.faults.next_s())
+        return min(times)
+
+    def _next_boundary(self, state: State, ask_s: float | None) -> float:
+        """The next round boundary, or with `ask_s` the first one by which something may have changed."""
+        if self._round_s is None:
+            return math.inf
+        boundary = _boundary_after(state.now_s, self._round_s)
+        if ask_s is None or ask_s <= boundary:
+            return boundary
+        change_s = min(state.next_change_s(), ask_s)
+        return math.inf if change_s == math.inf else max(boundary, _boundary_from(change_s, self._round_s))
+
+    def _cause(self, state: State, happened: frozenset[Cause], ask_s: float) -> Cause | None:
+        causes: set[Cause] = set(happened & self._causes)
+        if self._at_boundary(state.now_s):
+            causes.add("round")
+        if state.now_s >= ask_s:
+            causes.add("timer")
+        if "idle" in self._causes and happened & {"completion", "lease_end", "repair"} and state.has_idle_and_waiting():
+            causes.add("idle")
+        return next((cause for cause in ORDER if cause in causes), None)
+
+    def _wait_for_arrival(self, state: State) -> Cause | None:
+        """Nothing to schedule: go to the next arrival, or to the boundary from it on if only rounds are asked for."""
+        next_s = state.book.next_arrival_s()
+        if self._round_s is not None and "arrival" not in self._causes:
+            next_s = _boundary_from(next_s, self._round_s)
+        if next_s > self._latest_s:
+            state.advance(self._latest_s)
+            return None
+        state.advance(next_s)
+        state.release_ended()
+        return "round" if self._at_boundary(next_s) else "arrival"
+
+    def _at_boundary(self, now_s: float) -> bool:
+        return self._round_s is not None and _boundary_from(now_s, self._round_s) == now_s
+
+    def _watch(self, state: State) -> None:
+        """Count decisions that leave everything idle with nothing to wait for (a node's repair is worth a wait)."""
+        nothing = not state.leasing.leases and len(state.book.active()) and state.book.next_arrival_s() == math.inf
+        if not nothing:
+            self._idle_rounds = 0
+        elif state.nodes.up.all() or state.faults.next_s() == math.inf:
+            self._idle_rounds += 1
+        if self._idle_rounds >= MOST_IDLE_ROUNDS:
+            self._stuck(state)
+
+    def _stuck(self, state: State) -> None:
+        names = [state.book.jobs[i].name for i in state.book.active().tolist()]
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise Stalled(f"simulation at {state.now_s:g} s", shown, "a scheduler that gives GPUs to the jobs that wait")
+
+
+def _boundary_after(now_s: float, round_s: float) -> float:
+    """The first multiple of round_s after now."""
+    number = math.floor(now_s / round_s) + 1
+    while number * round_s <= now_s:
+        number += 1
+    return number * round_s
+
+
+def _boundary_from(now_s: float, round_s: float) -> float:
+    """The first multiple of round_s at or after now."""
+    number = math.ceil(now_s / round_s)
+    if (number - 1) * round_s >= now_s:
+        number -= 1
+    while number * round_s < now_s:
+        number += 1
+    return number * round_s

@@ -1,0 +1,60 @@
+"""The nodes of a simulated cluster: which are up, and how many of their GPUs nobody holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from workbench.decision import IntArray, NodeView
+from workbench.scenario import Scenario
+from workbench.simulation.pool import Pool, SlotSet
+
+
+class Nodes:
+    """Arrays over nodes in cluster order, and the pool of their slots."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        machines, types = scenario.cluster.machines, scenario.cluster.types
+        self.names = tuple(node.name for node in machines)
+        self.at = {name: i for i, name in enumerate(self.names)}
+        self.kind = np.array([types.index(node.accelerator) for node in machines], dtype=np.int64)
+        self.gpus = np.array([node.gpus for node in machines], dtype=np.int64)
+        self.kind.setflags(write=False)  # handed out in views
+        self.gpus.setflags(write=False)
+        self.idle = self.gpus.copy()
+        self.up = np.ones(len(machines), dtype=bool)
+        self.pool = Pool({node.name: node.gpus for node in machines})
+        self.down_since_s: dict[int, float] = {}
+
+    def take(self, wanted: list[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
+        """Slots for units, see `Pool.take`."""
+        for gpus, _ in wanted:
+            self._count(gpus, -1)
+        return self.pool.take(wanted)
+
+    def give_back(self, gpus: Mapping[str, int], slots: SlotSet) -> None:
+        """Make slots free again."""
+        self._count(gpus, 1)
+        self.pool.give_back(slots)
+
+    def _count(self, gpus: Mapping[str, int], sign: int) -> None:
+        for node, count in gpus.items():
+            self.idle[self.at[node]] += sign * count
+
+    def free(self, ending: Iterable[Mapping[str, int]]) -> IntArray:
+        """GPUs free on each node once the assignments in `ending` are gone; 0 on nodes that are down."""
+        free = self.idle.copy()
+        for gpus in ending:
+            for node, count in gpus.items():
+                free[self.at[node]] += count
+        free[~self.up] = 0
+        return free
+
+    def view(self, ending: Iterable[Mapping[str, int]]) -> NodeView:
+        """What a scheduler sees of the nodes."""
+        return NodeView(self.names, self.kind, self.gpus, self.free(ending), self.up.copy())
+
+    def busy(self) -> int:
+        """GPUs that somebody holds."""
+        return int(self.gpus.sum() - self.idle.sum())

@@ -1,0 +1,53 @@
+"""Which slots of which node are free."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Mapping, Sequence
+
+from workbench.decision import Slot
+
+SlotSet = tuple[Slot, ...]
+
+
+class Pool:
+    """Free slots per node. A unit gets the slots it had before where they are free, then the lowest free ones."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self._free = {node: list(range(gpus)) for node, gpus in sizes.items()}
+        self._slots = {node: [Slot(node, i) for i in range(gpus)] for node, gpus in sizes.items()}
+
+    def free(self, node: str) -> int:
+        """Number of free slots of a node."""
+        return len(self._free[node])
+
+    def slots(self, node: str) -> SlotSet:
+        """Every slot of a node."""
+        return tuple(self._slots[node])
+
+    def take(self, wanted: Sequence[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
+        """Slots for several units at once, each `({node: GPUs}, slots it had before)`; the nodes must have room.
+
+        Every unit's former slots are served before anybody gets another slot, so that the order does not matter.
+        """
+        taken: list[list[Slot]] = []
+        for gpus, before in wanted:
+            kept: list[Slot] = []
+            count: dict[str, int] = {}
+            for slot in before:
+                if count.get(slot.node, 0) < gpus.get(slot.node, 0) and slot.number in self._free[slot.node]:
+                    self._free[slot.node].remove(slot.number)
+                    count[slot.node] = count.get(slot.node, 0) + 1
+                    kept.append(slot)
+            taken.append(kept)
+        for (gpus, _), slots in zip(wanted, taken, strict=True):
+            for node, number in gpus.items():
+                missing = number - sum(slot.node == node for slot in slots) if slots else number
+                chosen, self._free[node] = self._free[node][:missing], self._free[node][missing:]
+                slots.extend(self._slots[node][i] for i in chosen)
+        return [tuple(slots) for slots in taken]
+
+    def give_back(self, slots: SlotSet) -> None:
+        """Make slots free again."""
+        for slot in slots:
+            insort(self._free[slot.node], slot.number)

@@ -1,0 +1,182 @@
+"""Collects what happens and turns it into the tables of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.decision import Decision, IntArray, Shares, Slot, Unit, unit_name
+from workbench.schema import DECISIONS, EVENTS, SHARES, SIGNALS, TIMELINE
+from workbench.simulation.pool import SlotSet
+
+Nothing = -1
+
+
+class Recorder:
+    """Append-only lists, one per column. `detail` limits how many decisions are recorded with shares and signals."""
+
+    def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
+        self._accelerator_of = accelerator_of
+        self._detail = detail
+        self._slots: list[SlotSet] = []
+        self._unit: list[Unit | None] = []
+        self._jobs: list[tuple[str, str]] = []
+        self._kind: list[str] = []
+        self._start: list[float] = []
+        self._end: list[float] = []
+        self._steps: list[float] = []
+        self._with_steps: list[float] = []
+        self._decisions: list[tuple[Any, ...]] = []
+        self._shares: list[tuple[Any, ...]] = []
+        self._signals: list[tuple[Any, ...]] = []
+        self._events: list[tuple[Any, ...]] = []
+        self._last_shares: Shares | None = None
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions recorded."""
+        return len(self._decisions)
+
+    @property
+    def in_detail(self) -> bool:
+        """Whether the next decision is still recorded in detail."""
+        return self._detail is None or len(self._decisions) < self._detail
+
+    def interval(
+        self,
+        segment: int,
+        slots: SlotSet,
+        unit: Unit | None,
+        jobs: tuple[str, str],
+        kind: str,
+        start_s: float,
+        end_s: float,
+        steps: tuple[float, float] = (0.0, 0.0),
+    ) -> int:
+        """Record that `slots` did `kind` for a unit; returns the segment's number.
+
+        segment: the unit's latest segment on the same slots, extended if the new interval continues it; else Nothing.
+        """
+        if segment != Nothing and self._kind[segment] == kind and self._end[segment] == start_s:
+            self._end[segment] = end_s
+            self._steps[segment] += steps[0]
+            self._with_steps[segment] += steps[1]
+            return segment
+        self._slots.append(slots)
+        self._unit.append(unit)
+        self._jobs.append(jobs)
+        self._kind.append(kind)
+        self._start.append(start_s)
+        self._end.append(end_s)
+        self._steps.append(steps[0])
+        self._with_steps.append(steps[1])
+        return len(self._kind) - 1
+
+    def event(
+        self, time_s: float, event: str, job: str = "", unit: str = "", where: str = "", reason: str = ""
+    ) -> None:
+        """Record an event."""
+        self._events.append((time_s, event, job, unit, where, reason))
+
+    def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
+        """Record a call of the scheduler: `row` holds the columns from cause to changed."""
+        number, found = len(self._decisions), decision.solution
+        if found is None:
+            solved: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan)
+        else:
+            numbers = (found.objective, found.bound, found.gap)
+            solved = (found.status, *(np.nan if v is None else v for v in numbers), found.build_s, found.solve_s)
+        detailed = self.in_detail
+        self._decisions.append((number, time_s, *row, *solved))
+        if not detailed:
+            return
+        if decision.shares is not None and not _same_shares(decision.shares, self._last_shares):
+            self._last_shares = decision.shares
+            names = [unit_name(unit) for unit in decision.shares.units]
+            for i, j in zip(*np.nonzero(decision.shares.values), strict=True):
+                value = float(decision.shares.values[i, j])
+                self._shares.append((number, time_s, names[i], decision.shares.types[j], value))
+        for signal, values in decision.signals.items():
+            self._signals += [(number, time_s, signal, job, float(value)) for job, value in values.items()]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table but `jobs`, by name."""
+        return {
+            "timeline": self._timeline(),
+            "decisions": DECISIONS.frame(self._decisions),
+            "shares": SHARES.frame(self._shares),
+            "signals": SIGNALS.frame(self._signals),
+            "events": EVENTS.frame(sorted(self._events, key=itemgetter(0))),
+        }
+
+    def _timeline(self) -> pd.DataFrame:
+        """One row per slot and maximal interval, ordered by (start, recording)."""
+        counts = np.array([len(slots) for slots in self._slots], dtype=np.int64)
+        segment = np.repeat(np.arange(len(counts)), counts)
+        slots: list[Slot] = list(chain.from_iterable(self._slots))
+        width = np.maximum(counts, 1)
+        t = pd.DataFrame(
+            {
+                "lane": self._lanes(slots, segment),
+                "start_s": np.array(self._start, dtype=float)[segment],
+                "end_s": np.array(self._end, dtype=float)[segment],
+                "steps": (np.array(self._steps, dtype=float) / width)[segment],
+                "with_steps": (np.array(self._with_steps, dtype=float) / width)[segment],
+            }
+        )
+        t = _merge(t).sort_values(["start_s", "recorded"], kind="stable")
+        rows = t["recorded"].to_numpy()
+        shown = [slots[i] for i in rows.tolist()]
+
+        def spread(values: Sequence[str]) -> list[str]:
+            return [values[i] for i in segment[rows]]
+
+        return TIMELINE.frame(
+            {
+                "node": [slot.node for slot in shown],
+                "slot": np.array([slot.number for slot in shown], dtype=np.int64),
+                "accelerator": [self._accelerator_of[slot.node] for slot in shown],
+                "unit": spread(["" if unit is None else unit_name(unit) for unit in self._unit]),
+                "job": spread([first for first, _ in self._jobs]),
+                "with_job": spread([second for _, second in self._jobs]),
+                "kind": spread(self._kind),
+                **{name: t[name].to_numpy() for name in ("start_s", "end_s", "steps", "with_steps")},
+                "gpus": counts[segment[rows]],
+            }
+        )
+
+    def _lanes(self, slots: Sequence[Slot], segment: IntArray) -> IntArray:
+        """A number per row, equal for rows that are one interval if they touch: same slot, unit, kind and GPUs."""
+        sizes = map(len, self._slots)
+        found: dict[Any, int] = {}
+        what = [found.setdefault(key, len(found)) for key in zip(self._unit, self._kind, sizes, strict=True)]
+        places: dict[Slot, int] = {}
+        where = [places.setdefault(slot, len(places)) for slot in slots]
+        lanes: IntArray = np.array(where, dtype=np.int64) * len(found) + np.array(what, dtype=np.int64)[segment]
+        return lanes
+
+
+def _merge(t: pd.DataFrame) -> pd.DataFrame:
+    """Make rows of the same lane that touch one: a job that moves may keep a slot. `recorded` is the first of them."""
+    t["recorded"] = np.arange(len(t))
+    order = np.lexsort((t["start_s"].to_numpy(), t["lane"].to_numpy()))
+    lane, start_s, end_s = (t[name].to_numpy()[order] for name in ("lane", "start_s", "end_s"))
+    goes_on = np.zeros(len(t), dtype=bool)
+    goes_on[1:] = (lane[1:] == lane[:-1]) & (start_s[1:] == end_s[:-1])
+    if not goes_on.any():
+        return t
+    stretch = np.empty(len(t), dtype=np.int64)
+    stretch[order] = np.cumsum(~goes_on)
+    how = {"recorded": "min", "start_s": "min", "end_s": "max", "steps": "sum", "with_steps": "sum"}
+    return t.groupby(stretch).agg(how)
+
+
+def _same_shares(a: Shares, b: Shares | None) -> bool:
+    if a is b:
+        return True
+    return b is not None and a.units == b.units and a.types == b.types and np.array_equal(a.values, b.values)

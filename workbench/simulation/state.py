@@ -1,0 +1,346 @@
+"""The state of a simulated cluster: time, jobs, nodes, leases. It moves in straight lines between changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from workbench.decision import (
+    Assignment,
+    Belief,
+    Cause,
+    Decision,
+    Observation,
+    Reason,
+    Snapshot,
+    Unit,
+    is_copy,
+    members,
+    unit_name,
+)
+from workbench.scenario import Scenario
+from workbench.simulation.checks import Checker
+from workbench.simulation.faults import FaultPlan
+from workbench.simulation.jobbook import JobBook
+from workbench.simulation.lease import Lease
+from workbench.simulation.leasing import Leasing
+from workbench.simulation.nodes import Nodes
+from workbench.simulation.progress import TIE, is_tie
+from workbench.simulation.recorder import Nothing, Recorder
+from workbench.throughput import FloatArray
+
+NOT_RENEWED = "its assignment ended and was not renewed"
+
+
+class State:
+    """Everything that changes during a simulation; `advance` moves time, `apply` carries out decisions."""
+
+    def __init__(
+        self, scenario: Scenario, scheduler: str, belief: Belief, seed: int = 0, detail: int | None = None
+    ) -> None:
+        self.scenario, self.belief, self.now_s = scenario, belief, 0.0
+        self.book = JobBook(scenario)
+        self.nodes = Nodes(scenario)
+        self.recorder = Recorder({node.name: node.accelerator for node in scenario.cluster.machines}, detail)
+        self.leasing = Leasing(scenario, self.book, self.nodes, self.recorder)
+        self.checker = Checker(scenario, scheduler)
+        self.faults = FaultPlan(scenario, seed)
+        self._happened: set[Cause] = set()
+        self._new_finished: list[str] = []
+        self._start_running()
+
+    def _start_running(self) -> None:
+        """Put `running` jobs on their GPUs with an assignment that ends now: the first decision may renew it."""
+        self._admit()
+        self._take_faults()
+        for held in self.scenario.running:
+            if all(self.nodes.up[self.nodes.at[node]] for node in held.gpus):
+                self.leasing.start([Assignment(held.job, held.gpus, self.now_s)], self.now_s, {}, free=True)
+        self.leasing.end_due(self.now_s)
+        self._happened.clear()
+
+    # What a scheduler sees -------------------------------------------------------------------------------------------
+
+    def steps_left(self) -> FloatArray:
+        """Steps left now of the active jobs."""
+        first, ranks = self.book.first_alive, self.book.active()
+        done = self.leasing.runners.done_by_job(self.now_s, first, self.book.admitted - first)
+        return (self.book.left[ranks] - done[ranks - first]).clip(min=0.0)
+
+    def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
+        """What the scheduler may see now."""
+        finished, self._new_finished = tuple(self._new_finished), []
+        leases, ended = self.leasing.leases, self.leasing.ended
+        return Snapshot(
+            now_s=self.now_s,
+            cause=cause,
+            cluster=self.scenario.cluster,
+            types=self.scenario.cluster.types,
+            nodes=self.nodes.view(lease.assignment.gpus for lease in ended.values()),
+            jobs=self.book.view(self.book.active(), self.steps_left(), self.now_s),
+            leases={unit: lease.assignment for unit, lease in leases.items()},
+            ended={unit: lease.assignment for unit, lease in ended.items()},
+            finished=finished,
+            belief=self.belief,
+            future=tuple(self.book.jobs[self.book.admitted :]) if future else (),
+            observe=self._observer(),
+        )
+
+    def _observer(self) -> Callable[[], tuple[Observation, ...]]:
+        """Measurements since the last snapshot, worked out only if the scheduler asks for them while it decides."""
+        leasing, decisions = self.leasing, self.recorder.decisions
+        measured, leasing.measured = leasing.measured, []
+        from_s, leasing.measured_from_s = leasing.measured_from_s, self.now_s
+
+        def observe() -> tuple[Observation, ...]:
+            if self.recorder.decisions != decisions:
+                raise RuntimeError("observations can be read only while deciding")
+            for lease in (*leasing.leases.values(), *leasing.ended.values()):
+                measured.extend(leasing.measure(lease, from_s, self.now_s))
+            return tuple(measured)
+
+        return observe
+
+    def has_idle_and_waiting(self) -> bool:
+        """Whether GPUs are idle on nodes that are up while jobs wait."""
+        ending = (lease.assignment.gpus for lease in self.leasing.ended.values())
+        return bool(self.nodes.free(ending).sum() > 0 and (self.book.held[self.book.active()] == 0).any())
+
+    def all_finished(self, first: int, last: int) -> bool:
+        """Whether the jobs from number `first` to `last` (by arrival) have all finished or been refused."""
+        last = min(last, len(self.book.jobs) - 1)
+        return last < self.book.admitted and not bool(self.book.alive[first : last + 1].any())
+
+    # Time ------------------------------------------------------------------------------------------------------------
+
+    def next_completion_s(self) -> float:
+        """Time of the next completion if nothing changes."""
+        ranks = self.book.active()
+        return float(self.book.done_at_s[ranks].min()) if len(ranks) else math.inf
+
+    def next_change_s(self) -> float:
+        """Time of the next arrival, completion, end of a lease or change of a node."""
+        times = (self.book.next_arrival_s(), self.next_completion_s(), self.leasing.next_end_s(), self.faults.next_s())
+        return min(times)
+
+    def advance(self, to_s: float) -> frozenset[Cause]:
+        """Go to a time, completing jobs, ending leases and changing nodes on the way.
+
+        Returns what has happened since the last decision. Leases that end at `to_s` itself can still be renewed. When
+        no job is left the simulation stays at the last completion.
+        """
+        while True:
+            lease_end_s = self.leasing.next_end_s()
+            if is_tie(lease_end_s, to_s):
+                lease_end_s = to_s
+            next_s = min(self.next_completion_s(), lease_end_s, self.faults.next_s(), to_s)
+            if next_s >= to_s:
+                break
+            self.now_s = next_s
+            self._happen()
+            if self.leasing.ended:
+                self.release_ended()
+            if not self.book.unfinished:
+                return frozenset(self._happened)
+        self.now_s = to_s
+        self._admit()
+        self._happen()
+        return frozenset(self._happened)
+
+    def _happen(self) -> None:
+        """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
+        ranks = self.book.active()
+        for rank in ranks[self.book.done_at_s[ranks] <= self.now_s * (1 + TIE)].tolist():
+            self._finish(rank)
+        if self.leasing.end_due(self.now_s):
+            self._happened.add("lease_end")
+        self._take_faults()
+
+    def _admit(self) -> None:
+        for rank in self.book.admit(self.now_s):
+            self._happened.add("arrival")
+            self.recorder.event(float(self.book.arrival_s[rank]), "arrival", self.book.jobs[rank].name)
+
+    def _finish(self, rank: int) -> None:
+        """Complete a job: all its units give back their GPUs; the other half of a pair goes on alone."""
+        name = self.book.jobs[rank].name
+        units = tuple(self.leasing.holder.get(rank, ()))
+        for unit in units:
+            if len(members(unit)) == 2:
+                self.leasing.go_on_alone(unit, rank, self.now_s, f"{name} finished: goes on alone")
+            else:
+                self.leasing.close(unit, self.now_s)
+        self.book.leave(rank, self.now_s, finished=True)
+        self.leasing.forget(name, units)
+        self._new_finished.append(name)
+        self._happened.add("completion")
+        self.recorder.event(self.now_s, "finish", name)
+
+    def _take_faults(self) -> None:
+        """Change the nodes that go down or come back now."""
+        for change in self.faults.until(self.now_s):
+            name = self.nodes.names[change.node]
+            self.nodes.up[change.node] = change.up
+            self._happened.add("repair" if change.up else "fault")
+            self.recorder.event(self.now_s, "repair" if change.up else "fault", where=name)
+            if change.up:
+                self._record_down(change.node)
+            else:
+                self.nodes.down_since_s[change.node] = self.now_s
+                self._fail(name)
+
+    def _fail(self, node: str) -> None:
+        """A node failed: what ran there goes, and loses the steps since its last checkpoint."""
+        for unit, lease in list(self.leasing.leases.items()):
+            if node in lease.assignment.gpus:
+                self._lose(unit, self._suspend(unit, f"{node} failed"))
+        for unit, lease in list(self.leasing.ended.items()):
+            if node in lease.assignment.gpus:
+                self._suspend(unit, f"its assignment ended and {node} failed")
+
+    def _lose(self, unit: Unit, lease: Lease) -> None:
+        for rank, lost in zip(lease.jobs, self.leasing.lose(lease, self.now_s), strict=True):
+            if lost > 0:
+                reason = f"{lost:g} steps lost"
+                self.recorder.event(self.now_s, "lost_steps", self.book.jobs[rank].name, unit_name(unit), reason=reason)
+
+    def _record_down(self, node: int) -> None:
+        start_s = self.nodes.down_since_s.pop(node)
+        slots = self.nodes.pool.slots(self.nodes.names[node])
+        if self.now_s > start_s:
+            self.recorder.interval(Nothing, slots, None, ("", ""), "down", start_s, self.now_s)
+
+    # Decisions -------------------------------------------------------------------------------------------------------
+
+    def apply(self, decision: Decision, cause: Cause) -> None:
+        """Carry out a decision; raises InvalidDecision if it breaks a limit, before anything has changed."""
+        self.checker.shape(decision, self.now_s)
+        renewed, fresh = self._sort_out(decision)
+        preempted = [unit for unit in self.leasing.leases if unit in decision.preempt]
+        dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
+        self._check_new(fresh, set(dropped))
+        self._check_verdicts(decision)
+        again = {name for a in fresh for name in members(a.unit)}
+        for unit in dropped:
+            reason = NOT_RENEWED if unit in self.leasing.ended else "preempted"
+            self._suspend(unit, reason, decision.why, again)
+        self.leasing.renew(renewed, self.now_s)
+        if fresh:
+            self.leasing.start(fresh, self.now_s, decision.why)
+        refused = self._take_verdicts(decision)
+        self._happened.clear()
+        self._record(decision, cause, changed=bool(dropped or fresh or refused))
+
+    def _sort_out(self, decision: Decision) -> tuple[dict[Unit, Assignment], list[Assignment]]:
+        """Assignments that repeat a lease on the same GPUs, and the new ones."""
+        leases, ended = self.leasing.leases, self.leasing.ended
+        for unit in decision.preempt:
+            if unit not in leases:
+                self.checker.fail(self.now_s, unit, "preempt", "a unit that holds GPUs beyond now")
+        renewed: dict[Unit, Assignment] = {}
+        fresh: list[Assignment] = []
+        for a in decision.assign:
+            lease = ended.get(a.unit) or leases.get(a.unit)
+            if lease is not None and lease.assignment.kind == a.kind and lease.assignment.gpus == a.gpus:
+                self.checker.limits(a, self.now_s)
+                if a.unit in leases and a.unit not in decision.preempt and a.until_s < lease.until_s:
+                    self.checker.fail(self.now_s, a.unit, f"until {a.until_s:g} s", "to preempt it to end it sooner")
+                renewed[a.unit] = a
+            elif a.unit in leases and a.unit not in decision.preempt:
+                self.checker.fail(self.now_s, a.unit, dict(a.gpus), "to preempt its lease before moving it")
+            else:
+                fresh.append(a)
+        return renewed, fresh
+
+    def _check_new(self, fresh: list[Assignment], dropped: set[Unit]) -> None:
+        """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit."""
+        if not fresh:
+            return
+        room = self._room_after(dropped)
+        units: dict[str, Unit] = {}
+        for a in fresh:
+            for name in members(a.unit):
+                self._check_member(a, name, dropped, units.get(name))
+                units[name] = a.unit
+            self.checker.new(a, self.now_s, [self.book.jobs[self.book.rank[name]] for name in members(a.unit)])
+            for node, gpus in a.gpus.items():
+                if not self.nodes.up[self.nodes.at[node]]:
+                    self.checker.fail(self.now_s, a.unit, node, "a node that is up")
+                free = room.get(node, self.nodes.pool.free(node))
+                if gpus > free:
+                    self.checker.fail(self.now_s, a.unit, f"{gpus} GPUs on {node}", f"at most the {free} that are free")
+                room[node] = free - gpus
+            if a.steps != 0 and min(self.leasing.rates(a)) <= 0:
+                self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
+
+    def _room_after(self, dropped: set[Unit]) -> dict[str, int]:
+        """Free GPUs of the nodes that `dropped` leaves."""
+        room: dict[str, int] = {}
+        for unit in dropped:
+            lease = self.leasing.leases.get(unit) or self.leasing.ended[unit]
+            for node, gpus in lease.assignment.gpus.items():
+                room[node] = room.get(node, self.nodes.pool.free(node)) + gpus
+        return room
+
+    def _check_member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> None:
+        if not self.book.is_active(name):
+            self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
+        holding = [unit for unit in self.leasing.holder.get(self.book.rank[name], ()) if unit not in dropped]
+        for unit in [*holding, *([other] if other is not None else [])]:
+            if not (is_copy(a.unit) and is_copy(unit)):
+                self.checker.fail(self.now_s, a.unit, unit_name(unit), f"{name} in one unit only")
+
+    def _suspend(
+        self, unit: Unit, reason: str, why: Mapping[str, Reason] | None = None, again: set[str] | None = None
+    ) -> Lease:
+        """Take a unit's GPUs away. Its jobs count as preempted but for those in `again`, which get others at once."""
+        lease = self.leasing.close(unit, self.now_s)
+        self.leasing.foresee(lease.jobs, self.now_s)
+        for rank in lease.jobs:
+            name = self.book.jobs[rank].name
+            if again is None or name not in again:
+                text = why[name].text if why is not None and name in why else reason
+                self.book.preemptions[rank] += 1
+                self.recorder.event(self.now_s, "preempt", name, unit_name(unit), reason=text)
+        return lease
+
+    def release_ended(self) -> None:
+        """Take back the GPUs of leases that have ended and that nobody is asked about."""
+        for unit in list(self.leasing.ended):
+            self._suspend(unit, "its assignment ended")
+
+    def _check_verdicts(self, decision: Decision) -> None:
+        for name, verdict in decision.verdicts.items():
+            if not self.book.is_active(name):
+                self.checker.fail(self.now_s, name, verdict, "a job that has arrived and not finished")
+
+    def _take_verdicts(self, decision: Decision) -> list[Lease]:
+        """Note verdicts; refused jobs leave. Returns the leases that they had."""
+        closed: list[Lease] = []
+        for name, verdict in decision.verdicts.items():
+            rank = self.book.rank[name]
+            if self.book.verdict[rank] == verdict:
+                continue
+            self.book.verdict[rank] = verdict
+            why = decision.why.get(name)
+            self.recorder.event(self.now_s, "verdict", name, reason=why.text if why else verdict)
+            if verdict == "refused":
+                closed += [self._suspend(unit, "refused") for unit in list(self.leasing.holder.get(rank, ()))]
+                self.book.leave(rank, self.now_s, finished=False)
+        return closed
+
+    def _record(self, decision: Decision, cause: Cause, *, changed: bool) -> None:
+        ranks = self.book.active()
+        waiting = int((self.book.held[ranks] == 0).sum())
+        up = int(self.nodes.gpus[self.nodes.up].sum())
+        row = (cause, len(ranks), waiting, self.nodes.busy(), up, changed)
+        self.recorder.decision(self.now_s, row, decision)
+
+    def close(self) -> None:
+        """End the simulation now: record what is still open."""
+        for unit in [*self.leasing.leases, *self.leasing.ended]:
+            self.leasing.close(unit, self.now_s)
+        for node in list(self.nodes.down_since_s):
+            self._record_down(node)
+        for rank in self.book.active().tolist():
+            self.book.settle(rank, self.now_s)

@@ -1,0 +1,141 @@
+"""The process that does a lab's work: requests come in as JSON lines, progress and results go out as JSON lines.
+
+Run as `python -m workbench.worker SCRATCH`. It is started with the lab and imports the slow libraries at once, so that
+a knob does not wait for them. Runs are saved in the folder SCRATCH and handed over by path.
+
+request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S}
+          {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
+answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
+          and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from workbench.errors import WorkbenchError
+from workbench.papers.paper import find_formulation, find_scheduler, rooms
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+from workbench.simulation.observers import Progress, Report
+from workbench.simulation.stop import AllFinished, Until
+
+Tell = Callable[[Mapping[str, Any]], None]
+SLOW = ("pyomo.environ", "highspy")
+
+
+def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
+    """Serve requests from `source` until it ends."""
+    answers = _Answers(target)
+    requests = _requests(source)
+    for name in SLOW:
+        importlib.import_module(name)
+    rooms()
+    answers({"kind": "ready"})
+    for number in itertools.count():
+        request = requests.get()
+        tell = answers.of(request.get("id"))
+        with contextlib.redirect_stdout(sys.stderr):  # a stray print must not break the protocol
+            _serve(request, Path(scratch) / f"run-{number}", tell)
+
+
+def _serve(request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
+    try:
+        if request["kind"] == "simulate":
+            tell({"kind": "done", **_simulate(request, folder, tell)})
+        else:
+            tell({"kind": "done", **_describe(request)})
+    except WorkbenchError as error:
+        tell({"kind": "error", **error.as_json()})
+    except Exception as error:  # the process goes on, and the lab shows what happened
+        traceback.print_exc()
+        text = {"where": "worker process", "value": repr(error), "expected": "no such failure (please report it)"}
+        tell({"kind": "error", "status": "internal", "error": text})
+
+
+def _simulate(request: Mapping[str, Any], folder: Path, tell: Tell) -> dict[str, Any]:
+    began = time.perf_counter()
+    scenario = Scenario.from_dict(request["scenario"], "lab")
+    until_s = request.get("until_s")
+    run = simulate(
+        scenario,
+        find_scheduler(request["scheduler"]),
+        request.get("knobs", {}),
+        seed=request.get("seed"),
+        stop=AllFinished() if until_s is None else Until(until_s),
+        observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
+    )
+    run.save(folder)
+    return {"run": str(folder), "wall_s": time.perf_counter() - began}
+
+
+def progress_json(progress: Progress) -> dict[str, Any]:
+    """The progress as the protocol has it."""
+    return progress._asdict()
+
+
+def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A formulation on paper: statement, symbols, source, and the size of the model at the last arrival."""
+    from workbench.api import snapshot_at
+    from workbench.notation import model_size, render, source, symbols
+
+    formulation = find_formulation(request["formulation"])
+    knobs = formulation.settle({k: v for k, v in request.get("knobs", {}).items() if k in _names(formulation)})
+    scenario = Scenario.from_dict(request["scenario"], "lab")
+    model = formulation.build(formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs), knobs)
+    return {
+        "title": formulation.title,
+        "statement": render(formulation),
+        "symbols": symbols(model).to_dict("list"),
+        "source": source(formulation),
+        "size": str(model_size(model)),
+    }
+
+
+def _names(formulation: Any) -> set[str]:
+    return {knob.name for knob in formulation.knobs}
+
+
+class _Answers:
+    """Writes one JSON line per answer; several threads may."""
+
+    def __init__(self, target: TextIO) -> None:
+        self._target, self._lock = target, threading.Lock()
+
+    def __call__(self, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._target.write(json.dumps(message, allow_nan=False) + "\n")
+            self._target.flush()
+
+    def of(self, number: Any) -> Tell:
+        """A writer that puts the request's number on every answer."""
+        return lambda message: self({"id": number, **message})
+
+
+def _requests(source: TextIO) -> queue.Queue[Any]:
+    """Read requests in a thread, so that the process ends at once when the lab is gone."""
+    found: queue.Queue[Any] = queue.Queue()
+
+    def read() -> None:
+        for line in source:
+            found.put(json.loads(line))
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
