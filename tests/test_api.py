@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import pkgutil
 import subprocess
 import sys
 
@@ -86,20 +87,42 @@ def test_unknown_name():
         workbench.nothing_such  # noqa: B018
 
 
-def test_functions_stand_before_the_modules_of_their_name():
-    code = """
-import json, workbench, workbench.solve, workbench.compare, workbench.presets
-from importlib import import_module
-from workbench import solve, compare, presets
-from workbench.solve import Solver
-both = {"solve": solve, "compare": compare, "presets": presets}
-print(json.dumps([
-    [getattr(workbench, name) is function, callable(function), import_module(f"workbench.{name}").__name__]
-    for name, function in both.items()
-]))
+def test_no_public_name_is_also_a_module():
+    """Importing a module sets it as an attribute of its package: a function of that name would be gone."""
+    assert not {info.name for info in pkgutil.iter_modules(workbench.__path__)} & set(workbench.__all__)
+
+
+@pytest.mark.parametrize("first", ["import workbench.solvers, workbench.comparison, workbench.presets", "pass"])
+def test_functions_and_modules_do_not_hide_each_other(first):
+    code = f"""
+import json
+import pkgutil
+{first}
+import workbench
+objective = workbench.solve("preset:gavel_example", "gavel.max_min_fairness").objective
+import workbench.solvers, workbench.comparison
+from workbench import compare, presets, solve
+from workbench.solvers import Solver
+names = [item.__name__ for item in (workbench.solvers, workbench.comparison, presets, solve, compare)]
+print(json.dumps([objective, Solver is workbench.Solver, workbench.solve is solve, *names]))
 """
-    names = ("workbench.solve", "workbench.compare", "workbench.presets")
-    assert in_new_process(code) == [[True, True, name] for name in names]
+    objective, *rest = in_new_process(code)
+    assert objective == pytest.approx(workbench.solve("preset:gavel_example", "gavel.max_min_fairness").objective)
+    modules = ["workbench.solvers", "workbench.comparison", "workbench.presets"]
+    assert rest == [True, True, *modules, "solve", "compare"]
+
+
+def test_a_solve_does_not_load_all_of_scipy():
+    """Pyomo next to scipy imports its statistics, which takes longer than most solves."""
+    code = """
+import json, sys, workbench
+workbench.solve("preset:gavel_example", "gavel.max_min_fairness")
+workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+print(json.dumps(list(sys.modules)))
+"""
+    loaded = in_new_process(code)
+    assert "pyomo.environ" in loaded
+    assert "scipy" not in loaded
 
 
 # --- load -------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from workbench.cli.inputs import seconds, seeds
 from workbench.cli.output import Answer, plain, short
 from workbench.errors import InputError
 from workbench.papers.paper import Formulation, Room, formulations, rooms, schedulers
-from workbench.solve import Programme, TimeLimitError, UnboundedError, solve_matrix
+from workbench.presets import presets
+from workbench.solvers import Programme, TimeLimitError, UnboundedError, solve_matrix
 
 KNOB_KEYS = ["name", "default", "kind", "optional", "unit", "choices", "minimum", "maximum", "help", "source"]
 SOLVE_KEYS = ["formulation", "status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s"]
@@ -117,7 +118,7 @@ def test_list_one(cli, ask, refused):
 
 def test_presets(cli, ask, tmp_path):
     known = ask("presets")["presets"]
-    assert [row["name"] for row in known] == [name for name, _ in workbench.presets()]
+    assert [row["name"] for row in known] == [name for name, _ in presets()]
     assert "start_here" in cli("presets")[1]
     made = workbench.preset("start_here")
     assert workbench.Scenario.from_json(cli("presets", "start_here")[1]) == made

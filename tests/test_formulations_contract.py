@@ -17,7 +17,7 @@ from workbench.api import snapshot_at, time_of_solve
 from workbench.errors import InputError
 from workbench.papers.paper import Formulation, Result, find_formulation, formulations
 from workbench.presets import preset
-from workbench.solve import Solver
+from workbench.solvers import Solver
 
 PRESETS = {"hadar": "hadar_example", "hops": "hops_64", "hare": "hare_testbed", "chronus": "chronus_96x8"}
 """Scenario by the first word of the name; all others take Gavel's three jobs."""

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.mechanisms.support import OneType, Watched, look, plain, scenarios, text
 from workbench.job import Job
-from workbench.papers.paper import Scheduler, schedulers
+from workbench.papers.paper import Scheduler, rooms
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 
-ALL = schedulers()
+ALL = [scheduler for room in rooms() for scheduler in room.schedulers]
 NAMES = [scheduler.name for scheduler in ALL]
 ON_ONE_TYPE = {"gavel.max_min_fairness", "fifo", "srtf", "las", "isolated"}
 every = pytest.mark.parametrize("scheduler", ALL, ids=NAMES)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workbench.baselines.isolated import Isolated, IsolatedData
 from workbench.errors import InputError
 from workbench.shares import equal_share, isolated_share
-from workbench.solve import Solver, SolverFailedError, solve_model
+from workbench.solvers import Solver, SolverFailedError, solve_model
 
 COUNTS = st.lists(st.integers(0, 40), min_size=1, max_size=4).filter(any)
 GANGS = st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=6)

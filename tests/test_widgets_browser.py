@@ -16,7 +16,6 @@ from tests.browser_support import (
     write_notebook,
 )
 
-
 SETUP = """
 import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
 from widgets.vega_view import VegaView

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -10,11 +11,12 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.edit_table import Column, EditTable
-from workbench.errors import Problem, ScenarioError
+from workbench.errors import Problem, ScenarioError, shorten
 from workbench.scenario import Scenario
 
 Row = dict[str, Any]
-PLACE = re.compile(r"^(?:\w+: )?(cluster\.accelerators|cluster\.nodes|jobs|throughputs)\[(\d+)\](?:\.(\w+))?")
+NAMES = {"cluster.accelerators": "GPU types", "cluster.nodes": "Nodes", "jobs": "Jobs", "throughputs": "Throughputs"}
+PLACE = re.compile(r"^(?:lab: )?(cluster\.accelerators|cluster\.nodes|jobs|throughputs)\[(\d+)\](?:\.(\w+))?")
 
 ACCELERATORS = (
     Column("name", "Type", width=9),
@@ -50,26 +52,53 @@ DEFAULTS: dict[str, Row] = {
 }
 
 
+class NamedTable(EditTable):
+    """A table whose rows have a name of their own: new rows and copies get one that is free."""
+
+    stem = "row"
+
+    def duplicate(self, row: int) -> None:
+        """Put a copy of a row below it, under the next free name."""
+        name = self._free(str(self.rows[row].get("name") or self.stem))
+        self._insert(row + 1, {**self.rows[row], "name": name}, "Duplicated as")
+
+    def _new_row(self) -> Row:
+        last = str(self.rows[-1].get("name") or self.stem) if self.rows else self.stem
+        return {**super()._new_row(), "name": self._free(last)}
+
+    def _free(self, name: str) -> str:
+        """`job-8` after `job-7`, `job-2` after `job`."""
+        taken = {row.get("name") for row in self.rows}
+        found = re.fullmatch(r"(.*?)(\d*)", name, re.DOTALL)
+        assert found is not None
+        stem, number = (found[1], int(found[2]) + 1) if found[2] else (f"{name}-", 2)
+        return next(free for i in itertools.count(number) if (free := f"{stem}{i}") not in taken)
+
+
 class Editors:
     """The scenario as tables; `read` gives it back, or says which cells are wrong.
 
-    changed: called after every change that a person made.
+    changed: called after every change that a person made; left_out: what the scenario lost with removed rows, in words.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        def table(columns: Iterable[Column], caption: str, key: str, template: Row) -> EditTable:
-            made = EditTable(list(columns), caption=caption, template={**DEFAULTS.get(key, {}), **template})
+        def table(columns: Iterable[Column], caption: str, key: str, template: Row, stem: str = "") -> EditTable:
+            made = (NamedTable if stem else EditTable)(
+                list(columns), caption=caption, template={**DEFAULTS.get(key, {}), **template}
+            )
+            if isinstance(made, NamedTable):
+                made.stem = stem
             made.changed = lambda _: self._on_change(changed)
             return made
 
         self.tables: dict[str, EditTable] = {
-            "cluster.accelerators": table(ACCELERATORS, "GPU types", "cluster.accelerators", {}),
-            "cluster.nodes": table(NODES, "Nodes", "cluster.nodes", {"gpus": 4}),
-            "jobs": table(JOBS, "Jobs (paste rows from a spreadsheet)", "jobs", {"steps": 1000.0}),
+            "cluster.accelerators": table(ACCELERATORS, "GPU types", "cluster.accelerators", {}, "gpu"),
+            "cluster.nodes": table(NODES, "Nodes", "cluster.nodes", {"gpus": 4}, "node"),
+            "jobs": table(JOBS, "Jobs (paste rows from a spreadsheet)", "jobs", {"steps": 1000.0}, "job"),
             "throughputs": table(THROUGHPUTS, "Measured throughputs", "throughputs", {"steps_per_s": 1.0}),
         }
-        self._base: dict[str, Any] = {}
-        self.problems: tuple[Problem, ...] = ()
+        self._base: dict[str, Any] = {"cluster": {}}
+        self.left_out = ""
 
     @property
     def cluster(self) -> w.Widget:
@@ -77,7 +106,7 @@ class Editors:
         return w.VBox([self.tables["cluster.nodes"], self.tables["cluster.accelerators"]])
 
     def show(self, scenario: Scenario) -> None:
-        """Put a scenario into the tables."""
+        """Put a scenario into the tables; rows that stay as they are are left alone."""
         data = scenario.to_dict()
         self._base = {k: v for k, v in data.items() if k not in ("jobs", "throughputs", "cluster")}
         self._base["cluster"] = {k: v for k, v in data["cluster"].items() if k not in ("accelerators", "nodes")}
@@ -89,9 +118,11 @@ class Editors:
         }
         self._choices(rows["cluster.accelerators"], rows["throughputs"])
         for key, found in rows.items():
-            self.tables[key].extra_errors = {}
-            self.tables[key].rows = [{**DEFAULTS.get(key, {}), **row} for row in found]
-        self.problems = ()
+            table = self.tables[key]
+            table.extra_errors = {}
+            full = [{**DEFAULTS.get(key, {}), **row} for row in found]
+            if full != table.rows:
+                table.rows = full
 
     def change(self, **parts: Any) -> None:
         """Exchange parts of the scenario that have no table (`core`, `seed`)."""
@@ -102,40 +133,64 @@ class Editors:
         return self._base.get(name)
 
     def data(self) -> dict[str, Any]:
-        """The scenario as plain objects, whether valid or not."""
+        """The scenario as plain objects, whether valid or not.
+
+        What has no table and belongs to a row that was removed goes with it (`left_out` says so); Undo brings both
+        back.
+        """
         rows = {key: [_given(row) for row in table.rows] for key, table in self.tables.items()}
         cluster = {
             "accelerators": rows["cluster.accelerators"],
             "nodes": rows["cluster.nodes"],
             **self._base["cluster"],
         }
-        return {**self._base, "cluster": cluster, "jobs": rows["jobs"], "throughputs": rows["throughputs"]}
+        tied = self._tied(rows)
+        return {**self._base, **tied, "cluster": cluster, "jobs": rows["jobs"], "throughputs": rows["throughputs"]}
+
+    def _tied(self, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
+        """The parts that name rows, without what names a row that is gone."""
+        types = {row.get("name") for row in rows["cluster.accelerators"]}
+        jobs = {row.get("name") for row in rows["jobs"]}
+        nodes = {row.get("name") for row in rows["cluster.nodes"]}
+
+        def there(held: Row) -> bool:
+            return held["job"] in jobs and all({name, name.rpartition("-")[0]} & nodes for name in held["gpus"])
+
+        kept = {
+            "colocated": [pair for pair in self._base.get("colocated", []) if pair["accelerator"] in types],
+            "running": [held for held in self._base.get("running", []) if there(held)],
+        }
+        words = {"colocated": "co-located pairs of GPU types", "running": "starting places of jobs or nodes"}
+        lost = {key: len(self._base.get(key, [])) - len(found) for key, found in kept.items()}
+        told = [f"{count} {words[key]}" for key, count in lost.items() if count]
+        self.left_out = f"Left out: {' and '.join(told)} that are no longer there." if told else ""
+        return {key: found for key, found in kept.items() if key in self._base}
 
     def read(self) -> Scenario:
         """The scenario; raises ScenarioError, and shows each problem beside its cell."""
+        unread = [problem for key, table in self.tables.items() for problem in _own(key, table)]
+        if unread:
+            self._mark(())
+            raise ScenarioError(unread)
+        problems: tuple[Problem, ...] = ()
         try:
-            unread = [Problem(f"{key}[{place}]", "", text) for key, t in self.tables.items() for place, text in _own(t)]
-            scenario = None if unread else Scenario.from_dict(self.data(), "lab")
-            problems: tuple[Problem, ...] = tuple(unread)
-            if scenario is not None:
-                scenario.require_runnable()
+            scenario = Scenario.from_dict(self.data(), "lab")
+            scenario.require_runnable()
         except ScenarioError as error:
             problems = error.problems
         self._mark(problems)
         if problems:
             raise ScenarioError(problems)
-        assert scenario is not None
         return scenario
 
     def _mark(self, problems: tuple[Problem, ...]) -> None:
-        self.problems = problems
         found: dict[str, dict[str, str]] = {key: {} for key in self.tables}
         for problem in problems:
             place = PLACE.match(problem.where)
             if place:
                 names = [column.name for column in self.tables[place[1]].columns]
                 column = place[3] if place[3] in names else names[0]
-                found[place[1]][f"{place[2]}.{column}"] = problem.expected
+                found[place[1]][f"{place[2]}.{column}"] = f"expected {problem.expected}"
         for key, table in self.tables.items():
             if dict(table.extra_errors) != found[key]:
                 table.extra_errors = found[key]
@@ -165,9 +220,24 @@ def _with_choices(column: Column, choices: tuple[str, ...]) -> Column:
     return Column(column.name, column.label, "choice", help=column.help, choices=choices, width=column.width)
 
 
-def _own(table: EditTable) -> Iterable[tuple[str, str]]:
+def _own(key: str, table: EditTable) -> Iterable[Problem]:
     """Errors that the table found itself: cells that cannot be read."""
-    return [(place, text) for place, text in table.errors.items() if place not in table.extra_errors]
+    for place, text in table.errors.items():
+        row, _, column = place.partition(".")
+        if text != table.extra_errors.get(place):
+            yield Problem(f"{key}[{row}].{column}", table.rows[int(row)].get(column), text)
+
+
+def spoken(problem: Problem) -> str:
+    """A problem in the words of the tables: `Jobs, row 3, GPUs: must be at least 1`."""
+    place = PLACE.match(problem.where)
+    expected = problem.expected
+    if not place:
+        return f"{problem.where.removeprefix('lab: ')}: got {shorten(problem.value, 40)}; expected {expected}"
+    columns = {"cluster.accelerators": ACCELERATORS, "cluster.nodes": NODES, "jobs": JOBS, "throughputs": THROUGHPUTS}
+    label = next((f", {c.label}" for c in columns[place[1]] if c.name == place[3]), f", {place[3]}" if place[3] else "")
+    says = expected if expected.startswith(("must", "expected", "required")) or " is no" in expected else ""
+    return f"{NAMES[place[1]]}, row {int(place[2]) + 1}{label}: {says or f'expected {expected}'}"
 
 
 def _given(row: Mapping[str, Any]) -> Row:

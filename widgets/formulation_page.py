@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from typing import Any
 
 import ipywidgets as w
@@ -13,28 +14,66 @@ from widgets.tables import html_table
 from widgets.work import Message
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
+INVALID = "Correct what is marked on the left first: the size of the problem depends on it."
 
 
 class FormulationPage:
-    """A page that is filled when somebody looks at it; `stale` says that it shows another problem."""
+    """A page that is filled when somebody looks at it; `stale` says that it shows another problem.
 
-    def __init__(self) -> None:
+    chosen: called when another of several formulations is to be shown.
+    """
+
+    def __init__(self, chosen: Callable[[], None]) -> None:
+        self._which = w.Dropdown(description="Formulation", style={"description_width": "7em"})
+        self._which.layout.display = "none"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
         self._rest = w.HTML()
-        self.box = w.VBox([self._statement, self._rest])
+        self.box = w.VBox([self._which, self._statement, self._rest])
         self.stale = True
+        self._for = ""
+        self._quiet = False
+
+        def on_choice(_: Any) -> None:
+            self.stale = True
+            if not self._quiet:
+                chosen()
+
+        self._which.observe(on_choice, "value")
+
+    def offer(self, options: list[tuple[str, str]], scheduler: str) -> None:
+        """Offer these formulations; another scheduler begins with the first."""
+        if list(self._which.options) == options and self._for == scheduler:
+            return
+        self._for, self._quiet, self.stale = scheduler, True, True
+        self._which.options = options
+        self._which.value = options[0][1] if options else None
+        self._which.layout.display = None if len(options) > 1 else "none"
+        self._quiet = False
+
+    @property
+    def name(self) -> str | None:
+        """The formulation to show."""
+        return None if self._which.value is None else str(self._which.value)
 
     def say(self, text: str) -> None:
         """Show a sentence instead of a problem."""
         self._statement.value = f"<p class='wb-note'>{html.escape(text)}</p>"
         self._rest.value = ""
+        self.stale = True
+
+    def wait(self) -> None:
+        """Say that the answer will come, unless an earlier one can stay until then."""
+        if not self._rest.value:
+            self.say("Building the model ...")
 
     def hear(self, message: Message) -> None:
         """Show the answer to a `describe` request."""
         if message["kind"] == "error":
             error = message["error"]
             self.say(f"{error['where']}: got {error['value']}; expected {error['expected']}")
+        elif message["kind"] == "cancelled":
+            self.say("Cancelled. Open this tab again to see it.")
         elif message["kind"] == "done":
             self.stale = False
             self._show(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import ipywidgets as w
@@ -16,8 +16,16 @@ from workbench.units import format_duration, parse_duration
 
 STYLE = {"description_width": "7em"}
 WIDE = w.Layout(width="97%")
-SLIDER_STEPS = 20
+SLIDER_STEPS = 100
+MOST_SLIDER_VALUES = 1000
+"""Whole numbers over a wider range are typed."""
 SOURCES = {"paper": "from the paper", "code": "from the authors' code", "ours": "our choice"}
+NEVER = "never"
+ROUND_S = (1, 2, 5, 10, 15, 20, 30, *(60 * n for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)))
+ROUND_S += tuple(3600 * n for n in (1, 2, 3, 4, 6, 8, 12, 24))
+"""Durations that a slider offers."""
+SLIDER_RANGE = 30.0
+"""A slider goes from the default divided by this to the default times this."""
 
 
 class KnobPanel:
@@ -28,99 +36,138 @@ class KnobPanel:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.main, self.rest = w.VBox(), w.VBox()
+        self.scheduler: Scheduler | None = None
+        self._none = w.HTML("<p class='wb-note'>No further knobs.</p>")
         self._changed = changed
         self._controls: dict[str, Control] = {}
-        self._scheduler: Scheduler | None = None
         self._quiet = False
 
     def show(self, scheduler: Scheduler, given: Mapping[str, Any] | None = None) -> None:
         """Offer a scheduler's knobs, set as given, the others to their defaults."""
-        self._scheduler = scheduler
-        self._controls = {knob.name: Control(knob, self._on_change) for knob in scheduler.knobs}
-        self.set(scheduler.settle(given or {}))
-        boxes = {name: control.box for name, control in self._controls.items()}
-        self.main.children = [boxes[k.name] for k in scheduler.knobs if k.main]
-        others = [boxes[k.name] for k in scheduler.knobs if not k.main]
-        self.rest.children = others or [w.HTML("<p class='wb-note'>No further knobs.</p>")]
+        values = scheduler.settle(given or {})
+        if scheduler is not self.scheduler:
+            self.scheduler = scheduler
+            old, self._controls = (
+                self._controls,
+                {knob.name: Control(knob, self._on_change) for knob in scheduler.knobs},
+            )
+            boxes = {name: control.box for name, control in self._controls.items()}
+            self.main.children = [boxes[k.name] for k in scheduler.knobs if k.main]
+            self.rest.children = [boxes[k.name] for k in scheduler.knobs if not k.main] or [self._none]
+            for control in old.values():
+                control.close()
+        self.set(values)
 
     def set(self, values: Mapping[str, Any]) -> None:
         """Show these values."""
-        self._quiet = True
+        before, self._quiet = self._quiet, True
         try:
             for name, value in values.items():
                 if name in self._controls:
                     self._controls[name].set(value)
         finally:
-            self._quiet = False
+            self._quiet = before
 
-    def values(self) -> dict[str, Value]:
-        """Every knob's value; raises InputError for one that cannot be read."""
-        return {name: control.value() for name, control in self._controls.items()}
-
-    @property
-    def valid(self) -> bool:
-        """Whether every control holds a value that its knob takes."""
-        return all(control.check() for control in self._controls.values())
+    def values(self, but: Container[str] = ()) -> dict[str, Value]:
+        """The value of every knob but some; raises InputError for one that cannot be read."""
+        return {name: control.value() for name, control in self._controls.items() if name not in but}
 
     def _on_change(self, knob: Knob) -> None:
-        if self._quiet or self._scheduler is None:
+        if self._quiet or self.scheduler is None:
             return
         if knob.name == "preset":
-            self.set(self._scheduler.settle({"preset": self._controls["preset"].value()}))
+            self.set(self.scheduler.settle({"preset": self._controls["preset"].value()}))
         self._changed()
 
 
 class Control:
-    """One knob's control with its error beside it."""
+    """One knob's control with its error beside it; a duration may have a slider besides."""
 
     def __init__(self, knob: Knob, changed: Callable[[Knob], None]) -> None:
         self._knob = knob
+        self._changed = changed
         self.widget = _control(knob)
         self.widget.tooltip = f"{knob.help} ({SOURCES[knob.source]}; {knob.expected()})"
         self._error = w.HTML()
-        self.box = w.VBox([self.widget, self._error], layout=w.Layout(overflow="hidden"))
+        self.slider = _slider(knob)
+        parts = [self.widget, self.slider, self._error] if self.slider is not None else [self.widget, self._error]
+        self.box = w.VBox(parts, layout=w.Layout(overflow="hidden"))
         self.box.add_class(f"wb-knob-{knob.name}")
+        self._following = False
+        self.widget.observe(self._on_value, "value")
+        if self.slider is not None:
+            self.slider.tooltip = self.widget.tooltip
+            self.slider.observe(self._on_slide, "value")
 
-        def on_value(_: Any) -> None:
-            self.check()
-            changed(knob)
+    def _on_value(self, _: Any) -> None:
+        self.check()
+        self._follow()
+        self._changed(self._knob)
 
-        self.widget.observe(on_value, "value")
+    def _on_slide(self, change: Mapping[str, Any]) -> None:
+        if not self._following:
+            self.widget.value = format_duration(change["new"])
+
+    def _follow(self) -> None:
+        """Move the slider to the nearest of its durations."""
+        if self.slider is None:
+            return
+        try:
+            value = self.value()
+        except InputError:
+            return
+        if isinstance(value, (int, float)) and value > 0:
+            self._following = True
+            near = [seconds for _, seconds in self.slider.options]
+            self.slider.value = min(near, key=lambda seconds: abs(math.log(seconds / min(value, near[-1]))))
+            self._following = False
 
     def set(self, value: Value) -> None:
         """Show a value."""
-        if isinstance(self.widget, w.Text):
-            self.widget.value = _written(self._knob, value)
-        else:
-            self.widget.value = value
+        self.widget.value = _written(self._knob, value) if isinstance(self.widget, w.Text) else value
         self.check()
+        self._follow()
 
     def value(self) -> Value:
         """The knob's value; raises InputError saying what is expected."""
         shown = self.widget.value
-        if isinstance(self.widget, w.Text) and self._knob.kind != "str":
+        if isinstance(self.widget, w.Text):
             shown = self._parsed(str(shown).strip())
-        return self._knob.check(shown)
+        try:
+            return self._knob.check(shown)
+        except InputError as error:
+            raise InputError(_label(self._knob), error.value, error.expected) from None
 
     def _parsed(self, text: str) -> Any:
         if self._knob.optional and text.lower() in ("", "none", "-"):
             return None
-        if self._knob.unit == "s" and text.lower() not in ("inf", "never"):
+        if self._knob.kind == "str":
+            return text
+        if self._knob.unit == "s" and text.lower() not in ("inf", NEVER, "\u221e"):
             try:
                 return parse_duration(text)
             except ValueError as error:
-                raise InputError(f"knob {self._knob.name}", text, str(error)) from None
-        return {"never": "inf"}.get(text.lower(), text)
+                raise InputError(_label(self._knob), text, str(error).partition(" is not ")[2] or str(error)) from None
+        return {NEVER: math.inf, "\u221e": math.inf}.get(text.lower(), text)
 
     def check(self) -> bool:
         """Whether the value can be read; otherwise say beside it what is expected."""
         try:
             self.value()
         except InputError as error:
-            self._error.value = f"<div class='wb-error-note' role='alert'>{html.escape(error.expected)}</div>"
+            text = html.escape(f"expected {error.expected}")
+            self._error.value = f"<div class='wb-error-note' role='alert'>{text}</div>"
             return False
         self._error.value = ""
         return True
+
+    def close(self) -> None:
+        """Take its widgets off the page and out of the kernel."""
+        for widget in (self.widget, self.slider, self._error, self.box):
+            if widget is not None:
+                for part in (getattr(widget, "style", None), widget.layout, widget):
+                    if isinstance(part, w.Widget) and part is not WIDE:
+                        part.close()
 
 
 def _label(knob: Knob) -> str:
@@ -132,46 +179,65 @@ def _label(knob: Knob) -> str:
 def _control(knob: Knob) -> Any:
     label, common = _label(knob), {"style": STYLE, "layout": WIDE}
     if knob.choices is not None:
-        options = [(str(choice), choice) for choice in knob.choices]
+        options = [("none" if choice is None else str(choice), choice) for choice in _choices(knob)]
         return w.Dropdown(options=options, value=knob.default, description=label, **common)
-    if knob.kind == "bool":
+    if knob.kind == "bool" and not knob.optional:
         return w.Checkbox(value=bool(knob.default), description=label, indent=False, layout=WIDE)
     bounded = math.isfinite(knob.minimum) and math.isfinite(knob.maximum) and not knob.optional
-    if knob.kind == "int" and bounded:
-        return w.IntSlider(
-            value=knob.default,
-            min=int(knob.minimum),
-            max=int(knob.maximum),
+    if bounded and knob.kind == "int" and knob.maximum - knob.minimum <= MOST_SLIDER_VALUES:
+        slider, step = w.IntSlider, 1.0
+    elif bounded and knob.kind == "float" and knob.unit != "s":
+        slider, step = w.FloatSlider, (knob.maximum - knob.minimum) / SLIDER_STEPS
+    else:
+        return w.Text(
+            value=_written(knob, knob.default),
             description=label,
+            placeholder="none" if knob.optional else "",
             continuous_update=False,
             **common,
         )
-    if knob.kind == "float" and bounded and knob.unit != "s":
-        step = (knob.maximum - knob.minimum) / SLIDER_STEPS
-        return w.FloatSlider(
-            value=knob.default,
-            min=knob.minimum,
-            max=knob.maximum,
-            step=step,
-            description=label,
-            continuous_update=False,
-            **common,
-        )
-    placeholder = "none" if knob.optional else ""
-    return w.Text(
-        value=_written(knob, knob.default),
+    as_kind = int if knob.kind == "int" else float
+    low, high = as_kind(knob.minimum), as_kind(knob.maximum)
+    return slider(
+        value=knob.default,
+        min=low,
+        max=high,
+        step=as_kind(step),
         description=label,
-        placeholder=placeholder,
         continuous_update=False,
         **common,
     )
 
 
+def _choices(knob: Knob) -> tuple[Value, ...]:
+    choices = knob.choices or ()
+    return choices if not knob.optional or None in choices else (None, *choices)
+
+
+def _slider(knob: Knob) -> Any:
+    """A slider over usual durations, for a duration always in sight; None for other knobs."""
+    if not (knob.main and knob.unit == "s" and isinstance(knob.default, (int, float)) and 0 < knob.default < math.inf):
+        return None
+    low = max(knob.minimum, knob.default / SLIDER_RANGE)
+    high = min(knob.maximum, knob.default * SLIDER_RANGE)
+    offered = sorted({float(s) for s in ROUND_S if low <= s <= high} | {float(knob.default)})
+    return w.SelectionSlider(
+        options=[(format_duration(seconds), seconds) for seconds in offered],
+        value=float(knob.default),
+        description=" ",
+        readout=False,
+        continuous_update=False,
+        style=STYLE,
+        layout=WIDE,
+    )
+
+
 def _written(knob: Knob, value: Value) -> str:
+    """A value as text that reads back exactly."""
     if value is None:
         return ""
     if isinstance(value, float) and math.isinf(value):
-        return "never" if knob.unit == "s" else "inf"
+        return NEVER if knob.unit == "s" else "inf"
     if knob.unit == "s" and isinstance(value, (int, float)):
         return format_duration(float(value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

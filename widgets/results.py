@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from pathlib import Path
 
 import ipywidgets as w
 import pandas as pd
 
+from widgets.chart_page import ROWS_SHOWN, ChartPage
 from widgets.tables import html_table
-from widgets.vega_view import VegaView
 from workbench import charts, metrics
 from workbench.charts import Drawing
-from workbench.errors import WorkbenchError
 from workbench.run import Run
 from workbench.schema import TABLES
 from workbench.units import format_duration
 
-ROWS_SHOWN = 200
 FRAME_MS = 250
-FORMATS = ("png", "svg", "html", "csv")
+MOST_FRAMES = 120
+"""Playback of more decisions than this takes several at a time."""
+MOST_RECEIVED = 10_000
+"""Received time of all jobs at once is drawn up to so many shares; beyond, of the selected job."""
 SHARES = "No shares of time: this scheduler does not work with them."
+PICK = "Too many jobs to show all at once: select one, by a click in the chart or on its row in Jobs."
 
 
 class Results:
@@ -32,17 +33,21 @@ class Results:
         self._run: Run | None = None
         self._selected: str | None = None
         self._times: list[float] = []
-        self._drawing: Drawing | None = None
+        self._setting_up = False
         self._opened: dict[str, Callable[[], None]] = {}
-        self._gantt = _view("Gantt chart", "gantt")
-        self._gantt.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+        self._shown = 0
+        self._drawn: dict[str, tuple[int, str | None, float]] = {}
+        self._gantt = ChartPage("Gantt", "gantt")
+        self._gantt.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
         self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
         self._job.add_class("wb-job")
+        self._note.add_class("wb-outdated")
         self._tabs = self._make_tabs()
         self._tools = self._make_tools()
-        self.box = w.VBox([self._note, self._tools, self._gantt, self._job, self._tabs])
+        self.box = w.VBox([self._note, self._tools, self._gantt.box, self._job, self._tabs])
         self.box.add_class("wb-results")
-        for part in (self._tools, self._gantt, self._tabs):
+        self._parts = (self._tools, self._gantt.box, self._tabs)
+        for part in self._parts:
             part.layout.display = "none"
 
     # Parts -----------------------------------------------------------------------------------------------------------
@@ -55,35 +60,34 @@ class Results:
         self._by.add_class("wb-by")
         self._by.observe(lambda _: self._draw_gantt(), "value")
         self._play = w.Play(min=0, max=0, interval=FRAME_MS, tooltip="Play the rounds one after the other")
+        self._play.show_repeat = False
         self._round = w.IntSlider(min=0, max=0, readout=False, layout=w.Layout(width="14em"), tooltip="Show up to here")
         self._round.add_class("wb-round")
         w.jslink((self._play, "value"), (self._round, "value"))
         self._round.observe(lambda change: self._show_until(change["new"]), "value")
         self._time = w.HTML()
-        self._format = w.Dropdown(options=FORMATS, layout=w.Layout(width="5em"), tooltip="Format of the export")
-        export = w.Button(description="Export", icon="download", tooltip="Write the Gantt chart to a file beside this")
-        export.layout.width = "7em"
-        export.add_class("wb-export")
-        export.on_click(lambda _: self._export())
-        tools = w.HBox([self._by, self._play, self._round, self._time, self._format, export])
+        tools = w.HBox([self._by, self._play, self._round, self._time])
         tools.add_class("wb-tools")
         return tools
 
     def _make_tabs(self) -> w.Tab:
-        self._views: dict[str, tuple[VegaView, Callable[[Run], Drawing | None]]] = {
-            "Allocation": (_view("Allocation", "allocation"), self._allocation),
-            "Received": (_view("Received", "received"), self._received),
-            "JCT": (_view("Job completion times", "jct"), lambda run: charts.jct_cdf(run.jobs)),
-            "GPUs in use": (_view("GPUs in use", "used"), _utilisation),
-            "Queue": (_view("Jobs in the cluster", "queue"), lambda run: charts.queue(run.decisions, end_s=run.end_s)),
+        self._pages: dict[str, tuple[ChartPage, Callable[[Run], Drawing | str]]] = {
+            "Allocation": (ChartPage("allocation", "allocation"), self._allocation),
+            "Received": (ChartPage("time received", "received"), self._received),
+            "JCT": (ChartPage("completion times", "jct"), lambda run: charts.jct_cdf(run.jobs)),
+            "GPUs in use": (ChartPage("GPUs in use", "used"), _utilisation),
+            "Queue": (ChartPage("queue", "queue"), lambda run: charts.queue(run.decisions, end_s=run.end_s)),
         }
-        self._empty = {name: w.HTML() for name in self._views}
-        self._which = w.Dropdown(options=[table.name for table in TABLES], description="Table")
+        for page, _ in self._pages.values():
+            page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+        names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
+        self._which = w.Dropdown(options=names, description="Table", layout=w.Layout(width="97%"))
+        self._which.add_class("wb-which")
         self._which.observe(lambda _: self._show_table(), "value")
         self._table = w.HTML()
-        pages = [w.VBox([view, self._empty[name]]) for name, (view, _) in self._views.items()]
+        pages = [page.box for page, _ in self._pages.values()]
         tabs = w.Tab(
-            [self._metrics, *pages, w.VBox([self._which, self._table])], titles=("Metrics", *self._views, "Tables")
+            [self._metrics, *pages, w.VBox([self._which, self._table])], titles=("Metrics", *self._pages, "Tables")
         )
         tabs.observe(lambda _: self._draw_tab(), "selected_index")
         return tabs
@@ -91,20 +95,24 @@ class Results:
     # Showing a run ---------------------------------------------------------------------------------------------------
 
     def show(self, run: Run) -> None:
-        """Show a run; the selection stays if its job is still there."""
+        """Show a run; the selection stays if its job is still there. Only the chart of the open tab is drawn."""
         self._run = run
+        self._shown += 1
         if self._selected is not None and self._selected not in set(run.jobs["job"]):
             self._selected = None
         self._times = [*run.decisions["time_s"].tolist()[1:], run.end_s]
         last = max(len(self._times) - 1, 0)
+        self._setting_up = True
         self._play.max = self._round.max = last
+        self._play.step = 1 + last // MOST_FRAMES
         self._round.value = last
+        self._setting_up = False
         self.outdated(False)
         self._draw_gantt()
         self._metrics.value = html_table(_short(metrics.table(metrics.summary(run))))
         self._show_job()
         self._draw_tab()
-        for part in (self._tools, self._gantt, self._tabs):
+        for part in self._parts:
             part.layout.display = None
 
     def outdated(self, old: bool) -> None:
@@ -113,15 +121,16 @@ class Results:
         self._note.value = f"<p class='wb-note'>{text}</p>" if text else ""
 
     def select(self, job: str | None) -> None:
-        """Select a job everywhere, or nothing."""
+        """Select a job of the run everywhere, or nothing."""
+        if self._run is None or (job is not None and job not in set(self._run.jobs["job"])):
+            job = None
         if job == self._selected:
             return
         self._selected = job
-        for view in (self._gantt, *(view for view, _ in self._views.values())):
-            view.selected = job
+        for page in (self._gantt, *(page for page, _ in self._pages.values())):
+            page.view.selected = job
         self._show_job()
-        if self._tabs.titles[self._tabs.selected_index or 0] == "Received":
-            self._draw_tab()
+        self._draw_tab()
         self._picked(job)
 
     def add_page(self, title: str, page: w.Widget, opened: Callable[[], None]) -> None:
@@ -131,66 +140,74 @@ class Results:
         self._tabs.titles = titles
         self._opened[title] = opened
 
+    @property
+    def _open_tab(self) -> str:
+        return str(self._tabs.titles[self._tabs.selected_index or 0])
+
     def _draw_gantt(self) -> None:
         if self._run is None:
             return
         run = self._run
-        self._drawing = charts.gantt(
+        drawing = charts.gantt(
             run.timeline, run.jobs, run.decisions, run.events,
             by=self._by.value, cluster=run.scenario.cluster, end_s=run.end_s,
         )  # fmt: skip
-        self._put(self._gantt, self._drawing)
+        self._gantt.show(drawing, self._selected)
         self._show_until(self._round.value)
-
-    def _put(self, view: VegaView, drawing: Drawing) -> None:
-        view.aria_label = drawing.label
-        view.show(drawing.chart, drawing.data, selected=self._selected)
 
     def _show_until(self, number: int) -> None:
         """Hide what comes after the end of a round (playback)."""
-        if not self._times:
+        if not self._times or self._setting_up:
             return
         at_end, until_s = number >= len(self._times) - 1, self._until_s()
-        self._gantt.params = {"until": None if at_end else until_s}
+        self._gantt.view.params = {"until": None if at_end else until_s}
         self._time.value = f"<span class='wb-note'>up to {_time(until_s)}</span>"
-        if self._tabs.titles[self._tabs.selected_index or 0] == "Allocation":
+        if self._open_tab == "Allocation":
             self._draw_tab()
 
     def _until_s(self) -> float:
         return self._times[min(int(self._round.value), len(self._times) - 1)]
 
     def _draw_tab(self) -> None:
-        """Draw the chart of the open tab only."""
-        name = self._tabs.titles[self._tabs.selected_index or 0]
+        """Fill the open tab, if it shows something else."""
+        name = self._open_tab
         if self._run is None:
             return
         if name == "Tables":
             self._show_table()
         if name in self._opened:
             self._opened[name]()
-        if name not in self._views:
+        if name not in self._pages:
             return
-        view, draw = self._views[name]
-        drawing = draw(self._run)
-        view.layout.display = "none" if drawing is None else None
-        self._empty[name].value = f"<p class='wb-note'>{SHARES}</p>" if drawing is None else ""
-        if drawing is not None:
-            self._put(view, drawing)
+        wanted = (self._shown, self._selected if name == "Received" else None, self._until_s())
+        if self._drawn.get(name) == wanted:
+            return
+        self._drawn[name] = wanted
+        page, draw = self._pages[name]
+        found = draw(self._run)
+        page.show(None if isinstance(found, str) else found, self._selected, found if isinstance(found, str) else "")
 
-    def _allocation(self, run: Run) -> Drawing | None:
+    def _allocation(self, run: Run) -> Drawing | str:
         """The shares in force at the time that playback has come to."""
         if run.shares.empty:
-            return None
+            return SHARES
         at_s = self._until_s()
         title = f"Share of time on each type, at {_time(at_s)}"
         found = charts.shares_at(run.shares, at_s=at_s)
         return charts.allocation(found, accelerators=run.scenario.cluster.types, title=title)
 
-    def _received(self, run: Run) -> Drawing | None:
-        if run.shares.empty:
-            return None
-        table = charts.received_table(run.shares, run.timeline, run.decisions, end_s=run.end_s)
-        return charts.received(table, self._selected)
+    def _received(self, run: Run) -> Drawing | str:
+        """Time received against the target, of the selected job or of all."""
+        job, shares, timeline = self._selected, run.shares, run.timeline
+        if shares.empty:
+            return SHARES
+        if job is None and len(shares) > MOST_RECEIVED:
+            return PICK
+        if job is not None:  # as `received` does, but before the work; every decision keeps a row
+            shares = shares[_of(shares, job) | ~shares["decision"].duplicated()]
+            timeline = timeline[_of(timeline, job)]
+        table = charts.received_table(shares, timeline, run.decisions, end_s=run.end_s)
+        return charts.received(table, job)
 
     def _show_job(self) -> None:
         """One line about the selected job."""
@@ -201,39 +218,34 @@ class Results:
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
         unfinished = pd.isna(row["finish_s"])
         took = "not finished" if unfinished else f"took {_time(row['finish_s'] - row['arrival_s'])}"
-        gang = f"{row['gpus']} GPU{'s' if row['gpus'] > 1 else ''}"
-        facts = [str(row["model"]), gang, f"arrived at {_time(row['arrival_s'])}", took]
-        facts += [f"waited {_time(row['waited_s'])}", f"lost its GPUs {row['preemptions']} times"]
-        facts += [f"moved {row['moves']} times"]
+        facts = [str(row["model"]), _count(row["gpus"], "GPU"), f"arrived at {_time(row['arrival_s'])}", took]
+        facts += [f"waited {_time(row['waited_s'])}", f"lost its GPUs {_count(row['preemptions'], 'time')}"]
+        facts += [f"moved {_count(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 
     def _show_table(self) -> None:
         if self._run is None:
             return
-        frame = self._run.table(str(self._which.value))
+        name = str(self._which.value)
+        frame = self._run.table(name)
         if self._selected is not None and "job" in frame.columns:
             frame = frame[frame["job"] == self._selected]
         note = f"{len(frame)} rows" + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
         note += f" (only {self._selected})" if self._selected is not None and "job" in frame.columns else ""
-        self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + html_table(frame.head(ROWS_SHOWN))
-
-    def _export(self) -> None:
-        """Write the Gantt chart under a name that is still free."""
-        if self._drawing is None:
-            return
-        suffix = str(self._format.value)
-        path = next(p for i in range(1, 10_000) if not (p := Path(f"gantt-{i}.{suffix}")).exists())
-        try:
-            charts.save(self._drawing, path)
-            self._time.value = f"<span class='wb-note'>Written to {path}.</span>"
-        except WorkbenchError as error:
-            self._time.value = f"<span class='wb-bad'>{html.escape(str(error))}</span>"
+        columns = next(table.columns for table in TABLES if table.name == name)
+        meanings = {c.name: f"{c.meaning} ({c.unit})" if c.unit else c.meaning for c in columns}
+        text = html_table(frame.head(ROWS_SHOWN), meanings)
+        self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
 
 
-def _view(label: str, name: str) -> VegaView:
-    view = VegaView(aria_label=label, layout=w.Layout(width="100%"))
-    view.add_class(f"wb-view-{name}")
-    return view
+def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
+    """Which rows are of a job, alone or in a pair."""
+    units = {unit: job in unit.split(" + ") for unit in table["unit"].unique()}
+    return table["unit"].map(units).astype(bool)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _utilisation(run: Run) -> Drawing:

@@ -2,46 +2,82 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
+from pathlib import Path
 
+import anywidget
 import ipywidgets as w
+import traitlets
 
 from widgets.work import Message
 from workbench.units import format_duration
 
+TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}
+
+
+class StatusLine(anywidget.AnyWidget):
+    """One line of words, read out when it changes. tone: `bad`, `note` or nothing; state: for whoever looks it up."""
+
+    _esm = Path(__file__).parent / "status.js"
+
+    text = traitlets.Unicode("").tag(sync=True)
+    tone = traitlets.Unicode("").tag(sync=True)
+    state = traitlets.Unicode("").tag(sync=True)
+
 
 class SolveBar:
-    """The row above the charts. `state` is one of ready, edited, invalid, working, done, failed, cancelled."""
+    """The row above the charts.
+
+    state: ready, edited, invalid, working, done, failed or cancelled; busy: something is being solved, which may be
+    what was set before the last edit.
+    """
 
     def __init__(self, solve: Callable[[], None], cancel: Callable[[], None]) -> None:
         self.solve = w.Button(description="Solve", icon="play", button_style="primary", tooltip="Solve and simulate")
-        self.cancel = w.Button(description="Cancel", icon="stop", disabled=True, tooltip="Stop what is running")
+        self.cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop what is running")
         self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="12em"))
-        self._status = w.HTML(layout=w.Layout(flex="1 1 auto"))
+        self._status = StatusLine(layout=w.Layout(flex="1 1 100%"))
         for widget, name in ((self.solve, "solve"), (self.cancel, "cancel"), (self._status, "status")):
             widget.add_class(f"wb-{name}")
         self.solve.on_click(lambda _: solve())
         self.cancel.on_click(lambda _: cancel())
         self.box = w.HBox([self.solve, self.cancel, self._bar, self._status])
         self.box.add_class("wb-solve-bar")
-        self.state = "ready"
+        self.state, self._busy = "", True
+        self.busy = False
         self.say("ready", "Press Solve.")
 
+    @property
+    def text(self) -> str:
+        """What the status says."""
+        return str(self._status.text)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being solved."""
+        return self._busy
+
+    @busy.setter
+    def busy(self, busy: bool) -> None:
+        if busy == self._busy:
+            return
+        self._busy = busy
+        self.cancel.disabled = not busy
+        self._bar.value = 0.0
+        self._bar.layout.visibility = "visible" if busy else "hidden"
+
     def say(self, state: str, text: str) -> None:
-        """Show a state with its text, and switch the buttons to it."""
+        """Show a state with its text; Solve can be pressed unless the input is wrong."""
         self.state = state
-        tone = "wb-bad" if state in ("invalid", "failed") else "wb-note" if state in ("ready", "edited") else ""
-        self._status.value = (
-            f"<div role='status' aria-live='polite' class='{tone}' data-state='{state}'>{html.escape(text)}</div>"
-        )
-        self.solve.disabled = state in ("working", "invalid")
-        self.cancel.disabled = state != "working"
-        self._bar.value = {"done": 1.0, "working": self._bar.value}.get(state, 0.0)
+        with self._status.hold_sync():
+            self._status.text, self._status.tone, self._status.state = text, TONES.get(state, ""), state
+        self.solve.disabled = state == "invalid"
 
     def progress(self, message: Message) -> None:
-        """Show how far a simulation is."""
+        """Show how far a simulation is; the text stays if it is about an edit made since."""
         jobs = max(int(message["jobs"]), 1)
         self._bar.value = message["finished"] / jobs
-        time = format_duration(float(message["now_s"]), parts=2)
-        self.say("working", f"{message['finished']} of {jobs} jobs finished at {time}, round {message['decisions']}")
+        if self.state == "working":
+            time = format_duration(float(message["now_s"]), parts=2)
+            finished, decisions = message["finished"], message["decisions"]
+            self.say("working", f"{finished} of {jobs} jobs finished at {time}, {decisions} decisions")

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 
-def html_table(frame: pd.DataFrame) -> str:
-    """A table with escaped text and rounded numbers."""
+def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None) -> str:
+    """A table with escaped text and rounded numbers, numbers to the right; meanings: of columns, shown on hover."""
+    number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
     def cell(value: object) -> str:
+        if value is None or (isinstance(value, float) and pd.isna(value)):
+            return ""
         if isinstance(value, float):
-            return "" if pd.isna(value) else f"{value:,.6g}"
+            return f"{value:,.6g}"
         return html.escape(str(value))
 
-    def row(values: Sequence[object], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{cell(value)}</{tag}>" for value in values) + "</tr>"
+    def row(values: Sequence[object]) -> str:
+        cells = zip(values, number, strict=True)
+        return "<tr>" + "".join(f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells) + "</tr>"
 
-    body = "".join(row(values, "td") for values in frame.itertuples(index=False, name=None))
-    head = row([str(name) for name in frame.columns], "th")
-    return f"<div class='wb-scroll'><table class='wb-data'><thead>{head}</thead><tbody>{body}</tbody></table></div>"
+    def head(name: str, right: bool) -> str:
+        meaning = (meanings or {}).get(name, "")
+        title = f" title='{html.escape(meaning)}'" if meaning else ""
+        return f"<th scope='col' class='{_align(right)}'{title}>{html.escape(name)}</th>"
+
+    body = "".join(map(row, frame.itertuples(index=False, name=None)))
+    top = "".join(head(str(name), right) for name, right in zip(frame.columns, number, strict=True))
+    return (
+        "<div class='wb-scroll' tabindex='0' role='region' aria-label='Table'><table class='wb-data'>"
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _align(right: bool) -> str:
+    return "wb-right-aligned" if right else "wb-left-aligned"

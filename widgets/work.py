@@ -1,6 +1,7 @@
 """Where a lab's work is done: in one warm process, or in a thread for a scheduler written in the notebook.
 
 Answers reach the notebook on the kernel's own event loop, so that a busy page is never entered from another thread.
+Where no loop runs (a plain script), they come from the thread that reads them.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ import asyncio
 import atexit
 import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.papers.paper import find_scheduler
@@ -30,22 +35,36 @@ from workbench.worker import progress_json
 
 Message = Mapping[str, Any]
 Hear = Callable[[Message], None]
-GRACE_S = 2.0
+Deliver = Callable[[Callable[[], None]], None]
+WORKER = (sys.executable, "-m", "workbench.worker")
+END_S = 5.0
+LOG = "log"
 
 
 class Work(Protocol):
-    """Does one request at a time; a second one replaces the one that waits."""
+    """Does one request at a time. A line is whoever asks, one for each lab.
 
-    def submit(self, request: Message, hear: Hear) -> None:
-        """Do a request; `hear` gets its messages: progress, then done, error or cancelled."""
+    A request replaces the one of its line and kind that still waits, and no other; simulations go first.
+    """
+
+    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+        """Do a request; `hear` gets its messages: progress, then done, error or cancelled. Replaced ones get none."""
         ...
 
-    def cancel(self) -> None:
-        """Stop what is being done and forget what waits."""
+    def cancel(self, line: Hashable = None) -> None:
+        """Stop what is being done for a line and forget what waits for it; each is told `cancelled`."""
         ...
 
 
-def _deliver_on_loop() -> Callable[[Callable[[], None]], None]:
+class _Order(NamedTuple):
+    """A request with whom to tell."""
+
+    request: Message
+    hear: Hear
+    line: Hashable
+
+
+def _deliver_on_loop() -> Deliver:
     """How to call something on the kernel's event loop; without a running loop it is called at once."""
     try:
         loop = asyncio.get_running_loop()
@@ -60,110 +79,152 @@ def _deliver_on_loop() -> Callable[[Callable[[], None]], None]:
 
 
 class ProcessWork:
-    """One warm worker process; Cancel ends it and warms up a new one."""
+    """One warm worker process for all labs of a kernel; Cancel ends it and warms up a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = WORKER) -> None:
+        """Start `command`, which gets the folder for its files as its last argument (tests pass another one)."""
+        self._command = command
         self._deliver = _deliver_on_loop()
-        self._scratch = tempfile.mkdtemp(prefix="workbench-")
         self._number = 0
-        self._busy: tuple[int, Hear] | None = None
-        self._waiting: tuple[Message, Hear] | None = None
+        self._busy: _Order | None = None
+        self._waiting: dict[tuple[Hashable, str], _Order] = {}
         self._process: subprocess.Popen[str] | None = None
+        self._scratch = ""
         atexit.register(self.close)
         self._start()
 
-    def submit(self, request: Message, hear: Hear) -> None:
-        """Do a request, now or when the present one is done."""
-        if self._busy is not None:
-            self._waiting = (request, hear)
-            return
-        if self._process is None or self._process.poll() is not None:
-            self._start()
-        self._number += 1
-        self._busy = (self._number, hear)
-        assert self._process is not None and self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps({"id": self._number, **request}) + "\n")
-            self._process.stdin.flush()
-        except OSError:
-            self._ended(self._process)
+    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+        """Do a request, now or when it is its turn."""
+        self._deliver = _deliver_on_loop()
+        self._waiting[line, request["kind"]] = _Order(request, hear, line)
+        self._next()
 
-    def cancel(self) -> None:
-        """End the process, and with it the request; a new process warms up."""
-        busy, self._busy, self._waiting = self._busy, None, None
-        if busy is None:
-            return
-        self._end()
-        self._start()
-        busy[1]({"kind": "cancelled"})
+    def cancel(self, line: Hashable = None) -> None:
+        """Forget a line's requests; if one of them is being done, end the process and warm up a new one."""
+        dropped = [self._waiting.pop(key) for key in list(self._waiting) if key[0] == line]
+        if self._busy is not None and self._busy.line == line:
+            dropped.insert(0, self._busy)
+            self._busy = None
+            self._end()
+            self._start()
+        for order in dropped:
+            order.hear({"kind": "cancelled"})
+        self._next()
 
     def close(self) -> None:
         """End the process and remove its files."""
         atexit.unregister(self.close)
-        self._busy = self._waiting = None
+        self._busy = None
+        self._waiting.clear()
         self._end()
-        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "workbench.worker", tempfile.mkdtemp(dir=self._scratch)]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-        )
+        self._scratch = tempfile.mkdtemp(prefix="workbench-")
+        with (Path(self._scratch) / LOG).open("wb") as log:
+            self._process = subprocess.Popen(
+                [*self._command, self._scratch],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,  # Interrupt Kernel is not meant for it, and its solvers end with it
+            )
         threading.Thread(target=self._pump, args=(self._process,), daemon=True).start()
 
     def _end(self) -> None:
+        """End the process at once, with the solvers that it started: it has nothing to tidy up."""
         process, self._process = self._process, None
         if process is None:
             return
         with contextlib.suppress(OSError):
-            process.terminate()
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close() if pipe is not None else None
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _pump(self, process: subprocess.Popen[str]) -> None:
-        """Hand on each line of the process, and then that it has ended."""
+        """Hand on each message of the process, and then that it has ended."""
         assert process.stdout is not None
         with contextlib.suppress(ValueError):  # closed while reading
             for line in process.stdout:
-                message = json.loads(line)
-                self._deliver(partial(self._hear, message))
-        self._deliver(lambda: self._ended(process))
+                message = _read(line)
+                if message is not None:
+                    self._deliver(partial(self._hear, message))
+        self._deliver(partial(self._ended, process))
 
     def _hear(self, message: Message) -> None:
-        if self._busy is None or message.get("id") != self._busy[0]:
+        busy = self._busy
+        if busy is None or message.get("id") != self._number:
             return
-        hear = self._busy[1]
         if message["kind"] != "progress":
             self._busy = None
-        hear(message)
-        self._next()
+        try:
+            busy.hear(message)
+        finally:
+            self._next()
 
     def _ended(self, process: subprocess.Popen[str]) -> None:
         """The process went by itself: tell whoever waits for it, and start a new one."""
         if process is not self._process or self._busy is None:
             return
-        hear, code, self._busy = self._busy[1], process.poll(), None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+        order, self._busy = self._busy, None
+        said = f"ended with code {process.returncode}{_last_words(Path(self._scratch) / LOG)}"
         self._end()
         self._start()
-        text = {"where": "worker process", "value": f"ended with code {code}", "expected": "an answer"}
-        hear({"kind": "error", "status": "crashed", "error": text})
+        text = {"where": "worker process", "value": said, "expected": "an answer"}
+        order.hear({"kind": "error", "status": "crashed", "error": text})
         self._next()
 
     def _next(self) -> None:
-        if self._busy is None and self._waiting is not None:
-            (request, hear), self._waiting = self._waiting, None
-            self.submit(request, hear)
+        """Begin what waits, if nothing is being done."""
+        if self._busy is not None or not self._waiting:
+            return
+        key = min(self._waiting, key=lambda key: key[1] != "simulate")  # the first of equals
+        order = self._busy = self._waiting.pop(key)
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._start()
+        self._number += 1
+        process = self._process
+        assert process is not None and process.stdin is not None
+        try:
+            process.stdin.write(json.dumps({"id": self._number, **order.request}) + "\n")
+            process.stdin.flush()
+        except OSError:
+            self._ended(process)
+
+
+def _read(line: str) -> Message | None:
+    """A message of the worker, with its run loaded; None for a line that is none."""
+    try:
+        message: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return None
+    if "run" not in message:
+        return message
+    try:
+        return {**message, "run": Run.load(message["run"])}
+    except WorkbenchError as error:
+        return {"id": message.get("id"), "kind": "error", **error.as_json()}
+    finally:
+        shutil.rmtree(message["run"], ignore_errors=True)
+
+
+def _last_words(log: Path) -> str:
+    """The last line that a process wrote on standard error, if any."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((f" ({line.strip()})" for line in reversed(lines) if line.strip()), "")
+    return ""
 
 
 class ThreadWork:
@@ -172,19 +233,23 @@ class ThreadWork:
     def __init__(self) -> None:
         self._deliver = _deliver_on_loop()
         self._flag: CancelFlag | None = None
-        self._waiting: tuple[Message, Hear] | None = None
+        self._waiting: _Order | None = None
 
-    def submit(self, request: Message, hear: Hear) -> None:
-        """Do a request, now or when the present one is done."""
+    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+        """Do a request; what is being done ends before its next round."""
+        self._deliver = _deliver_on_loop()
         if self._flag is not None:
-            self._waiting = (request, hear)
+            self._flag.cancel()
+            self._waiting = _Order(request, hear, line)
             return
         self._flag = CancelFlag(AllFinished())
         threading.Thread(target=self._work, args=(request, hear, self._flag), daemon=True).start()
 
-    def cancel(self) -> None:
+    def cancel(self, line: Hashable = None) -> None:
         """Ask the thread to end."""
-        self._waiting = None
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.hear({"kind": "cancelled"})
         if self._flag is not None:
             self._flag.cancel()
 
@@ -205,27 +270,27 @@ class ThreadWork:
             answer: Message = {"kind": "done", "run": run, "wall_s": time.perf_counter() - began}
         except WorkbenchError as error:
             answer = {"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()}
-        except Exception as error:  # a mistake in the user's own function: shown, not raised in a thread
-            text = {"where": f"scheduler {request['scheduler']}", "value": repr(error), "expected": "a decision"}
+        except (Exception, SystemExit) as error:  # a mistake in the user's own function: shown, not raised in a thread
+            text = {"where": f"scheduler {request['scheduler']}", "value": _mistake(error), "expected": "a decision"}
             answer = {"kind": "error", "status": "internal", "error": text}
         self._deliver(lambda: self._finish(answer, hear))
 
     def _finish(self, answer: Message, hear: Hear) -> None:
         self._flag = None
-        hear(answer)
-        if self._waiting is not None:
-            (request, again), self._waiting = self._waiting, None
-            self.submit(request, again)
+        waiting, self._waiting = self._waiting, None
+        try:
+            hear(answer)
+        finally:
+            if waiting is not None:
+                self.submit(*waiting)
 
 
-def take_run(message: Message) -> Run:
-    """The run that a `done` message brings; its folder is removed."""
-    found = message["run"]
-    if isinstance(found, Run):
-        return found
-    run = Run.load(found)
-    shutil.rmtree(found, ignore_errors=True)
-    return run
+def _mistake(error: BaseException) -> str:
+    """An exception on one line, with the place that raised it."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
+    return " ".join(text.split()) + place
 
 
 _process_work: ProcessWork | None = None

@@ -12,8 +12,6 @@ Public names are loaded when first used, so that `import workbench` alone import
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workbench.version import VERSION as __version__
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
     from workbench.cluster import Accelerator as Accelerator
     from workbench.cluster import Cluster as Cluster
     from workbench.cluster import NodeGroup as NodeGroup
-    from workbench.compare import Comparison as Comparison
-    from workbench.compare import compare as compare
+    from workbench.comparison import Comparison as Comparison
+    from workbench.comparison import compare as compare
     from workbench.decision import Assignment as Assignment
     from workbench.decision import Decision as Decision
     from workbench.decision import InvalidDecision as InvalidDecision
@@ -51,13 +49,12 @@ if TYPE_CHECKING:
     from workbench.papers.paper import find_scheduler as find_scheduler
     from workbench.papers.paper import scheduler as scheduler
     from workbench.presets import preset as preset
-    from workbench.presets import presets as presets
     from workbench.run import Run as Run
     from workbench.scenario import Entity as Entity
     from workbench.scenario import Model as Model
     from workbench.scenario import Scenario as Scenario
-    from workbench.solve import Solver as Solver
-    from workbench.solve import solve_model as solve_model
+    from workbench.solvers import Solver as Solver
+    from workbench.solvers import solve_model as solve_model
     from workbench.throughput import ColocatedRow as ColocatedRow
     from workbench.throughput import Scaling as Scaling
     from workbench.throughput import ThroughputRow as ThroughputRow
@@ -67,20 +64,20 @@ _MODULES = {
     name: module
     for module, names in (
         ("api", "load"),
-        ("presets", "preset presets"),
+        ("presets", "preset"),
         ("scenario", "Scenario"),
         ("cluster", "Cluster Accelerator NodeGroup"),
         ("job", "Job"),
         ("throughput", "ThroughputRow ColocatedRow Scaling"),
         ("scenario", "Model Entity"),
         ("api", "schedulers formulations solve simulate"),
-        ("compare", "compare"),
+        ("comparison", "compare"),
         ("run", "Run"),
         ("metrics", "summary"),
-        ("compare", "Comparison"),
+        ("comparison", "Comparison"),
         ("papers.paper", "Result"),
         ("api", "allocation_table"),
-        ("solve", "Solver solve_model"),
+        ("solvers", "Solver solve_model"),
         ("papers.paper", "find_formulation find_scheduler scheduler Scheduler Formulation Timing"),
         ("knob", "Knob"),
         ("decision", "Snapshot Decision Assignment Reason"),
@@ -106,18 +103,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """The public names."""
     return list(__all__)
-
-
-class _Package(ModuleType):
-    """Keeps a public function in front of the submodule of the same name (`solve`, `compare`, `presets`).
-
-    Importing a submodule sets it as an attribute of its package; the function would be gone.
-    `from workbench.solve import Solver` finds the submodule as ever.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _MODULES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

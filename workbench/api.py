@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -20,9 +20,7 @@ from workbench.simulation.loop import simulate as run_loop
 from workbench.simulation.observers import Observer
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop, Until, WindowFinished
-
-if TYPE_CHECKING:
-    from workbench.solve import Solver
+from workbench.solvers import DEFAULT, Solver, SolverName
 
 __all__ = [
     "allocation_table",
@@ -111,7 +109,7 @@ def solve(
     /,
     *,
     at: float | None = None,
-    solver: str | Solver = "highs",
+    solver: str | Solver = DEFAULT,
     time_limit_s: float | None = None,
     gap: float | None = None,
     **knobs: Any,
@@ -121,7 +119,7 @@ def solve(
     at: seconds; default: the last arrival, and 0 for an offline formulation, which also sees the jobs to come.
     solver: highs, glpk or a `workbench.Solver`; time_limit_s, gap: when to stop, in its place.
 
-    Raises InputError, ScenarioError, and the errors of `workbench.solve` (infeasible, unbounded, ...).
+    Raises InputError, ScenarioError, and the errors of `workbench.solvers` (infeasible, unbounded, ...).
     """
     return solve_with(load(scenario), formulation, knobs, at=at, solver=solver, time_limit_s=time_limit_s, gap=gap)
 
@@ -132,7 +130,7 @@ def solve_with(
     knobs: Mapping[str, Any],
     *,
     at: float | None = None,
-    solver: str | Solver = "highs",
+    solver: str | Solver = DEFAULT,
     time_limit_s: float | None = None,
     gap: float | None = None,
 ) -> Result:
@@ -195,8 +193,6 @@ def ignored(scenario: Scenario, scheduler: str) -> tuple[str, ...]:
 
 
 def _solver(solver: str | Solver, time_limit_s: float | None, gap: float | None) -> Solver:
-    from workbench.solve import Solver, SolverName
-
     if isinstance(solver, str) and solver not in get_args(SolverName):
         raise InputError("solver", solver, "one of " + ", ".join(get_args(SolverName)))
     if time_limit_s is not None and not 0 < time_limit_s < math.inf:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -44,8 +45,12 @@ class WorkbenchError(Exception):
 
     def as_json(self) -> dict[str, Any]:
         """The object that the command line prints with `--json`."""
-        error = {"where": self.where, "value": shorten(self.value), "expected": self.expected}
+        error = {"where": self.where, "value": _plain(self.value), "expected": self.expected}
         return {"status": self.status, "error": error}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied as it is, into another process too, whatever the arguments of its class."""
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class InputError(WorkbenchError):
@@ -71,5 +76,23 @@ class ScenarioError(InputError):
 
 def shorten(value: Any, length: int = 120) -> str:
     """The value as text on one line, cut to `length` characters."""
-    text = repr(value)
+    return _cut(repr(value), length)
+
+
+def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def _plain(value: Any) -> str | int | float | bool | None:
+    """The value as a JSON scalar; what is none, as text."""
+    if isinstance(value, str):
+        return _cut(value, 120)
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return shorten(value)
+
+
+def _restored(kind: type[WorkbenchError], args: tuple[Any, ...], state: Mapping[str, Any]) -> WorkbenchError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error

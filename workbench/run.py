@@ -73,7 +73,7 @@ class Run:
             (folder / "run.json").write_text(text + "\n", encoding="utf-8")
             (folder / "scenario.json").write_text(self.scenario.to_json(), encoding="utf-8")
             for table in TABLES:
-                self.table(table.name).to_csv(folder / f"{table.name}.csv", index=False)
+                self.table(table.name).to_csv(folder / f"{table.name}.csv", index=False, lineterminator="\r\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

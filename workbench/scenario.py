@@ -8,10 +8,9 @@ import math
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 import numpy as np
-import pandas as pd
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WithJsonSchema
 
 from workbench.cluster import MOST_GPUS, Cluster
@@ -20,6 +19,9 @@ from workbench.files import parse_json, write_text
 from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
 from workbench.job import Job
 from workbench.throughput import ColocatedRow, Scaling, ThroughputRow, Throughputs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT: Final = "workbench-scenario/1"
 # Any text that can be written as UTF-8: the pattern has the validator refuse half a surrogate pair.
@@ -233,7 +235,7 @@ class Scenario(Frozen):
                 can[key] = self._can_run(job)
             if not can[key]:
                 sizes = " or ".join(str(size) for size in job.sizes)
-                expected = f"a cluster and a throughput > 0 for {job.model} on {sizes} GPUs (it can run nowhere)"
+                expected = f"{sizes} GPUs in the cluster on which {job.model} has a throughput > 0; it can run nowhere"
                 problems.append(Problem(f"jobs[{position}]", job.name, expected))
         if problems:
             raise ScenarioError(problems)
@@ -261,6 +263,8 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
+    import pandas as pd  # takes a second to load, and a scenario from a file has no use for it
+
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

@@ -89,6 +89,8 @@ class Throughputs:
             if pair.with_model != pair.model:
                 self._pairs[pair.with_model, pair.model, *key] = (pair.with_steps_per_s, pair.steps_per_s)
         self._nodes = {node.name: node for node in cluster.machines}
+        self._class_of = {node.name: (node.accelerator, node.speed) for node in cluster.machines}
+        self._gangs: dict[tuple[str, int, int, frozenset[tuple[str, float]], bool], float] = {}
 
     def row(
         self,
@@ -146,13 +148,28 @@ class Throughputs:
 
     def on_nodes(self, model: str, placed: Mapping[str, int], *, node_speeds: bool = True) -> float:
         """Steps/s of a gang on `{node: GPUs}`: n x its slowest GPU, min over nodes of row(type, n)/n x node speed."""
-        gpus, nodes = sum(placed.values()), len(placed)
-        slowest = math.inf
-        for name in placed:
-            node = self._nodes[name]
-            rate = self.row(model, node.accelerator, gpus, self.word(node.accelerator, gpus, nodes), nodes)
-            slowest = min(slowest, rate * (node.speed if node_speeds else 1.0))
-        return slowest if placed else 0.0
+        if not placed:
+            return 0.0
+        # What matters of a node is its type and speed: the same gang is looked up once for each such set of nodes.
+        key = (
+            model,
+            sum(placed.values()),
+            len(placed),
+            frozenset(self._class_of[name] for name in placed),
+            node_speeds,
+        )
+        if key not in self._gangs:
+            self._gangs[key] = self._slowest(*key)
+        return self._gangs[key]
+
+    def _slowest(
+        self, model: str, gpus: int, nodes: int, classes: Iterable[tuple[str, float]], node_speeds: bool
+    ) -> float:
+        return min(
+            self.row(model, accelerator, gpus, self.word(accelerator, gpus, nodes), nodes)
+            * (speed if node_speeds else 1.0)
+            for accelerator, speed in classes
+        )
 
     def pair_row(
         self, model: str, with_model: str, accelerator: str, gpus: int, placement: Placement = "consolidated"

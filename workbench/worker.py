@@ -1,7 +1,8 @@
 """The process that does a lab's work: requests come in as JSON lines, progress and results go out as JSON lines.
 
 Run as `python -m workbench.worker SCRATCH`. It is started with the lab and imports the slow libraries at once, so that
-a knob does not wait for them. Runs are saved in the folder SCRATCH and handed over by path.
+a knob does not wait for them. Runs are saved in the folder SCRATCH and handed over by path. When its input ends (the
+lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH.
 
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S}
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
@@ -12,11 +13,12 @@ answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": .
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
 import json
 import os
 import queue
+import shutil
+import signal
 import sys
 import threading
 import time
@@ -31,17 +33,16 @@ from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.observers import Progress, Report
 from workbench.simulation.stop import AllFinished, Until
+from workbench.solvers import warm_up
 
 Tell = Callable[[Mapping[str, Any]], None]
-SLOW = ("pyomo.environ", "highspy")
 
 
 def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
     """Serve requests from `source` until it ends."""
     answers = _Answers(target)
-    requests = _requests(source)
-    for name in SLOW:
-        importlib.import_module(name)
+    requests = _requests(source, lambda: _leave(scratch))
+    warm_up()
     rooms()
     answers({"kind": "ready"})
     for number in itertools.count():
@@ -124,18 +125,36 @@ class _Answers:
         return lambda message: self({"id": number, **message})
 
 
-def _requests(source: TextIO) -> queue.Queue[Any]:
+def _requests(source: TextIO, leave: Callable[[], None]) -> queue.Queue[Any]:
     """Read requests in a thread, so that the process ends at once when the lab is gone."""
     found: queue.Queue[Any] = queue.Queue()
 
     def read() -> None:
-        for line in source:
-            found.put(json.loads(line))
-        os._exit(0)
+        try:
+            for line in source:
+                found.put(json.loads(line))
+        finally:
+            leave()
 
     threading.Thread(target=read, daemon=True).start()
     return found
 
 
+def _leave(scratch: str) -> None:
+    """End this process at once, with the solvers it may have started if it leads a group of its own."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    if hasattr(os, "getpgrp") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(0)
+
+
+def _private_stdout() -> TextIO:
+    """Standard output for the protocol alone: what libraries print goes to standard error from now on."""
+    sys.stdout.flush()
+    own = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return own
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], target=_private_stdout())

@@ -26,7 +26,7 @@ from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.share_scheduler import ShareScheduler
 from workbench.papers.paper import Formulation, Knobs, Result
 from workbench.shares import isolated_share
-from workbench.solve import Solver, SolverFailedError, solve_model
+from workbench.solvers import Solver, SolverFailedError, solve_model
 from workbench.throughput import FloatArray
 
 

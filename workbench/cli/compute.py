@@ -25,7 +25,7 @@ from workbench.cli.parser import Commands, Parser, add_command, add_force, add_s
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.compare import Comparison
+    from workbench.comparison import Comparison
     from workbench.metrics import Summary
     from workbench.papers.paper import Result
     from workbench.scenario import Scenario
@@ -43,7 +43,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     help = "the time, in seconds or as `2 h`; default: the last arrival, for an offline formulation 0"
     parser.add_argument("--at", metavar="S", type=seconds("--at"), help=help)
     add_set(parser, "KNOB=VALUE")
-    parser.add_argument("--solver", metavar="NAME", default="highs", help="highs (default) or glpk")
+    parser.add_argument("--solver", metavar="NAME", help="highs (default) or glpk")
     parser.add_argument("--time-limit", metavar="S", type=seconds("--time-limit"), help="stop after so much wall time")
     parser.add_argument("--gap", metavar="G", type=number("--gap"), help="stop at this relative gap")
     parser.set_defaults(command=solve)
@@ -80,6 +80,7 @@ def solve(args: argparse.Namespace) -> Answer:
     """One solve."""
     from workbench.api import later_arrivals, solve_with, time_of_solve
     from workbench.papers.paper import find_formulation
+    from workbench.solvers import DEFAULT
 
     scenario = read_scenario(args.scenario)
     at_s = time_of_solve(scenario, args.formulation, args.at)
@@ -88,7 +89,7 @@ def solve(args: argparse.Namespace) -> Answer:
         args.formulation,
         settings(args.settings),
         at=at_s,
-        solver=args.solver,
+        solver=args.solver or DEFAULT,
         time_limit_s=args.time_limit,
         gap=args.gap,
     )
@@ -219,7 +220,7 @@ def _column(found: Summary, spread: Summary | None) -> dict[str, str]:
 
 def compare(args: argparse.Namespace) -> Answer:
     """Several runs."""
-    from workbench.compare import compare as run_all
+    from workbench.comparison import compare as run_all
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)

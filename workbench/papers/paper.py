@@ -27,7 +27,7 @@ from workbench.scenario import Scenario
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from workbench.solve import Solver
+    from workbench.solvers import Solver
 
 Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
@@ -82,7 +82,7 @@ class Formulation(ABC, Generic[Data]):
 
     @abstractmethod
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; raises the errors of `workbench.solve`."""
+        """Build, solve, read; raises the errors of `workbench.solvers`."""
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.knob.settle`."""

@@ -29,7 +29,7 @@ class Checker:
         """Each unit once, ends in the future, and sensible numbers."""
         seen: set[Unit] = set()
         for a in decision.assign:
-            if not _is_unit(a.unit):
+            if type(a.unit) is not str and not _is_unit(a.unit):
                 self.fail(now_s, None, a.unit, "a job, a copy (job, number) or a pair (job, job)")
             if a.unit in seen:
                 self.fail(now_s, a.unit, "two assignments", "each unit once")

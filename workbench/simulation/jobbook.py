@@ -39,13 +39,17 @@ class JobBook:
         self.restarts, self.preemptions, self.moves, self.renewals = np.zeros((4, count), dtype=np.int64)
         self.alive = np.zeros(count, dtype=bool)
         self.verdict = [""] * count
+        self._active: IntArray | None = None
         self.admitted = 0
         self.first_alive = 0
         self.unfinished = count
 
     def active(self) -> IntArray:
         """Ranks of the jobs that have arrived and not finished, rising."""
-        return np.flatnonzero(self.alive[self.first_alive : self.admitted]) + self.first_alive
+        if self._active is None:
+            self._active = np.flatnonzero(self.alive[self.first_alive : self.admitted]) + self.first_alive
+            self._active.setflags(write=False)
+        return self._active
 
     def next_arrival_s(self) -> float:
         """Time of the next arrival, infinity if all have arrived."""
@@ -56,6 +60,7 @@ class JobBook:
         before = self.admitted
         while self.admitted < len(self.jobs) and self.arrival_s[self.admitted] <= now_s:
             self.alive[self.admitted] = True
+            self._active = None
             self.admitted += 1
         return list(range(before, self.admitted))
 
@@ -85,6 +90,7 @@ class JobBook:
             self.finish_s[rank] = now_s
         self.done_at_s[rank] = math.inf
         self.alive[rank] = False
+        self._active = None
         self.unfinished -= 1
         while self.first_alive < self.admitted and not self.alive[self.first_alive]:
             self.first_alive += 1
@@ -94,7 +100,7 @@ class JobBook:
         pause = np.maximum(now_s - self.since_s[ranks], 0.0)
         held = self.held[ranks]
         return JobView(
-            jobs=tuple(self.jobs[i] for i in ranks.tolist()),
+            jobs=tuple(map(self.jobs.__getitem__, ranks.tolist())),
             position=self.position[ranks],
             steps_left=steps_left,
             attained_s=self.attained_s[ranks] + held * pause,

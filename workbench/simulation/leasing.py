@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from workbench.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
 from workbench.scenario import Scenario
 from workbench.simulation.jobbook import JobBook
@@ -34,6 +36,7 @@ class Leasing:
         self.ended: dict[Unit, Lease] = {}
         self.holder: dict[int, list[Unit]] = {}
         self.former: dict[Unit, SlotSet] = {}
+        self._next_end_s: float | None = None
         self.measured: list[Observation] = []
         self.measured_from_s = 0.0
 
@@ -50,6 +53,7 @@ class Leasing:
             lease = Lease(a, ranks, chosen, a.until_s, mark_s=now_s, ready_s=ready_s, began_s=ready_s)
             lease.rates, lease.done, lease.saved = self.rates(a), [0.0] * len(ranks), [0.0] * len(ranks)
             self.leases[a.unit] = lease
+            self._next_end_s = None
             self._count_start(lease, now_s, why, free)
             self._run(lease)
         for a in wanted:
@@ -148,41 +152,52 @@ class Leasing:
     def renew(self, renewed: Mapping[Unit, Assignment], now_s: float) -> None:
         """Go on with the same GPUs: no restart. What has a cap or a tail is booked and set going anew."""
         fresh: list[Lease] = []
+        again: list[Lease] = []
+        self._next_end_s = None
         for unit, a in renewed.items():
-            if unit in self.ended:
-                self.leases[unit] = self.ended.pop(unit)
-                self._count_renewal(self.leases[unit], now_s)
-            lease = self.leases[unit]
+            lease = self.ended.pop(unit, None) or self.leases[unit]
+            if unit not in self.leases:
+                self.leases[unit] = lease
+                again.append(lease)
             if not lease.plain or a.steps is not None or a.tail_s > 0.0:
                 self._record(lease, now_s)
                 self._stop_runners(lease)
                 lease.ready_s = max(lease.ready_s, now_s)
                 fresh.append(lease)
-            lease.until_s, lease.assignment = a.until_s, a
+            gpus = lease.assignment.gpus
+            lease.until_s, lease.assignment = a.until_s, a if a.gpus is gpus else a._replace(gpus=gpus)
         for lease in fresh:
             self._run(lease)
         for lease in fresh:
             self.foresee(lease.jobs, now_s)
+        self._count_renewals(again, now_s)
 
-    def _count_renewal(self, lease: Lease, now_s: float) -> None:
-        for rank in lease.jobs:
-            self._jobs.renewals[rank] += 1
-            if self._recorder.in_detail:
-                unit = unit_name(lease.assignment.unit)
-                self._recorder.event(now_s, "renew", self._jobs.jobs[rank].name, unit)
+    def _count_renewals(self, again: list[Lease], now_s: float) -> None:
+        ranks = [rank for lease in again for rank in lease.jobs]
+        np.add.at(self._jobs.renewals, np.array(ranks, dtype=np.int64), 1)
+        if self._recorder.in_detail:
+            for lease in again:
+                for rank in lease.jobs:
+                    name = self._jobs.jobs[rank].name
+                    self._recorder.event(now_s, "renew", name, unit_name(lease.assignment.unit))
 
     # End -------------------------------------------------------------------------------------------------------------
 
     def end_due(self, now_s: float) -> bool:
         """Move the leases whose end has come to `ended`; returns whether there were any."""
-        due = [unit for unit, lease in self.leases.items() if lease.until_s <= now_s * (1 + TIE)]
-        for unit in due:
+        latest_s = now_s * (1 + TIE)
+        if self.next_end_s() > latest_s:
+            return False
+        self._next_end_s = None
+        for unit in [unit for unit, lease in self.leases.items() if lease.until_s <= latest_s]:
             self.ended[unit] = self.leases.pop(unit)
-        return bool(due)
+        return True
 
     def next_end_s(self) -> float:
         """The earliest end of a lease."""
-        return min((lease.until_s for lease in self.leases.values()), default=math.inf)
+        if self._next_end_s is None:
+            self._next_end_s = min([lease.until_s for lease in self.leases.values()], default=math.inf)
+        return self._next_end_s
 
     def close(self, unit: Unit, now_s: float) -> Lease:
         """End a lease now, and give back its slots; `foresee` its jobs next, unless they leave."""
@@ -194,6 +209,7 @@ class Leasing:
             self.former[unit if is_copy(unit) else name] = lease.slots
         self.leases.pop(unit, None)
         self.ended.pop(unit, None)
+        self._next_end_s = None
         for rank in lease.jobs:
             self._jobs.settle(rank, now_s)
             self._jobs.held[rank] -= len(lease.slots)

@@ -201,7 +201,8 @@ class Clock:
 
     def _watch(self, state: State) -> None:
         """Count decisions that leave everything idle with nothing to wait for (a node's repair is worth a wait)."""
-        nothing = not state.leasing.leases and len(state.book.active()) and state.book.next_arrival_s() == math.inf
+        resting = not state.leasing.leases and not state.sequences.busy
+        nothing = resting and len(state.book.active()) and state.book.next_arrival_s() == math.inf
         if not nothing:
             self._idle_rounds = 0
         elif state.nodes.up.all() or state.faults.next_s() == math.inf:

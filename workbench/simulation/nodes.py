@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from workbench.decision import IntArray, NodeView
 from workbench.scenario import Scenario
+from workbench.simulation.lease import Lease
 from workbench.simulation.pool import Pool, SlotSet
 
 
@@ -42,18 +43,19 @@ class Nodes:
         for node, count in gpus.items():
             self.idle[self.at[node]] += sign * count
 
-    def free(self, ending: Iterable[Mapping[str, int]]) -> IntArray:
-        """GPUs free on each node once the assignments in `ending` are gone; 0 on nodes that are down."""
-        free = self.idle.copy()
-        for gpus in ending:
-            for node, count in gpus.items():
-                free[self.at[node]] += count
+    def free(self, held: Collection[Lease], ending: Collection[Lease]) -> IntArray:
+        """GPUs free on each node once the leases `ending` are gone and `held` stay; 0 on nodes that are down."""
+        few, sign = (held, -1) if len(held) < len(ending) else (ending, 1)
+        free = (self.gpus if sign < 0 else self.idle).copy()
+        for lease in few:
+            for node, count in lease.assignment.gpus.items():
+                free[self.at[node]] += sign * count
         free[~self.up] = 0
         return free
 
-    def view(self, ending: Iterable[Mapping[str, int]]) -> NodeView:
+    def view(self, held: Collection[Lease], ending: Collection[Lease]) -> NodeView:
         """What a scheduler sees of the nodes."""
-        return NodeView(self.names, self.kind, self.gpus, self.free(ending), self.up.copy())
+        return NodeView(self.names, self.kind, self.gpus, self.free(held, ending), self.up.copy())
 
     def busy(self) -> int:
         """GPUs that somebody holds."""

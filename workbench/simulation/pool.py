@@ -21,6 +21,10 @@ class Pool:
         """Number of free slots of a node."""
         return len(self._free[node])
 
+    def free_slots(self) -> set[Slot]:
+        """Every free slot."""
+        return {self._slots[node][i] for node, numbers in self._free.items() for i in numbers}
+
     def slots(self, node: str) -> SlotSet:
         """Every slot of a node."""
         return tuple(self._slots[node])

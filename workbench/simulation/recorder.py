@@ -18,10 +18,14 @@ Nothing = -1
 
 
 class Recorder:
-    """Append-only lists, one per column. `detail` limits how many decisions are recorded with shares and signals."""
+    """Append-only lists, one per column.
+
+    accelerator_of: type of each node, in cluster order; detail: how many decisions keep their shares and signals.
+    """
 
     def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
         self._accelerator_of = accelerator_of
+        self._place_of = {node: i for i, node in enumerate(accelerator_of)}
         self._detail = detail
         self._slots: list[SlotSet] = []
         self._unit: list[Unit | None] = []
@@ -115,7 +119,7 @@ class Recorder:
         }
 
     def _timeline(self) -> pd.DataFrame:
-        """One row per slot and maximal interval, ordered by (start, recording)."""
+        """One row per slot and maximal interval, ordered by (start, node, slot)."""
         counts = np.array([len(slots) for slots in self._slots], dtype=np.int64)
         segment = np.repeat(np.arange(len(counts)), counts)
         slots: list[Slot] = list(chain.from_iterable(self._slots))
@@ -129,9 +133,13 @@ class Recorder:
                 "with_steps": (np.array(self._with_steps, dtype=float) / width)[segment],
             }
         )
-        t = _merge(t).sort_values(["start_s", "recorded"], kind="stable")
+        t = _merge(t)
+        shown = [slots[i] for i in t["recorded"].tolist()]
+        node = np.array([self._place_of[slot.node] for slot in shown], dtype=np.int64)
+        number = np.array([slot.number for slot in shown], dtype=np.int64)
+        order = np.lexsort((t["recorded"].to_numpy(), number, node, t["start_s"].to_numpy()))
+        t, shown, number = t.iloc[order], [shown[i] for i in order.tolist()], number[order]
         rows = t["recorded"].to_numpy()
-        shown = [slots[i] for i in rows.tolist()]
 
         def spread(values: Sequence[str]) -> list[str]:
             return [values[i] for i in segment[rows]]
@@ -139,7 +147,7 @@ class Recorder:
         return TIMELINE.frame(
             {
                 "node": [slot.node for slot in shown],
-                "slot": np.array([slot.number for slot in shown], dtype=np.int64),
+                "slot": number,
                 "accelerator": [self._accelerator_of[slot.node] for slot in shown],
                 "unit": spread(["" if unit is None else unit_name(unit) for unit in self._unit]),
                 "job": spread([first for first, _ in self._jobs]),

@@ -27,6 +27,7 @@ from workbench.simulation.leasing import Leasing
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE, is_tie
 from workbench.simulation.recorder import Nothing, Recorder
+from workbench.simulation.sequences import Sequences
 from workbench.throughput import FloatArray
 
 NOT_RENEWED = "its assignment ended and was not renewed"
@@ -43,6 +44,7 @@ class State:
         self.nodes = Nodes(scenario)
         self.recorder = Recorder({node.name: node.accelerator for node in scenario.cluster.machines}, detail)
         self.leasing = Leasing(scenario, self.book, self.nodes, self.recorder)
+        self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder)
         self.checker = Checker(scenario, scheduler)
         self.faults = FaultPlan(scenario, seed)
         self._happened: set[Cause] = set()
@@ -76,7 +78,7 @@ class State:
             cause=cause,
             cluster=self.scenario.cluster,
             types=self.scenario.cluster.types,
-            nodes=self.nodes.view(lease.assignment.gpus for lease in ended.values()),
+            nodes=self.nodes.view(leases.values(), ended.values()),
             jobs=self.book.view(self.book.active(), self.steps_left(), self.now_s),
             leases={unit: lease.assignment for unit, lease in leases.items()},
             ended={unit: lease.assignment for unit, lease in ended.items()},
@@ -103,8 +105,8 @@ class State:
 
     def has_idle_and_waiting(self) -> bool:
         """Whether GPUs are idle on nodes that are up while jobs wait."""
-        ending = (lease.assignment.gpus for lease in self.leasing.ended.values())
-        return bool(self.nodes.free(ending).sum() > 0 and (self.book.held[self.book.active()] == 0).any())
+        free = self.nodes.free(self.leasing.leases.values(), self.leasing.ended.values())
+        return bool(free.sum() > 0 and (self.book.held[self.book.active()] == 0).any())
 
     def all_finished(self, first: int, last: int) -> bool:
         """Whether the jobs from number `first` to `last` (by arrival) have all finished or been refused."""
@@ -114,9 +116,9 @@ class State:
     # Time ------------------------------------------------------------------------------------------------------------
 
     def next_completion_s(self) -> float:
-        """Time of the next completion if nothing changes."""
+        """Time of the next completion if nothing changes, or of the next task's end (tasks complete jobs in turn)."""
         ranks = self.book.active()
-        return float(self.book.done_at_s[ranks].min()) if len(ranks) else math.inf
+        return min(float(self.book.done_at_s[ranks].min()), self.sequences.next_s()) if len(ranks) else math.inf
 
     def next_change_s(self) -> float:
         """Time of the next arrival, completion, end of a lease or change of a node."""
@@ -151,6 +153,8 @@ class State:
         """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
         ranks = self.book.active()
         for rank in ranks[self.book.done_at_s[ranks] <= self.now_s * (1 + TIE)].tolist():
+            self._finish(rank)
+        for rank in self.sequences.happen(self.now_s):
             self._finish(rank)
         if self.leasing.end_due(self.now_s):
             self._happened.add("lease_end")
@@ -190,7 +194,9 @@ class State:
                 self._fail(name)
 
     def _fail(self, node: str) -> None:
-        """A node failed: what ran there goes, and loses the steps since its last checkpoint."""
+        """A node failed: what ran there goes, and loses the steps since its last checkpoint (a task: all of it)."""
+        for name, lost in self.sequences.fail(node, self.now_s):
+            self.recorder.event(self.now_s, "lost_steps", name, name, reason=f"{lost:g} steps lost")
         for unit, lease in list(self.leasing.leases.items()):
             if node in lease.assignment.gpus:
                 self._lose(unit, self._suspend(unit, f"{node} failed"))
@@ -220,6 +226,7 @@ class State:
         dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
         self._check_new(fresh, set(dropped))
         self._check_verdicts(decision)
+        self._check_sequences(decision)
         again = {name for a in fresh for name in members(a.unit)}
         for unit in dropped:
             reason = NOT_RENEWED if unit in self.leasing.ended else "preempted"
@@ -227,9 +234,11 @@ class State:
         self.leasing.renew(renewed, self.now_s)
         if fresh:
             self.leasing.start(fresh, self.now_s, decision.why)
+        if decision.sequences is not None:
+            self.sequences.replace(decision.sequences, self.now_s)
         refused = self._take_verdicts(decision)
         self._happened.clear()
-        self._record(decision, cause, changed=bool(dropped or fresh or refused))
+        self._record(decision, cause, changed=bool(dropped or fresh or refused or decision.sequences is not None))
 
     def _sort_out(self, decision: Decision) -> tuple[dict[Unit, Assignment], list[Assignment]]:
         """Assignments that repeat a lease on the same GPUs, and the new ones."""
@@ -242,7 +251,8 @@ class State:
         for a in decision.assign:
             lease = ended.get(a.unit) or leases.get(a.unit)
             if lease is not None and lease.assignment.kind == a.kind and lease.assignment.gpus == a.gpus:
-                self.checker.limits(a, self.now_s)
+                if a.steps is not None or a.tail_s != 0.0 or type(a.unit) is not str:
+                    self.checker.limits(a, self.now_s)
                 if a.unit in leases and a.unit not in decision.preempt and a.until_s < lease.until_s:
                     self.checker.fail(self.now_s, a.unit, f"until {a.until_s:g} s", "to preempt it to end it sooner")
                 renewed[a.unit] = a
@@ -285,6 +295,8 @@ class State:
     def _check_member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> None:
         if not self.book.is_active(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
+        if self.sequences.has(name):
+            self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
         holding = [unit for unit in self.leasing.holder.get(self.book.rank[name], ()) if unit not in dropped]
         for unit in [*holding, *([other] if other is not None else [])]:
             if not (is_copy(a.unit) and is_copy(unit)):
@@ -313,6 +325,22 @@ class State:
         for name, verdict in decision.verdicts.items():
             if not self.book.is_active(name):
                 self.checker.fail(self.now_s, name, verdict, "a job that has arrived and not finished")
+            if verdict == "refused" and self.sequences.has(name):
+                self.checker.fail(self.now_s, name, verdict, "a job that does not run as tasks in sequences")
+
+    def _check_sequences(self, decision: Decision) -> None:
+        if decision.sequences is None:
+            return
+        if decision.assign or decision.preempt:
+            self.checker.fail(self.now_s, None, "sequences beside assignments", "the one or the other in a decision")
+        free = self.nodes.pool.free_slots()
+        free.update(slot for lease in self.leasing.ended.values() for slot in lease.slots)
+        free = {slot for slot in free if self.nodes.up[self.nodes.at[slot.node]]}
+        self.sequences.check(decision.sequences, free, self.checker, self.now_s)
+        for name in {task.job: None for tasks in decision.sequences.values() for task in tasks}:
+            for unit in self.leasing.holder.get(self.book.rank[name], ()):
+                if unit in self.leasing.leases:
+                    self.checker.fail(self.now_s, name, unit_name(unit), f"{name} in one unit only")
 
     def _take_verdicts(self, decision: Decision) -> list[Lease]:
         """Note verdicts; refused jobs leave. Returns the leases that they had."""
@@ -340,6 +368,7 @@ class State:
         """End the simulation now: record what is still open."""
         for unit in [*self.leasing.leases, *self.leasing.ended]:
             self.leasing.close(unit, self.now_s)
+        self.sequences.close(self.now_s)
         for node in list(self.nodes.down_since_s):
             self._record_down(node)
         for rank in self.book.active().tolist():

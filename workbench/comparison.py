@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.api import Window, check_window, load, simulate_with
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError
 from workbench.files import new_folder
 from workbench.metrics import Summary, summary
 from workbench.papers.paper import find_scheduler, is_own
@@ -193,20 +193,6 @@ def _here(
 # --- In processes -----------------------------------------------------------------------------------------------------
 
 
-class _Failure(NamedTuple):
-    """A stated failure on its way from another process."""
-
-    kind: type[WorkbenchError]
-    state: dict[str, Any]
-    message: str
-
-    def error(self) -> WorkbenchError:
-        """The error as it was raised."""
-        error = self.kind.__new__(self.kind, self.message)
-        error.__dict__.update(self.state)
-        return error
-
-
 def _in_processes(
     scenario: Scenario,
     cases: Sequence[Case],
@@ -227,12 +213,10 @@ def _in_processes(
             futures = {pool.submit(_there, text, case, dict(options)): i for i, case in enumerate(cases)}
         runs: dict[int, Run] = {}
         for future in as_completed(futures):
-            answer = future.result()
-            if isinstance(answer, _Failure):
-                raise answer.error()
-            runs[futures[future]] = replace(answer, scenario=scenario)
+            run = future.result()
+            runs[futures[future]] = replace(run, scenario=scenario)
             if on_run is not None:
-                on_run(cases[futures[future]], answer)
+                on_run(cases[futures[future]], run)
         return [runs[i] for i in range(len(cases))]
     except BaseException:
         for process in set(multiprocessing.active_children()) - before:
@@ -255,9 +239,6 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _there(scenario: str, case: Case, options: Mapping[str, Any]) -> Run | _Failure:
+def _there(scenario: str, case: Case, options: Mapping[str, Any]) -> Run:
     """One case in another process."""
-    try:
-        return simulate_with(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)
-    except WorkbenchError as error:
-        return _Failure(type(error), error.__dict__, str(error))
+    return simulate_with(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)

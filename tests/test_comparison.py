@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import workbench
-from workbench.compare import Case, plan_cases
+from workbench.comparison import Case, plan_cases
 from workbench.decision import InvalidDecision
 from workbench.errors import InputError, ScenarioError
 from workbench.knob import Knob

@@ -1,0 +1,193 @@
+"""Every limit that a decision breaks: it is refused with names and numbers, and nothing of it is carried out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.simulation.support import Scripted, give, make
+from workbench.decision import Assignment, Decision, InvalidDecision
+from workbench.estimators.oracle import Oracle
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+from workbench.simulation.state import State
+
+A, B = {"a-0": 1}, {"b-0": 1}
+
+
+def world() -> Scenario:
+    """Two nodes of 2 and 1 GPUs, a third of a type on which nothing runs; j0, j1, j2 there, j3 (2 GPUs), j4 later."""
+    data = make([{"steps": 100.0}] * 3, {"a": 2, "b": 1}).to_dict()
+    data["jobs"] += [{"name": "j3", "model": "m", "steps": 100.0, "gpus": 2}]
+    data["jobs"] += [{"name": "j4", "model": "m", "steps": 100.0, "arrival_s": 500.0}]
+    data["cluster"]["accelerators"].append({"name": "slow"})
+    data["cluster"]["nodes"].append({"name": "c", "accelerator": "slow", "gpus": 2})
+    data["core"] = {"faults": {"list": [{"node": "b-0", "from_s": 60.0, "to_s": 1000.0}]}}
+    return Scenario.from_dict(data)
+
+
+def at_60() -> State:
+    """A state at 60 s: j0 holds a-0 until 200 s, j1's assignment on a-0 ends now, b-0 has just failed."""
+    state = State(world(), "bad", Oracle(world()))
+    state.snapshot("round")
+    state.apply(Decision(assign=(Assignment("j0", A, 200.0), Assignment("j1", A, 60.0))), "round")
+    state.advance(60.0)
+    return state
+
+
+def picture(state: State) -> Any:
+    """All that a decision may change, to compare."""
+    book, runners = state.book, state.leasing.runners
+    arrays = [v.copy() for v in vars(book).values() if isinstance(v, np.ndarray)]
+    arrays += [v.copy() for v in vars(runners).values() if isinstance(v, np.ndarray)]
+    arrays += [state.nodes.idle.copy(), state.nodes.up.copy()]
+    leases = {
+        unit: (lease.assignment, lease.until_s, lease.slots, lease.mark_s, lease.runners)
+        for unit, lease in (*state.leasing.leases.items(), *state.leasing.ended.items())
+    }
+    free = copy.deepcopy(state.nodes.pool._free)
+    return arrays, leases, free, list(state.recorder._events), state.recorder.decisions, list(book.verdict)
+
+
+def one(unit: Any, gpus: Mapping[str, Any], until_s: float = 120.0, **rest: Any) -> Decision:
+    return give(unit, gpus, until_s, **rest)
+
+
+def both(*assignments: Assignment, **rest: Any) -> Decision:
+    return Decision(assign=assignments, **rest)
+
+
+BAD: dict[str, tuple[Decision, str, str]] = {
+    "unknown job": (one("x", A), "x", "arrived and not finished"),
+    "not arrived": (one("j4", A), "j4", "arrived and not finished"),
+    "unknown node": (one("j2", {"z": 1}), "j2", "name of a node"),
+    "node down": (one("j2", B), "j2", "up"),
+    "too many GPUs": (one("j3", {"a-0": 2}), "j3", "at most the 1"),
+    "too many together": (both(Assignment("j1", A, 120.0), Assignment("j2", A, 120.0)), "j2", "at most the 0"),
+    "wrong gang": (one("j3", A), "j3", "2 GPUs"),
+    "gang too large": (one("j2", {"a-0": 2}), "j2", "1 GPUs"),
+    "no GPUs": (one("j2", {}), "j2", "at least one GPU"),
+    "zero GPUs": (one("j2", {"a-0": 0}), "j2", "whole number"),
+    "negative GPUs": (one("j2", {"a-0": -1}), "j2", "whole number"),
+    "half a GPU": (one("j2", {"a-0": 0.5}), "j2", "whole number"),
+    "a whole float": (one("j2", {"a-0": 1.0}), "j2", "whole number"),
+    "GPUs as text": (one("j2", {"a-0": "one"}), "j2", "whole number"),
+    "True GPUs": (one("j2", {"a-0": True}), "j2", "whole number"),
+    "cannot run there": (one("j2", {"c-0": 1}), "j2", "throughput > 0"),
+    "ends now": (one("j2", A, 60.0), "j2", "after now"),
+    "end is no number": (one("j2", A, float("nan")), "j2", "after now"),
+    "unknown kind": (one("j2", A, kind="rest"), "j2", "run or profile"),
+    "negative steps": (one("j2", A, steps=-1.0), "j2", "number >= 0"),
+    "endless steps": (one("j2", A, steps=float("inf")), "j2", "number >= 0"),
+    "negative tail": (one("j2", A, tail_s=-1.0), "j2", "fit into"),
+    "tail too long": (one("j2", A, tail_s=61.0), "j2", "fit into"),
+    "renewal with negative steps": (one("j1", A, steps=-1.0), "j1", "number >= 0"),
+    "renewal with too long a tail": (one("j1", A, tail_s=61.0), "j1", "fit into"),
+    "the same unit twice": (both(Assignment("j2", A, 120.0), Assignment("j2", A, 180.0)), "j2", "once"),
+    "two units of a job": (
+        both(Assignment("j2", A, 120.0), Assignment(("j2", 0), A, 120.0, steps=1)),
+        "j2",
+        "one unit",
+    ),
+    "copy beside its job": (one(("j0", 1), A, steps=1.0), "j0 #1", "one unit"),
+    "copy without steps": (one(("j2", 0), A), "j2 #0", "number of steps"),
+    "copy over two nodes": (one(("j3", 0), {"a-0": 1, "c-0": 1}, steps=1.0), "j3 #0", "one node"),
+    "copy too large": (one(("j2", 0), {"a-0": 2}, steps=1.0), "j2 #0", "one node"),
+    "profile too large": (one("j2", {"a-0": 2}, kind="profile"), "j2", "to profile"),
+    "pair where none may share": (one(("j1", "j2"), A), "j1 + j2", "space_sharing"),
+    "move without preempting": (one("j0", {"c-0": 1}), "j0", "preempt"),
+    "sooner end without preempting": (one("j0", A, 120.0), "j0", "preempt"),
+    "preempt who holds nothing": (Decision(preempt=frozenset({"j2"})), "j2", "holds GPUs"),
+    "preempt who ends anyway": (Decision(preempt=frozenset({"j1"})), "j1", "holds GPUs"),
+    "verdict on nobody": (Decision(verdicts={"x": "refused"}), "x", "arrived and not finished"),
+    "verdict unknown": (Decision(verdicts={"j2": "maybe"}), "j2", "guaranteed"),  # type: ignore[dict-item]
+    "refused and assigned": (both(Assignment("j2", A, 120.0), verdicts={"j2": "refused"}), "j2", "refused"),
+    "asks in the past": (Decision(next_s=60.0), "", "after now"),
+    "asks at no time": (Decision(next_s=float("nan")), "", "after now"),
+    "unit of one": (one(("j2",), A), "", "a pair"),
+    "unit of three": (one(("j0", "j1", "j2"), A), "", "a pair"),
+    "unit is a number": (one(3, A), "", "a pair"),
+    "copy number is a truth": (one(("j2", True), A, steps=1.0), "", "a pair"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_broken_limit_is_named_and_nothing_is_changed(case: str) -> None:
+    decision, unit, limit = BAD[case]
+    state = at_60()
+    before = picture(state)
+    with pytest.raises(InvalidDecision) as caught:
+        state.apply(decision, "round")
+    error = caught.value
+    assert "bad at 60 s" in error.where and unit in error.where
+    assert limit in error.expected
+    assert error.status == "invalid_decision" and error.exit_code == 1
+    after = picture(state)
+    assert all(np.array_equal(x, y, equal_nan=True) for x, y in zip(before[0], after[0], strict=True))
+    assert before[1:] == after[1:]
+
+
+@pytest.mark.parametrize("case", ["too many together", "unknown job"])
+def test_a_good_part_beside_a_bad_one_is_not_carried_out(case: str) -> None:
+    bad, _, _ = BAD[case]
+    state = at_60()
+    before = picture(state)
+    good = Decision(assign=(Assignment("j0", A, 300.0), *bad.assign), verdicts={"j0": "guaranteed"})
+    with pytest.raises(InvalidDecision):
+        state.apply(good, "round")
+    assert before[1:] == picture(state)[1:]
+
+
+def test_pairs_have_equal_gangs_and_a_row_of_their_own() -> None:
+    scenario = make([{"steps": 10.0}] * 2, 2).to_dict()
+    scenario["jobs"] += [{"name": "wide", "model": "m", "steps": 10.0, "gpus": 2}]
+    scenario["jobs"] += [{"name": "lonely", "model": "n", "steps": 10.0}]
+    scenario["throughputs"].append({"model": "n", "accelerator": "t", "steps_per_s": 1.0})
+    scenario["core"] = {"space_sharing": True}
+    scenario["colocated"] = [
+        {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 1.0, "with_steps_per_s": 1.0}
+    ]
+    for decision, limit in (
+        (one(("j0", "wide"), {"n-0": 1}), "gang of both"),
+        (one(("j0", "j0"), {"n-0": 1}), "one unit only"),
+        (one(("j0", "lonely"), {"n-0": 1}), "throughput > 0"),
+        (one(("j0", "j1"), {"n-0": 1}, tail_s=1.0), "no consolidation of a pair"),
+    ):
+        with pytest.raises(InvalidDecision, match=limit):
+            simulate(Scenario.from_dict(scenario), Scripted(lambda s, answer=decision: answer))
+
+
+def test_a_finished_job_gets_nothing() -> None:
+    steps = iter([one("j0", {"n-0": 1}, 60.0), one("j0", {"n-0": 1}, 120.0)])
+    with pytest.raises(InvalidDecision, match="arrived and not finished"):
+        simulate(make([{"steps": 5.0}, {"steps": 5.0}]), Scripted(lambda s: next(steps)))
+
+
+def test_numpy_counts_are_counts() -> None:
+    run = simulate(make([{"steps": 5.0}]), Scripted(lambda s: one("j0", {"n-0": np.int64(1)})))
+    assert run.jobs.finish_s[0] == 5.0
+
+
+def test_a_scheduler_that_changes_its_answer_afterwards_does_not_change_the_state() -> None:
+    scenario, gpus = make([{"steps": 100.0}], 2), {"n-0": 1}
+    state = State(scenario, "spoils", Oracle(scenario))
+    state.apply(one("j0", gpus, 60.0), "round")
+    gpus["n-0"] = 7
+    state.advance(60.0)
+    state.release_ended()
+    assert state.nodes.idle.tolist() == [2]
+
+
+def test_a_view_cannot_change_the_core() -> None:
+    scenario = make([{"steps": 100.0}], 2)
+    state = State(scenario, "spoils", Oracle(scenario))
+    view = state.snapshot("round").nodes
+    for array in (view.gpus, view.kind):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 9
+    view.free[0] = view.up[0] = 0
+    assert state.nodes.view((), ()).free.tolist() == [2]

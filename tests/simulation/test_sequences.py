@@ -1,0 +1,245 @@
+"""Tasks in sequence on slots: barriers, synchronisation beside the next task, and a slow second opinion."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from tests.simulation.support import Scripted, check, events, give, row, rows, script
+from workbench.decision import Decision, InvalidDecision, Slot, Task
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.simulation.loop import Stalled, simulate
+from workbench.simulation.stop import Until
+
+FAST, SLOW = Slot("f-0", 0), Slot("s-0", 0)
+CAUSES = {"arrival", "fault", "repair"}
+
+
+def world(jobs: list[dict[str, Any]], sync_s: float | None = 0.5, **rest: Any) -> Scenario:
+    """Two nodes: two fast GPUs (a task takes 1 s) and two slow ones (2 s); all synchronise in sync_s."""
+    rates = {"fast": 1.0, "slow": 0.5}
+    return Scenario.from_dict(
+        {
+            "cluster": {
+                "accelerators": [{"name": kind} for kind in rates],
+                "nodes": [{"name": kind[0], "accelerator": kind, "gpus": 2} for kind in rates],
+            },
+            "jobs": [{"name": f"j{i}", "model": "m", **job} for i, job in enumerate(jobs)],
+            "throughputs": [
+                {"model": "m", "accelerator": kind, "gpus": n, "steps_per_s": 0.8 * n * rate if n > 1 else rate}
+                | ({} if sync_s is None else {"sync_s": sync_s})
+                for kind, rate in rates.items()
+                for n in (1, 2, 3)
+            ],
+            **rest,
+        }
+    )
+
+
+def tasks(job: str, *numbers: tuple[int, int]) -> tuple[Task, ...]:
+    return tuple(Task(job, number, task) for number, task in numbers)
+
+
+def played(scenario: Scenario, sequences: dict[Slot, tuple[Task, ...]], stop: Any = None) -> Run:
+    run = simulate(scenario, script({0.0: Decision(sequences=sequences)}, round_s=None, causes=CAUSES), stop=stop)
+    check(run, tasks=True)
+    return run
+
+
+def bars(run: Run, job: str) -> list[tuple[Slot, str, float, float]]:
+    return [(Slot(node, slot), kind, start_s, end_s) for node, slot, _, kind, start_s, end_s in rows(run, job)]
+
+
+def test_a_round_waits_for_the_slowest_task_and_its_synchronisation() -> None:
+    sequences = {FAST: tasks("j0", (0, 0), (1, 0)), SLOW: tasks("j0", (0, 1), (1, 1))}
+    run = played(world([{"steps": 4.0, "gpus": 2}]), sequences)
+    assert bars(run, "j0") == [
+        (FAST, "run", 0, 1),
+        (SLOW, "run", 0, 2),
+        (FAST, "sync", 1, 1.5),
+        (SLOW, "sync", 2, 2.5),
+        (FAST, "run", 2.5, 3.5),
+        (SLOW, "run", 2.5, 4.5),
+        (FAST, "sync", 3.5, 4),
+        (SLOW, "sync", 4.5, 5),
+    ]
+    r = row(run, "j0")
+    assert (r.finish_s, r.steps_done, r.attained_s, r.run_s) == (5, 4, 6, 6)
+    assert r.waited_s == approx(1.0)  # both slots free while it synchronises: 2 to 2.5, 4.5 to 5
+    assert events(run, "j0") == [(0, "arrival"), (0, "start"), (5, "finish")]
+
+
+def test_synchronisation_runs_beside_the_next_job() -> None:
+    jobs = [{"steps": 2.0}, {"steps": 1.0}]
+    run = played(world(jobs, sync_s=3.0), {FAST: (Task("j0", 0, 0), Task("j1", 0, 0), Task("j0", 1, 0))})
+    assert [bar[1:] for bar in bars(run, "j0")] == [("run", 0, 1), ("sync", 1, 4), ("run", 4, 5), ("sync", 5, 8)]
+    assert [bar[1:] for bar in bars(run, "j1")] == [("run", 1, 2), ("sync", 2, 5)]
+
+
+def test_more_tasks_than_gpus_run_one_after_the_other() -> None:
+    run = played(world([{"steps": 3.0, "gpus": 1, "tasks_per_round": 3}]), {FAST: tasks("j0", (0, 0), (0, 1), (0, 2))})
+    assert row(run, "j0").finish_s == 3.5 and row(run, "j0").attained_s == 3
+
+
+def test_a_sequence_is_not_reordered() -> None:
+    """j1 could start at 1 s, but it stands behind j0's second round."""
+    run = played(world([{"steps": 2.0}, {"steps": 1.0}], 2.0), {FAST: (*tasks("j0", (0, 0), (1, 0)), Task("j1", 0, 0))})
+    assert row(run, "j1").first_start_s == 4
+
+
+def test_synchronisation_from_the_throughput_table() -> None:
+    """K / r(K) - 1 / r(1) = 2 / 1.6 - 1 on the fast type."""
+    sequences = {FAST: tasks("j0", (0, 0)), Slot("f-0", 1): tasks("j0", (0, 1))}
+    assert row(played(world([{"steps": 2.0, "gpus": 2}], None), sequences), "j0").finish_s == approx(1.25)
+
+
+def test_the_last_round_shares_what_is_left() -> None:
+    sequences = {FAST: tasks("j0", (0, 0), (1, 0)), Slot("f-0", 1): tasks("j0", (0, 1), (1, 1))}
+    run = played(world([{"steps": 3.0, "gpus": 2}], 0.0), sequences)
+    assert row(run, "j0").finish_s == 2 and run.timeline.steps.sum() == approx(3)
+
+
+def test_new_sequences_replace_what_has_not_started() -> None:
+    scenario = world([{"steps": 3.0}, {"steps": 1.0, "arrival_s": 0.5}], 0.0)
+    first = Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0), (2, 0))})
+    then = Decision(sequences={FAST: (Task("j1", 0, 0),), SLOW: tasks("j0", (1, 0), (2, 0))})
+    scheduler = script({0.0: first, 0.5: then}, round_s=None, causes=CAUSES)
+    run = simulate(scenario, scheduler)
+    check(run, tasks=True)
+    assert bars(run, "j0") == [(FAST, "run", 0, 1), (SLOW, "run", 1, 5)]
+    assert bars(run, "j1") == [(FAST, "run", 1, 2)]
+
+
+def test_a_failed_node_loses_its_task_and_its_sequence() -> None:
+    faults = {"list": [{"node": "f-0", "from_s": 1.5, "to_s": 10.0}]}
+    scenario = world([{"steps": 2.0}], 0.0, core={"faults": faults})
+    again = Decision(sequences={SLOW: tasks("j0", (1, 0))})
+    first = Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0))})
+    run = simulate(scenario, script({0.0: first, 1.5: again}, round_s=None, causes=CAUSES))
+    check(run, tasks=True)
+    assert row(run, "j0").steps_lost == 0.5 and row(run, "j0").finish_s == 3.5
+
+
+def test_until_cuts_tasks() -> None:
+    run = played(world([{"steps": 2.0}]), {SLOW: tasks("j0", (0, 0), (1, 0))}, Until(3.0))
+    assert bars(run, "j0") == [(SLOW, "run", 0, 2), (SLOW, "sync", 2, 2.5), (SLOW, "run", 2.5, 3)]
+    assert row(run, "j0").steps_done == 1.25
+
+
+def test_sequences_that_wait_for_each_other_are_stalled() -> None:
+    jobs = [{"steps": 2.0}, {"steps": 2.0}]
+    sequences = {
+        FAST: (Task("j0", 1, 0), Task("j1", 0, 0)),
+        SLOW: (Task("j1", 1, 0), Task("j0", 0, 0)),
+    }
+    with pytest.raises(Stalled):
+        played(world(jobs), sequences)
+
+
+def test_completions_of_tasks_are_a_cause_and_gpus_are_shown_as_taken() -> None:
+    seen = []
+
+    def answer(snapshot: Any) -> Decision:
+        seen.append((snapshot.now_s, snapshot.cause, snapshot.nodes.free.tolist(), snapshot.jobs.steps_left.tolist()))
+        sequences = {FAST: tasks("j0", (0, 0)), SLOW: tasks("j1", (0, 0))}
+        return Decision(sequences=sequences) if snapshot.now_s == 0 else Decision()
+
+    simulate(world([{"steps": 1.0}, {"steps": 1.0}]), Scripted(answer, None, {"completion"}))
+    assert seen == [(0, "arrival", [2, 2], [1, 1]), (1.5, "completion", [2, 1], [1])]
+
+
+@pytest.mark.parametrize(
+    ("sequences", "limit"),
+    [
+        ({Slot("f-0", 2): tasks("j0", (0, 0))}, "free slot"),
+        ({Slot("z-0", 0): tasks("j0", (0, 0))}, "free slot"),
+        ({SLOW: tasks("j0", (0, 0))}, "free slot"),  # j2 holds it
+        ({FAST: tasks("x", (0, 0))}, "arrived"),
+        ({FAST: tasks("j0", (3, 0))}, "round below 3"),
+        ({FAST: tasks("j0", (0, 1))}, "task below 1"),
+        ({FAST: tasks("j0", (-1, 0))}, "round below 3"),
+        ({FAST: tasks("j0", (0, 0), (0, 0))}, "once"),
+        ({FAST: tasks("j0", (0, 0)), Slot("s-0", 1): tasks("j0", (0, 0))}, "once"),
+        ({FAST: tasks("j1", (0, 0))}, "not started"),
+        ({FAST: tasks("j2", (0, 0))}, "one unit"),
+        ({FAST: (("j0", 0, 0),)}, "a Task"),
+        ({FAST: tasks("j3", (0, 0))}, "throughput > 0"),
+    ],
+)
+def test_limits(sequences: Any, limit: str) -> None:
+    data = world([{"steps": 3.0}, {"steps": 9.0}, {"steps": 9.0}]).to_dict()
+    data["jobs"].append({"name": "j3", "model": "n", "steps": 1.0})
+    data["throughputs"].append({"model": "n", "accelerator": "slow", "steps_per_s": 1.0})
+    first = Decision(sequences={Slot("f-0", 1): tasks("j1", (0, 0))})
+
+    def answer(snapshot: Any) -> Decision:
+        if snapshot.now_s == 0:
+            return Decision(assign=give("j2", {"s-0": 1}, 100.0).assign, next_s=0.25)
+        return first if snapshot.now_s == 0.25 else Decision(sequences=sequences)
+
+    with pytest.raises(InvalidDecision, match=limit):
+        simulate(Scenario.from_dict(data), Scripted(answer, 0.5))
+
+
+def test_assignments_and_sequences_are_not_mixed() -> None:
+    both = Decision(assign=give("j0", {"f-0": 1}).assign, sequences={SLOW: tasks("j1", (0, 0))})
+    with pytest.raises(InvalidDecision, match="one or the other"):
+        simulate(world([{"steps": 1.0}] * 2), Scripted(lambda s: both))
+    steps = {0.0: Decision(sequences={SLOW: tasks("j0", (0, 0))}), 1.0: give("j0", {"f-0": 1})}
+    with pytest.raises(InvalidDecision, match="tasks in sequences"):
+        simulate(world([{"steps": 1.0}]), script(steps, round_s=1.0))
+
+
+# A second opinion ----------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[Scenario, dict[Slot, tuple[Task, ...]]]:
+    jobs = [
+        {"steps": float(rounds * per_round), "tasks_per_round": per_round}
+        for rounds, per_round in draw(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=1, max_size=3))
+    ]
+    scenario = world(jobs, draw(st.sampled_from([0.0, 0.3, 2.0])))
+    slots = [FAST, Slot("f-0", 1), SLOW, Slot("s-0", 1)]
+    sequences: dict[Slot, list[Task]] = {slot: [] for slot in slots}
+    todo = {job.name: 0 for job in scenario.jobs}
+    while todo:  # rounds in order, so that no task stands before one it waits for
+        name = draw(st.sampled_from(sorted(todo)))
+        job = next(job for job in scenario.jobs if job.name == name)
+        for number in draw(st.permutations(range(job.tasks_per_round or 1))):
+            sequences[draw(st.sampled_from(slots))].append(Task(name, todo[name], number))
+        todo[name] += 1
+        if todo[name] * (job.tasks_per_round or 1) == job.steps:
+            del todo[name]
+    return scenario, {slot: tuple(found) for slot, found in sequences.items()}
+
+
+@settings(max_examples=100)
+@given(plans())
+def test_the_core_does_what_equations_six_and_seven_say(plan: tuple[Scenario, dict[Slot, tuple[Task, ...]]]) -> None:
+    """Starts are the least times that respect the slot's order and the barriers, found by repeating both rules."""
+    scenario, sequences = plan
+    run = played(scenario, sequences)
+    start = {task: 0.0 for found in sequences.values() for task in found}
+    seconds = {task: 1.0 if slot.node == "f-0" else 2.0 for slot, found in sequences.items() for task in found}
+    sync_s = scenario.throughputs[0].sync_s or 0.0
+    for _ in range(len(start) + 1):
+        for found in sequences.values():
+            for before, after in itertools.pairwise(found):
+                start[after] = max(start[after], start[before] + seconds[before])
+        for task, other in itertools.product(start, start):
+            if task.job == other.job and task.round == other.round + 1:
+                start[task] = max(start[task], start[other] + seconds[other] + sync_s)
+    for job in scenario.jobs:
+        mine = [task for task in start if task.job == job.name]
+        assert row(run, job.name).finish_s == approx(max(start[t] + seconds[t] + sync_s for t in mine))
+        assert row(run, job.name).first_start_s == approx(min(start[t] for t in mine))
+        assert row(run, job.name).attained_s == approx(sum(seconds[t] for t in mine))
+        assert not math.isnan(row(run, job.name).finish_s)

@@ -1,0 +1,126 @@
+"""The process that does a lab's work: its protocol, line by line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench
+from workbench.presets import preset
+from workbench.run import Run
+
+
+class Worker:
+    """The program, spoken to by hand."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "workbench.worker", str(scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+
+    def say(self, **request: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """The next message that is no progress."""
+        assert self.process.stdout is not None
+        while True:
+            message: dict[str, Any] = json.loads(self.process.stdout.readline())
+            if message["kind"] != "progress":
+                return message
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    found = Worker(tmp_path_factory.mktemp("worker"))
+    assert found.hear() == {"kind": "ready"}
+    yield found
+    assert found.process.stdin is not None
+    found.process.stdin.close()
+    found.process.wait(20)
+
+
+def scenario(name: str = "start_here") -> dict[str, Any]:
+    return preset(name).to_dict()
+
+
+def test_a_simulation_is_handed_over_as_a_folder(worker: Worker) -> None:
+    worker.say(id=7, kind="simulate", scenario=scenario(), scheduler="fifo", knobs={})
+    message = worker.hear()
+    assert (message["id"], message["kind"]) == (7, "done") and message["wall_s"] > 0
+    assert Run.load(message["run"]) == workbench.simulate("preset:start_here", "fifo")
+
+
+def test_seed_and_end_are_taken(worker: Worker) -> None:
+    worker.say(id=8, kind="simulate", scenario=scenario(), scheduler="fifo", seed=5, until_s=600)
+    run = Run.load(worker.hear()["run"])
+    assert (run.seed, run.end_s) == (5, 600)
+
+
+def test_a_formulation_is_described(worker: Worker) -> None:
+    knobs = {
+        "heterogeneity_aware": False,
+        "round_s": 60,
+    }  # knobs of the scheduler that the formulation has not are left
+    worker.say(id=9, kind="describe", formulation="gavel.max_min_fairness", scenario=scenario(), knobs=knobs)
+    found = worker.hear()
+    assert found["kind"] == "done" and "variables" in found["size"]
+    assert "def build" in found["source"] and "$$" in found["statement"] and found["symbols"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [
+        ({"kind": "simulate", "scenario": {"cluster": 3}, "scheduler": "fifo"}, "lab: "),
+        ({"kind": "simulate", "scenario": scenario(), "scheduler": "nobody"}, "scheduler"),
+        ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "knobs": {"no": 1}}, "knobs of fifo"),
+        ({"kind": "describe", "scenario": scenario(), "formulation": "nothing"}, "formulation"),
+        ({"kind": "describe"}, "worker process"),
+    ],
+)
+def test_what_is_wrong_is_answered_and_the_process_goes_on(
+    worker: Worker, request_: dict[str, Any], where: str
+) -> None:
+    worker.say(id=1, **request_)
+    message = worker.hear()
+    assert message["kind"] == "error" and message["error"]["where"].startswith(where)
+    assert message["error"]["expected"]
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    from workbench.simulation.observers import Progress
+    from workbench.worker import progress_json
+
+    assert json.loads(json.dumps(progress_json(Progress(1.0, 2, 3, 4, 5, 6))))["finished"] == 3
+
+
+def test_what_libraries_print_does_not_reach_the_protocol(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, workbench.worker as worker\n"
+        "target = worker._private_stdout()\n"
+        "worker.warm_up = lambda: (os.system('echo from C'), print('from Python', flush=True))\n"
+        "worker.main(sys.argv[1], target=target)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "scratch")],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] in ([], [{"kind": "ready"}])
+    # The input may have ended before the program came to print; if it came so far, it was to standard error.
+    assert "from" not in done.stdout

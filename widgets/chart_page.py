@@ -1,0 +1,76 @@
+"""A chart with what belongs to it: its numbers as a table, and its export to a file beside the notebook."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import ipywidgets as w
+
+from widgets.solve_bar import StatusLine
+from widgets.tables import html_table
+from widgets.vega_view import VegaView
+from workbench import charts
+from workbench.charts import Drawing
+from workbench.errors import WorkbenchError
+
+ROWS_SHOWN = 200
+FORMATS = ("png", "svg", "html", "csv")
+
+
+class ChartPage:
+    """A view with its tools. name: what the export is called on the button; file: what its files are called."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self.view = VegaView(aria_label=name, layout=w.Layout(width="100%"))
+        self.view.add_class(f"wb-view-{file}")
+        self.drawing: Drawing | None = None
+        self._file = file
+        self._empty, self._table, self._said = w.HTML(), w.HTML(), StatusLine()
+        self._numbers = w.ToggleButton(
+            description="Show the numbers", icon="table", tooltip=f"{name} as a table", layout=w.Layout(width="11.5em")
+        )
+        self._numbers.add_class("wb-numbers")
+        self._numbers.observe(lambda _: self._show_numbers(), "value")
+        self._format = w.Dropdown(options=FORMATS, layout=w.Layout(width="5em"), tooltip="Format of the file")
+        self._format.add_class("wb-format")
+        export = w.Button(icon="download", description=f"Export {name}", layout=w.Layout(width="auto"))
+        export.tooltip = f"Write {name} to a file beside the notebook"
+        export.add_class("wb-export")
+        export.on_click(lambda _: self.export())
+        self.tools = w.HBox([self._numbers, self._format, export, self._said])
+        self.tools.add_class("wb-chart-tools")
+        self.box = w.VBox([self.view, self._empty, self.tools, self._table])
+
+    def show(self, drawing: Drawing | None, selected: str | None, otherwise: str = "") -> None:
+        """Draw, with a job selected; or say why there is nothing to draw."""
+        self.drawing = drawing
+        shown = None if drawing is not None else "none"
+        self.view.layout.display = self.tools.layout.display = shown
+        self._empty.value = "" if drawing is not None else f"<p class='wb-note'>{html.escape(otherwise)}</p>"
+        if drawing is not None:
+            self.view.aria_label = drawing.label
+            self.view.show(drawing.chart, drawing.data, selected=selected)
+        self._show_numbers()
+
+    def export(self) -> None:
+        """Write the chart under a name that is still free."""
+        if self.drawing is None:
+            return
+        suffix = str(self._format.value)
+        path = next(p for i in range(1, 10_000) if not (p := Path(f"{self._file}-{i}.{suffix}").absolute()).exists())
+        try:
+            charts.save(self.drawing, path)
+        except WorkbenchError as error:
+            self._said.tone, self._said.text = "bad", str(error)
+        else:
+            self._said.tone, self._said.text = "note", f"Written to {path}"
+
+    def _show_numbers(self) -> None:
+        """The table behind the chart, while it is wanted."""
+        if self.drawing is None or not self._numbers.value:
+            self._table.value = ""
+            return
+        table = self.drawing.table
+        more = f", the first {ROWS_SHOWN} shown (Export as csv has all)" if len(table) > ROWS_SHOWN else ""
+        self._table.value = f"<p class='wb-note'>{len(table)} rows{more}</p>" + html_table(table.head(ROWS_SHOWN))

@@ -1,0 +1,45 @@
+"""Solving: one matrix or one Pyomo model in, a typed answer or a stated error out. No other room names a solver.
+
+Two solvers: HiGHS (`highspy`, the default) and GLPK (the program `glpsol`). Neither ever stands in for the other. One
+thread and a fixed seed; a solve that wall time stopped says so in its status.
+"""
+
+from workbench.solvers.errors import (
+    CancelledError,
+    InfeasibleError,
+    MissingSolverError,
+    SolveError,
+    SolverFailedError,
+    TimeLimitError,
+    UnboundedError,
+)
+from workbench.solvers.options import DEFAULT, Method, Progress, Solver, SolverName
+from workbench.solvers.programme import Columns, Point, Programme, Sparse
+from workbench.solvers.report import PROVEN, Solved, Status, relative_gap
+from workbench.solvers.solve import solve_matrix, solve_model, warm_up
+
+__all__ = [
+    "DEFAULT",
+    "PROVEN",
+    "CancelledError",
+    "Columns",
+    "InfeasibleError",
+    "Method",
+    "MissingSolverError",
+    "Point",
+    "Programme",
+    "Progress",
+    "SolveError",
+    "Solved",
+    "Solver",
+    "SolverFailedError",
+    "SolverName",
+    "Sparse",
+    "Status",
+    "TimeLimitError",
+    "UnboundedError",
+    "relative_gap",
+    "solve_matrix",
+    "solve_model",
+    "warm_up",
+]

@@ -1,0 +1,171 @@
+"""HiGHS, through its Python library `highspy`."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.solvers.errors import (
+    CancelledError,
+    InfeasibleError,
+    MissingSolverError,
+    SolverFailedError,
+    TimeLimitError,
+    UnboundedError,
+)
+from workbench.solvers.options import Progress, Solver
+from workbench.solvers.programme import Point, Programme
+from workbench.solvers.report import relative_gap, report
+
+
+def library() -> Any:
+    """The module `highspy`; raises MissingSolverError."""
+    try:
+        return importlib.import_module("highspy")
+    except ImportError as error:
+        raise MissingSolverError("highs", "the package highspy, `pip install highspy`") from error
+
+
+def solve(programme: Programme, solver: Solver) -> Point:
+    """Solve; raises the errors of `workbench.solvers`."""
+    highspy = library()
+    began = time.perf_counter()
+    highs = highspy.Highs()
+    _set_options(highs, programme, solver)
+    if highs.passModel(_lp(highspy, programme)) == highspy.HighsStatus.kError:
+        raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
+    if programme.start is not None and programme.mixed:
+        known = np.flatnonzero(~np.isnan(programme.start))
+        highs.setSolution(len(known), known.astype(np.int32), programme.start[known])
+    raised = _listen(highs, highspy, programme, solver, began)
+    highs.run()
+    if highs.getModelStatus() == highspy.HighsModelStatus.kNotset and not raised:
+        # An earlier solve of this process had another number of threads; HiGHS keeps its pool until it is told.
+        highspy.Highs.resetGlobalScheduler(True)
+        highs.run()
+    if raised:
+        raise raised[0]
+    state = highs.getModelStatus()
+    if state == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+        # Presolve cannot tell which of the two it is.
+        return solve(programme, replace(solver, presolve=False))
+    if state == highspy.HighsModelStatus.kUnknown and solver.method == "interior":
+        # The interior point stopped short of its tolerance; crossover and simplex finish the job.
+        return solve(programme, replace(solver, method="ipm"))
+    return _point(highs, highspy, programme, solver, time.perf_counter() - began)
+
+
+def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
+    highs.setOptionValue("output_flag", solver.on_log is not None)
+    highs.setOptionValue("log_to_console", False)
+    highs.setOptionValue("threads", solver.threads)
+    highs.setOptionValue("random_seed", solver.seed)
+    highs.setOptionValue("presolve", "choose" if solver.presolve else "off")
+    highs.setOptionValue("mip_rel_gap", solver.gap)
+    if solver.time_limit_s is not None:
+        highs.setOptionValue("time_limit", float(solver.time_limit_s))
+    if solver.node_limit is not None:
+        highs.setOptionValue("mip_max_nodes", solver.node_limit)
+    if not programme.mixed and solver.method != "auto":
+        highs.setOptionValue("solver", "simplex" if solver.method == "simplex" else "ipm")
+        highs.setOptionValue("run_crossover", "off" if solver.method == "interior" else "on")
+
+
+def _lp(highspy: Any, programme: Programme) -> Any:
+    lp = highspy.HighsLp()
+    rows, columns = programme.matrix.shape
+    lp.num_row_, lp.num_col_ = rows, columns
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = programme.cost, programme.lower, programme.upper
+    lp.row_lower_, lp.row_upper_ = programme.row_lower, programme.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.num_row_, lp.a_matrix_.num_col_ = rows, columns
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = programme.matrix.indptr, programme.matrix.indices
+    lp.a_matrix_.value_ = programme.matrix.data
+    lp.offset_ = programme.offset
+    lp.sense_ = highspy.ObjSense.kMaximize if programme.maximise else highspy.ObjSense.kMinimize
+    if programme.mixed and programme.integer is not None:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(whole)] for whole in programme.integer]
+    return lp
+
+
+def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, began: float) -> list[BaseException]:
+    """Subscribe the listeners. What one of them raises ends the solve and is left in the list returned."""
+    raised: list[BaseException] = []
+    infinity = highspy.kHighsInf
+
+    def finite(number: float) -> float | None:
+        return number if abs(number) < infinity else None
+
+    def progress(event: Any) -> None:
+        out = event.data_out
+        incumbent, bound = finite(out.mip_primal_bound), finite(out.mip_dual_bound)
+        gap = relative_gap(incumbent, bound) if incumbent is not None else None
+        seconds = time.perf_counter() - began
+        solver.on_progress(Progress(seconds, incumbent, bound, gap, int(out.mip_node_count)))  # type: ignore[misc]
+
+    def stop(event: Any) -> None:
+        if raised or (solver.cancel is not None and solver.cancel()):
+            event.interrupt()
+
+    def guarded(listen: Callable[[Any], None]) -> Callable[[Any], None]:
+        def call(event: Any) -> None:
+            try:
+                listen(event)
+            except BaseException as error:
+                raised.append(error)
+
+        return call
+
+    if solver.on_progress is not None and programme.mixed:
+        highs.cbMipLogging += guarded(progress)
+        highs.cbMipImprovingSolution += guarded(progress)
+    if solver.on_log is not None:
+        highs.cbLogging += guarded(lambda event: solver.on_log(event.message.rstrip("\n")))  # type: ignore[misc]
+    # Always listening also lets Ctrl-C through, which Python otherwise hears of only after the solve.
+    highs.cbMipInterrupt += guarded(stop)
+    highs.cbSimplexInterrupt += guarded(stop)
+    highs.cbIpmInterrupt += guarded(stop)
+    return raised
+
+
+def _point(highs: Any, highspy: Any, programme: Programme, solver: Solver, solve_s: float) -> Point:
+    state, info, states = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
+    if state == states.kInfeasible:
+        raise InfeasibleError(programme.name)
+    if state == states.kUnbounded:
+        raise UnboundedError(programme.name)
+    # Without an incumbent the objective is infinite and the values mean nothing.
+    feasible = info.primal_solution_status == 2 and math.isfinite(info.objective_function_value)
+    timed_out = state == states.kTimeLimit
+    if not feasible:
+        if state == states.kInterrupt:
+            raise CancelledError(programme.name)
+        if timed_out or state == states.kSolutionLimit:
+            limit = f"{solver.time_limit_s:g} s" if timed_out else f"{solver.node_limit} nodes"
+            raise TimeLimitError(programme.name, limit)
+        raise SolverFailedError(programme.name, f"HiGHS stopped: {highs.modelStatusToString(state)}", "a solution")
+    if state not in (states.kOptimal, states.kTimeLimit, states.kSolutionLimit, states.kInterrupt):
+        raise SolverFailedError(programme.name, f"HiGHS stopped: {highs.modelStatusToString(state)}", "a solution")
+    solution = highs.getSolution()
+    values, objective = np.array(solution.col_value), float(info.objective_function_value)
+    if programme.mixed:
+        bound: float | None = float(info.mip_dual_bound)
+    else:
+        bound = objective if state == states.kOptimal else None
+    solved = replace(
+        report(objective, bound, timed_out),
+        solver=f"highs {highs.version()}",
+        solve_s=solve_s,
+        nodes=max(0, int(info.mip_node_count)) if programme.mixed else 0,
+        iterations=max(0, int(info.simplex_iteration_count)) + max(0, int(info.ipm_iteration_count)),
+    )
+    if programme.mixed or not solution.dual_valid:
+        return Point(values, None, None, solved)
+    return Point(values, np.array(solution.row_dual), np.array(solution.col_dual), solved)

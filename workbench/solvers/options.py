@@ -1,0 +1,45 @@
+"""What is asked of a solver: which one, when to stop, who listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+SolverName = Literal["highs", "glpk"]
+DEFAULT: SolverName = "highs"
+Method = Literal["auto", "simplex", "ipm", "interior"]
+
+
+class Progress(NamedTuple):
+    """How far a mixed-integer solve is: seconds so far, best objective, bound, relative gap (None: none yet), nodes."""
+
+    seconds: float
+    incumbent: float | None
+    bound: float | None
+    gap: float | None
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Which solver, and when to stop.
+
+    time_limit_s: seconds of wall time; gap: relative gap at which a mixed-integer solve may stop; node_limit: nodes of
+    the search tree (HiGHS only); method for problems without integers: `simplex` and `ipm` end in a vertex, `interior`
+    stays inside the optimal face; start: begin from the values the variables have (HiGHS, with integers); on_progress,
+    on_log: called as the solve goes on (GLPK: its log, when it is done); cancel: asked often, true stops the solve.
+    """
+
+    name: SolverName = DEFAULT
+    time_limit_s: float | None = None
+    gap: float = 0.0
+    node_limit: int | None = None
+    threads: int = 1
+    seed: int = 0
+    method: Method = "auto"
+    presolve: bool = True
+    start: bool = False
+    on_progress: Callable[[Progress], None] | None = None
+    on_log: Callable[[str], None] | None = None
+    cancel: Callable[[], bool] | None = None
