@@ -135,11 +135,14 @@ class Leasing:
         """When each job will complete if nothing changes; copies that finish the job consolidate at once."""
         for rank in ranks:
             leases = self._leases_of(rank)
+            if not leases:
+                self._jobs.done_at_s[rank] = math.inf
+                continue
             runners = [lease.runners[lease.jobs.index(rank)] for lease in leases]
             given = sum(float(self.runners.cap[runner]) for runner in runners)
             for lease in leases:
                 lease.tail_from_s = self._tail_from(lease)
-            if not leases or given < self._jobs.left[rank] - FINISHED * self._jobs.steps[rank]:
+            if given < self._jobs.left[rank] - FINISHED * self._jobs.steps[rank]:
                 self._jobs.done_at_s[rank] = math.inf
                 continue
             stop_s = max(now_s, *(float(self.runners.stop[runner]) for runner in runners))
@@ -253,7 +256,8 @@ class Leasing:
                 lease.segment, lease.slots, lease.assignment.unit, pair, kind, start_s, end_s, shares
             )
             if running:
-                self._jobs.run_s[list(lease.jobs)] += (end_s - start_s) * len(lease.slots)
+                for rank in lease.jobs:
+                    self._jobs.run_s[rank] += (end_s - start_s) * len(lease.slots)
         self.measured += self.measure(lease, self.measured_from_s, now_s)
         lease.mark_s = now_s
 
