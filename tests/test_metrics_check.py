@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import workbench
 from workbench.decision import Assignment, Decision, Snapshot
 from workbench.metrics import check
 from workbench.papers.paper import Scheduler, Timing
@@ -166,3 +167,12 @@ def test_synchronisation_may_overlap_the_next_task(run: Run) -> None:
 def test_at_most_so_many_findings_for_a_rule(run: Run) -> None:
     broken = dataclasses.replace(run, timeline=run.timeline.assign(node="elsewhere"))
     assert sum(violation.rule == "known" for violation in check(broken, most=2)) == 2
+
+
+@pytest.mark.parametrize("scheduler", ["gavel.max_min_fairness", "isolated", "las"])
+@pytest.mark.parametrize("preset", ["start_here", "gavel_physical", "hops_64", "chronus_96x8"])
+def test_presets_add_up(preset: str, scheduler: str) -> None:
+    """Among them gangs that move and keep some of their slots (hops_64): their rows do not end together."""
+    run = workbench.simulate(workbench.preset(preset), scheduler)
+    assert check(run) == []
+    assert run.jobs["finish_s"].notna().all()

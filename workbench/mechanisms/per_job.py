@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from workbench.decision import IntArray
 from workbench.throughput import FloatArray
 
 
 class PerJob(Mapping[str, float]):
-    """`{job: number}` over two columns of equal length; for `Decision.signals`, recorded only now and then."""
+    """`{job: number}` over two columns of equal length; for `Decision.signals`, recorded only now and then.
 
-    def __init__(self, names: Sequence[str], values: FloatArray | IntArray) -> None:
+    values: the column, or a function that works it out when it is first read.
+    """
+
+    def __init__(self, names: Sequence[str], values: FloatArray | Callable[[], FloatArray]) -> None:
         self._names = names
-        self._values = values
+        self._given = values
 
     @cached_property
-    def _table(self) -> dict[str, float]:
-        return dict(zip(self._names, map(float, self._values.tolist()), strict=True))
+    def _values(self) -> list[float]:
+        values: list[float] = (self._given() if callable(self._given) else self._given).tolist()
+        return values
+
+    @cached_property
+    def _by_name(self) -> dict[str, float]:
+        return dict(zip(self._names, self._values, strict=True))
 
     def __getitem__(self, name: str) -> float:
-        return self._table[name]
+        return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
+        return iter(self._names)
 
     def __len__(self) -> int:
         return len(self._names)
 
     def __repr__(self) -> str:
-        return f"PerJob({self._table})"
+        return f"PerJob({self._by_name})"

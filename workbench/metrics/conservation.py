@@ -90,37 +90,52 @@ def _inside(c: _Tables) -> Iterator[Violation]:
 def _one_unit_per_slot(c: _Tables) -> Iterator[Violation]:
     """No slot does two things at once; only `sync` may overlap (a pair is one row)."""
     rows = np.flatnonzero(~c.late & (c.i.slot >= 0))
-    for n, before in _overlaps(c, rows, c.i.slot[rows]):
+    for n, before in _overlaps(c, Pieces(rows, c.i.start[rows], c.i.end[rows], rows), c.i.slot[rows]):
         yield Violation("one unit per slot", c.row(n), f"also {c.row(before)}", "one unit at a time")
 
 
-def _overlaps(c: _Tables, rows: IntArray, group: IntArray) -> Iterator[tuple[int, int]]:
-    """Pairs of rows, neighbours in order of start within their group, that overlap."""
-    order = np.lexsort((c.i.end[rows], c.i.start[rows], group))
-    rows, group = rows[order], group[order]
-    bad = (group[1:] == group[:-1]) & (c.i.start[rows[1:]] < c.i.end[rows[:-1]] - c.slack_s)
+class Pieces(NamedTuple):
+    """Stretches of time: a row of the timeline that each is taken from, start and end in s, how many rows lie there."""
+
+    row: IntArray
+    start: FloatArray
+    end: FloatArray
+    rows: IntArray
+
+
+def _overlaps(c: _Tables, pieces: Pieces, group: IntArray) -> Iterator[tuple[int, int]]:
+    """Rows of pieces, neighbours in order of start within their group, that overlap."""
+    order = np.lexsort((pieces.end, pieces.start, group))
+    row, start, end, group = pieces.row[order], pieces.start[order], pieces.end[order], group[order]
+    bad = (group[1:] == group[:-1]) & (start[1:] < end[:-1] - c.slack_s)
     for n in np.flatnonzero(bad).tolist():
-        yield int(rows[n + 1]), int(rows[n])
+        yield int(row[n + 1]), int(row[n])
 
 
-def _segments(c: _Tables) -> tuple[IntArray, IntArray]:
-    """Rows of the same unit, kind and time belong together: a first row for each such set, and its number of rows."""
-    held = np.flatnonzero(c.i.held)
-    i = c.i
+def _segments(c: _Tables) -> Pieces:
+    """Each unit's time cut wherever one of its rows of the same kind begins or ends, with the rows that lie there.
+
+    After a move a slot that the unit kept has one row while the others have two: rows of a gang need not end together.
+    """
+    held, i = np.flatnonzero(c.i.held), c.i
     units, _ = pd.factorize(c.run.timeline["unit"].to_numpy(dtype=object)[held])
-    keys = (i.end[held], i.start[held], i.kind[held], units)
-    order = np.lexsort(keys)
-    fresh = np.ones(len(held), dtype=bool)
-    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
-    first = np.flatnonzero(fresh)
-    return held[order[first]], np.diff(np.append(first, len(held)))
+    times, at = np.unique(np.concatenate([i.start[held], i.end[held]]), return_inverse=True)
+    group = (units * (i.kind.max(initial=0) + 1) + i.kind[held]) * len(times)
+    first, last = group + at[: len(held)], group + at[len(held) :]
+    edges = np.unique(np.concatenate([first, last]))
+    low, high = np.searchsorted(edges, first), np.searchsorted(edges, last)
+    length = np.maximum(high - low, 0)
+    row = np.repeat(held, length)
+    cut = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length) + np.repeat(low, length)
+    piece, where, count = np.unique(cut, return_index=True, return_counts=True)
+    return Pieces(row[where], times[edges[piece] % len(times)], times[edges[piece + 1] % len(times)], count)
 
 
 def _whole_gang(c: _Tables) -> Iterator[Violation]:
     """A unit's rows at a time are as many as it holds GPUs."""
-    rows, counts = _segments(c)
-    bad = counts != c.i.gpus[rows]
-    for n, count in zip(rows[bad].tolist(), counts[bad].tolist(), strict=True):
+    pieces = _segments(c)
+    bad = pieces.rows != c.i.gpus[pieces.row]
+    for n, count in zip(pieces.row[bad].tolist(), pieces.rows[bad].tolist(), strict=True):
         yield Violation("whole gang", c.row(n), f"{count} slots", f"{c.i.gpus[n]} GPUs")
 
 
@@ -152,10 +167,11 @@ def _copies(c: _Tables) -> BoolArray:
 
 def _one_unit_per_job(c: _Tables) -> Iterator[Violation]:
     """A job is in one unit at a time; only copies of it may run together."""
-    rows, _ = _segments(c)
-    i, paired = c.i, rows[c.i.other[rows] >= 0]
-    copies = _copies(c)
-    for n, before in _overlaps(c, np.concatenate([rows, paired]), np.concatenate([i.job[rows], i.other[paired]])):
+    pieces = _segments(c)
+    paired = np.flatnonzero(c.i.other[pieces.row] >= 0)
+    both = Pieces(*(np.concatenate([column, column[paired]]) for column in pieces))
+    copies, jobs = _copies(c), np.concatenate([c.i.job[pieces.row], c.i.other[pieces.row][paired]])
+    for n, before in _overlaps(c, both, jobs):
         if not (copies[n] and copies[before]):
             yield Violation("one unit per job", c.row(n), f"also {c.row(before)}", "one unit at a time")
 
