@@ -78,7 +78,7 @@ def knob_to_chart(jobs: int) -> Work:
     """What a lab does when a knob changes, but for the page: request, simulation, run read back, chart prepared."""
     import threading
 
-    from widgets.work import Message, ProcessWork, take_run
+    from widgets.work import Message, ProcessWork
     from workbench.charts import gantt
     from workbench.traces.synthetic import generate
 
@@ -95,8 +95,9 @@ def knob_to_chart(jobs: int) -> Work:
                 done.set()
 
         process.submit(request, hear)
-        done.wait()
-        run = take_run(found[0])
+        if not done.wait(60.0) or found[0]["kind"] != "done":
+            raise RuntimeError(f"no run came back: {found}")
+        run = found[0]["run"]
         gantt(run.timeline, run.jobs, run.decisions, run.events, cluster=scenario.cluster)
         return f"{len(run.decisions)} rounds, {len(run.timeline)} intervals"
 

@@ -12,6 +12,11 @@ from workbench.errors import InputError
 from workbench.files import new_folder, refuse_to_overwrite, write_bytes, write_text
 
 
+def ANY(path: Path) -> bool:
+    """Every folder may be replaced."""
+    return True
+
+
 def test_text_is_written_as_utf8(tmp_path: Path) -> None:
     write_text(tmp_path / "a.txt", "π\n")
     assert (tmp_path / "a.txt").read_bytes() == "π\n".encode()
@@ -22,7 +27,7 @@ def test_files_get_the_usual_permissions(tmp_path: Path) -> None:
     write_text(tmp_path / "ours", "x")
     (tmp_path / "plain").write_text("x")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
-    with new_folder(tmp_path / "folder"):
+    with new_folder(tmp_path / "folder", ANY):
         pass
     (tmp_path / "usual").mkdir()
     assert (tmp_path / "folder").stat().st_mode == (tmp_path / "usual").stat().st_mode
@@ -34,7 +39,7 @@ def test_nothing_is_overwritten_unasked(make: str, tmp_path: Path) -> None:
     path.write_text("old") if make == "file" else path.mkdir()
     with pytest.raises(InputError, match="force"):
         write_text(path, "new")
-    with pytest.raises(InputError, match="force"), new_folder(path):
+    with pytest.raises(InputError, match="force"), new_folder(path, ANY):
         pytest.fail("the block must not run")
     refuse_to_overwrite(path, force=True)
     refuse_to_overwrite(tmp_path / "y", force=False)
@@ -46,22 +51,25 @@ def test_force_overwrites(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == b"new"
 
 
-@pytest.mark.parametrize("old", ["file", "folder"])
-def test_a_folder_takes_the_place_of_what_was_there(old: str, tmp_path: Path) -> None:
+def test_a_file_is_no_folder_to_replace(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("old")
+    with pytest.raises(InputError, match="nothing else is overwritten"), new_folder(tmp_path / "x", ANY, force=True):
+        raise AssertionError("not reached")
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_a_folder_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    if old == "file":
-        path.write_text("old")
-    else:
-        path.mkdir()
-        (path / "old").write_text("old")
-    with new_folder(path, force=True) as folder:
+    path.mkdir()
+    (path / "old").write_text("old")
+    with new_folder(path, ANY, force=True) as folder:
         (folder / "new").write_text("new")
-        assert (path.read_text() if old == "file" else os.listdir(path)) in ("old", ["old"])
+        assert os.listdir(path) == ["old"]
     assert os.listdir(path) == ["new"] and os.listdir(tmp_path) == ["x"]
 
 
 def test_a_folder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "x") as folder:
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "x", ANY) as folder:
         (folder / "half").write_text("half")
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
@@ -79,7 +87,7 @@ def test_a_folder_that_cannot_be_moved_brings_the_old_one_back(tmp_path: Path, m
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(OSError, match="no"), new_folder(path, force=True) as folder:
+    with pytest.raises(OSError, match="no"), new_folder(path, ANY, force=True) as folder:
         (folder / "new").write_text("new")
     assert os.listdir(path) == ["old"] and os.listdir(tmp_path) == ["x"]
 
@@ -99,5 +107,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 def test_a_missing_parent_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder that exists"):
         write_text(tmp_path / "no" / "x", "new")
-    with pytest.raises(InputError, match="folder that exists"), new_folder(tmp_path / "no" / "x"):
+    with pytest.raises(InputError, match="folder that exists"), new_folder(tmp_path / "no" / "x", ANY):
         pytest.fail("the block must not run")

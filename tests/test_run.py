@@ -170,3 +170,12 @@ def test_the_same_run_in_another_process_with_another_hash_seed() -> None:
         for seed in ("1", "2", "3")
     }  # fmt: skip
     assert len(found) == 1
+
+
+def test_force_spares_what_is_not_ours(tmp_path: Path) -> None:
+    """A folder with anything else in it is not replaced, whatever result files lie beside it."""
+    a_run("x").save(tmp_path / "r")
+    (tmp_path / "r" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="nothing else is overwritten"):
+        a_run("y").save(tmp_path / "r", force=True)
+    assert (tmp_path / "r" / "thesis.tex").read_text() == "years of work"

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.cluster import Accelerator, Cluster, NodeGroup
+from workbench.errors import ScenarioError
+from workbench.scenario import Scenario
 from workbench.throughput import ColocatedRow, Scaling, ThroughputRow, Throughputs
 
 
@@ -172,3 +174,23 @@ def test_synchronisation_is_told_where_the_table_says_it() -> None:
     speeds = table(speed("v100", 2, 7.0, sync_s=0.1), speed("v100", 4, 7.0))
     assert speeds.sync_s("m", "v100", 2) == 0.1
     assert speeds.sync_s("m", "v100", 4) is None
+
+
+def test_a_consolidated_gang_takes_the_row_of_its_number_of_nodes() -> None:
+    """Two nodes of one GPU: the fewest nodes that hold two GPUs are two, and the row for two nodes is its speed."""
+    data = {
+        "cluster": {
+            "accelerators": [{"name": "t"}],
+            "nodes": [{"name": "n", "accelerator": "t", "gpus": 1, "count": 2}],
+        },
+        "jobs": [{"name": "j", "model": "m", "steps": 10, "gpus": 2}],
+        "throughputs": [{"model": "m", "accelerator": "t", "gpus": 2, "nodes": 2, "steps_per_s": 3}],
+    }
+    scenario = Scenario.from_dict(data)
+    assert scenario.table.matrix(["m"], [2]).tolist() == [[3.0]]
+    scenario.require_runnable()
+    data["throughputs"] = [
+        {"model": "m", "accelerator": "t", "gpus": 2, "placement": "unconsolidated", "steps_per_s": 3}
+    ]
+    with pytest.raises(ScenarioError, match="can run nowhere"):  # no placement of two GPUs here is unconsolidated
+        Scenario.from_dict(data).require_runnable()

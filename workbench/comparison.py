@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.files import new_folder
 from workbench.metrics import Summary, summary
 from workbench.papers.paper import find_scheduler, is_own
-from workbench.run import Run
+from workbench.run import Run, is_result_folder
 from workbench.scenario import Plan, Scenario
 
 Entry = str | tuple[str, Mapping[str, Any]] | Plan
@@ -85,7 +85,7 @@ class Comparison:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
-        with new_folder(Path(path), force=force) as folder:
+        with new_folder(Path(path), is_result_folder, force=force) as folder:
             self.table.to_csv(folder / "table.csv", index=False)
             for name, run in zip(self.folders(), self.runs, strict=True):
                 run.save(folder / name)

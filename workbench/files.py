@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -61,9 +61,16 @@ def write_bytes(path: Path, data: bytes, *, force: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `path` to fill; it takes the place of `path` when the block ends without an error."""
+def new_folder(path: Path, ours: Callable[[Path], bool], *, force: bool = False) -> Iterator[Path]:
+    """A temporary folder beside `path` to fill; it takes the place of `path` when the block ends without an error.
+
+    With `force` it replaces a folder of which `ours` says that we made it, and nothing else: InputError.
+    """
+    path = path.resolve()
     refuse_to_overwrite(path, force=force)
+    if path.exists() and not (path.is_dir() and ours(path)):
+        expected = "an empty folder or one that this command made: nothing else is overwritten"
+        raise InputError(str(path), "a file or folder with other contents", expected)
     try:
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     except OSError as error:
@@ -85,8 +92,6 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
         raise
     if old.is_dir():
         shutil.rmtree(old)
-    elif old.exists():
-        old.unlink()
 
 
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:

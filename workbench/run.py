@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,18 +59,22 @@ class Run:
         }
 
     def key(self) -> str:
-        """SHA-256 of everything that a result depends on: scenario, scheduler, all knobs, seed, version."""
-        parts = [self.scenario.key(), self.scheduler, dict(self.knobs), self.seed, VERSION]
+        """SHA-256 of scenario, scheduler, all knobs, seed and version.
+
+        Not part of it: where the run was ended (a time, a measured window), and another belief than the oracle.
+        """
+        parts = [self.scenario.key(), self.scheduler, _jsonable(self.knobs), self.seed, VERSION]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: run.json, scenario.json, one CSV per table. It appears whole or not at all.
 
-        Raises InputError if the folder exists and `force` is not set.
+        Raises InputError if the folder exists and `force` is not set, or if it holds anything that is not a saved run.
         """
         head = {k: v for k, v in self._head().items() if k != "scenario"}
-        with new_folder(Path(path), force=force) as folder:
-            text = json.dumps({"format": FORMAT, "key": self.key(), **head}, indent=1)
+        head["knobs"] = _jsonable(self.knobs)
+        with new_folder(Path(path), is_result_folder, force=force) as folder:
+            text = json.dumps({"format": FORMAT, "key": self.key(), **head}, indent=1, allow_nan=False)
             (folder / "run.json").write_text(text + "\n", encoding="utf-8")
             (folder / "scenario.json").write_text(self.scenario.to_json(), encoding="utf-8")
             for table in TABLES:
@@ -82,8 +87,24 @@ class Run:
         head = _read_head(folder / "run.json")
         scenario = Scenario.load(folder / "scenario.json")
         tables: dict[str, Any] = {t.name: _read_table(folder / f"{t.name}.csv", t.name) for t in TABLES}
-        fields = {name: head[name] for name in ("scheduler", "knobs", "seed", "end_s")}
+        fields = {name: head[name] for name in ("scheduler", "seed", "end_s")} | {"knobs": _from_json(head["knobs"])}
         return cls(scenario=scenario, **fields, **tables)
+
+
+def is_result_folder(folder: Path) -> bool:
+    """Whether a folder holds nothing but what `Run.save` and `Comparison.save` write (or nothing at all)."""
+    names = {"run.json", "scenario.json", "table.csv", *(f"{table.name}.csv" for table in TABLES)}
+    return all(is_result_folder(e) if e.is_dir() else e.name in names for e in folder.iterdir())
+
+
+def _jsonable(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Knob values as JSON has them: an infinite number becomes `{"number": "inf"}`."""
+    infinite = {name for name, value in knobs.items() if isinstance(value, float) and not math.isfinite(value)}
+    return {name: {"number": str(value)} if name in infinite else value for name, value in knobs.items()}
+
+
+def _from_json(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float(value["number"]) if isinstance(value, dict) else value for name, value in knobs.items()}
 
 
 def _same(a: pd.DataFrame, b: pd.DataFrame) -> bool:

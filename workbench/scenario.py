@@ -328,6 +328,7 @@ def _inconsistencies(s: Scenario) -> Iterable[Problem]:
         if job.entity is not None:
             yield from _known(job.entity, entities, f"jobs[{i}].entity", "a name in entities")
     for i, model in enumerate(s.models):
+        yield from _known(model.name, models, f"models[{i}].name", "a model with a row in throughputs")
         if model.load_s is not None and abs(sum(p for p, _, _ in model.load_s) - 1) > 1e-9:
             yield Problem(f"models[{i}].load_s", model.load_s, "probabilities that add up to 1")
     yield from _core_problems(s)
@@ -335,6 +336,7 @@ def _inconsistencies(s: Scenario) -> Iterable[Problem]:
 
 def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
     seen: dict[tuple[Any, ...], int] = {}
+    models = {row.model for row in s.throughputs}
     for i, row in enumerate(s.throughputs):
         yield from _known(row.accelerator, types, f"throughputs[{i}].accelerator", "a name in cluster.accelerators")
         key = (row.model, row.accelerator, row.gpus, row.placement, row.nodes)
@@ -346,6 +348,8 @@ def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
     pairs: dict[tuple[Any, ...], int] = {}
     for i, pair in enumerate(s.colocated):
         yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
+        for member in ("model", "with_model"):
+            yield from _known(getattr(pair, member), models, f"colocated[{i}].{member}", "a model with a row in throughputs")
         both = tuple(sorted((pair.model, pair.with_model)))
         case = (both, pair.accelerator, pair.gpus, pair.placement)
         if case in pairs:

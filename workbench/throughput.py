@@ -114,11 +114,24 @@ class Throughputs:
                 return self.scaling.extend(table, gpus)
         return 0.0
 
+    def _gang(self, model: str, accelerator: str, gpus: int, placement: Placement) -> float:
+        nodes = self.cluster.fewest_nodes(accelerator, gpus) if placement == "consolidated" else None
+        return self.row(model, accelerator, gpus, placement, nodes)
+
     def can_run(self, model: str, accelerator: str, gpus: int) -> bool:
-        """Whether some row, or the scaling law, gives a gang of `gpus` a speed on a type, on whatever nodes."""
-        words: tuple[Placement, ...] = ("consolidated", "unconsolidated")
-        counts = {None, *(nodes for name, kind, _, nodes in self._rows if (name, kind) == (model, accelerator))}
-        return any(self.row(model, accelerator, gpus, word, nodes) > 0 for word in words for nodes in counts)
+        """Whether a gang of `gpus` has a speed on a type: on the fewest nodes, or spread over more where there are.
+
+        A gang that the type alone cannot hold may mix types: then any row of the model for so many GPUs counts.
+        """
+        fewest = self.cluster.fewest_nodes(accelerator, gpus)
+        if fewest is None:
+            words: tuple[Placement, ...] = ("consolidated", "unconsolidated")
+            return any(self.row(model, accelerator, gpus, word) > 0 for word in words)
+        most = min(gpus, sum(node.accelerator == accelerator for node in self.cluster.machines))
+        spread = range(fewest + 1, most + 1)
+        return self._gang(model, accelerator, gpus, "consolidated") > 0 or any(
+            self.row(model, accelerator, gpus, "unconsolidated", nodes) > 0 for nodes in spread
+        )
 
     def sync_s(self, model: str, accelerator: str, gpus: int) -> float | None:
         """Seconds of one synchronisation, None where the table does not say."""
@@ -131,13 +144,16 @@ class Throughputs:
         placement: Placement = "consolidated",
         types: Sequence[str] | None = None,
     ) -> FloatArray:
-        """(jobs x types) steps/s of gang `gpus[i]` of `models[i]`; types default to the cluster's."""
+        """(jobs x types) steps/s of gang `gpus[i]` of `models[i]`; types default to the cluster's.
+
+        A consolidated gang is on the fewest nodes that could hold it: a row for exactly so many nodes counts first.
+        """
         types = self.cluster.types if types is None else types
         known: dict[tuple[str, int], list[float]] = {}
         rows = []
         for key in zip(models, gpus, strict=True):
             if key not in known:
-                known[key] = [self.row(key[0], name, int(key[1]), placement) for name in types]
+                known[key] = [self._gang(key[0], name, int(key[1]), placement) for name in types]
             rows.append(known[key])
         return np.array(rows, dtype=float).reshape(len(rows), len(types))
 

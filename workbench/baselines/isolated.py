@@ -13,8 +13,7 @@ is unique. It needs no capacity row, since the shares of all jobs together are a
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.share_scheduler import ShareScheduler
 from workbench.papers.paper import Formulation, Knobs, Result
 from workbench.shares import isolated_share
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.solvers import SolverFailedError
 from workbench.throughput import FloatArray
 
 
@@ -109,24 +108,9 @@ class Isolated(Formulation[IsolatedData]):
             raise SolverFailedError(self.name, f"shares {apart:g} off", "c_j / (M z_m), at most all of a job's time")
         return _result(data, shares)
 
-    def run(self, data: IsolatedData, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; no jobs need no solver."""
-        if not data.jobs:
-            shares = np.zeros((0, len(data.types)))
-            return replace(_result(data, shares), status="optimal", solver="none needed")
-        began = time.perf_counter()
-        model = self.build(data, knobs)
-        build_s = time.perf_counter() - began
-        solved = solve_model(model, solver)
-        return replace(
-            self.read(model, data, knobs),
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=build_s + solved.build_s,
-            solve_s=solved.solve_s,
-        )
+    def trivial(self, data: IsolatedData, knobs: Knobs) -> Result | None:
+        """No jobs own nothing."""
+        return None if data.jobs else _result(data, np.zeros((0, len(data.types))))
 
 
 def _result(data: IsolatedData, shares: FloatArray) -> Result:

@@ -141,6 +141,7 @@ def settings_by_scheduler(given: Iterable[str], schedulers: Iterable[str]) -> di
 def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
     """Raise InputError now rather than after the work if a target (by option) stands already or cannot be written."""
     from workbench.files import refuse_to_overwrite
+    from workbench.run import is_result_folder
 
     taken: dict[Path, str] = {}
     for option, path in paths.items():
@@ -148,7 +149,7 @@ def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
             continue
         target = Path(path)
         refuse_to_overwrite(target, force=force)
-        if target.is_dir() and not (option == "--out" and _is_ours(target)):
+        if target.is_dir() and not (option == "--out" and is_result_folder(target)):
             expected = "an empty folder, or one that an earlier --out made" if option == "--out" else "a file"
             raise InputError(f"{option} {path}", "a folder that exists", expected)
         folder = target.absolute().parent
@@ -157,9 +158,3 @@ def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
         if target.absolute() in taken:
             raise InputError(f"{option} {path}", path, f"another file than {taken[target.absolute()]}")
         taken[target.absolute()] = option
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether --force may replace a folder: an empty one, or what simulate or compare wrote."""
-    names = {entry.name for entry in folder.iterdir()}
-    return not names or "run.json" in names or "table.csv" in names

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -80,9 +81,34 @@ class Formulation(ABC, Generic[Data]):
     def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
         """The solved model's values, objective recomputed from them and feasibility checked."""
 
-    @abstractmethod
+    def trivial(self, data: Data, knobs: Knobs) -> Result | None:
+        """The answer where no solver is needed (no jobs), else None."""
+        return None
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """The solver's options as the knobs want them."""
+        return solver
+
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; raises the errors of `workbench.solvers`."""
+        """Build, solve, read; a formulation that iterates has its own. Raises the errors of `workbench.solvers`."""
+        from workbench.solvers import Solver, solve_model
+
+        nothing = self.trivial(data, knobs)
+        if nothing is not None:
+            return replace(nothing, status="optimal", solver="none needed")
+        began = time.perf_counter()
+        model = self.build(data, knobs)
+        build_s = time.perf_counter() - began
+        solved = solve_model(model, self.options(knobs, solver or Solver()))
+        return replace(
+            self.read(model, data, knobs),
+            status=solved.status,
+            bound=solved.bound,
+            gap=solved.gap,
+            solver=solved.solver,
+            build_s=build_s + solved.build_s,
+            solve_s=solved.solve_s,
+        )
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.knob.settle`."""

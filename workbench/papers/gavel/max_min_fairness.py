@@ -16,7 +16,6 @@ type; here X_mj is 0 there and T_mj takes no part. Heterogeneity-agnostic: T_mj 
 from __future__ import annotations
 
 import itertools
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +28,7 @@ from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.papers.paper import Formulation, Knobs, Result
 from workbench.shares import equal_share
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.solvers import Solver, SolverFailedError
 from workbench.throughput import FloatArray
 
 TOLERANCE = 1e-6
@@ -235,27 +234,14 @@ class MaxMinFairness(Formulation[FairnessData]):
         values = np.array([variable.value for variable in model.share.values()], dtype=float)
         return self._result(data, values.reshape(data.speed.shape), knobs)
 
-    def run(self, data: FairnessData, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; no jobs need no solver."""
-        if not data.jobs:
-            nothing = self._result(data, np.zeros(data.speed.shape), knobs)
-            return replace(nothing, status="optimal", solver="none needed")
-        solver = solver or Solver()
-        if knobs.get("optimum") == "interior" and solver.method == "auto":
-            solver = replace(solver, method="interior")
-        began = time.perf_counter()
-        model = self.build(data, knobs)
-        build_s = time.perf_counter() - began
-        solved = solve_model(model, solver)
-        return replace(
-            self.read(model, data, knobs),
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=build_s + solved.build_s,
-            solve_s=solved.solve_s,
-        )
+    def trivial(self, data: FairnessData, knobs: Knobs) -> Result | None:
+        """No jobs, no shares."""
+        return None if data.jobs else self._result(data, np.zeros(data.speed.shape), knobs)
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """A point in the interior of the optimal face comes from an interior point method without crossover."""
+        wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
+        return replace(solver, method="interior") if wanted else solver
 
     def _result(self, data: FairnessData, values: FloatArray, knobs: Knobs) -> Result:
         shares = check(data, values)
