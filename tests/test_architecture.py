@@ -18,7 +18,7 @@ SOURCES = sorted(path for folder in ("workbench", "widgets") for path in (ROOT /
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb")) if (ROOT / "notebooks").is_dir() else []
 MOST_LINES = 600
 
-LEAVES = {"errors", "frozen", "units", "version", "files", "knob", "cluster", "job", "schema"}
+LEAVES = {"boundaries", "errors", "frozen", "units", "version", "files", "knob", "cluster", "job", "schema"}
 SCENARIO = LEAVES | {"throughput", "scenario"}
 DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}
 HELPERS = DECISION | {"placement", "queues", "estimators"}

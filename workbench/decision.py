@@ -220,13 +220,30 @@ class Belief(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class TaskView:
+    """The jobs that run as tasks in sequence (`Decision.sequences`), and the slots that do so; all empty without any.
+
+    rounds: how many synchronised rounds each job has; rounds_done: of them; started: `(round, number)` of the tasks of
+    the round it is in that compute, synchronise or are done; the others may be planned anew. computing: `(task,
+    start_s, end_s)` on each slot; waiting: the tasks still to start on each slot that sequences hold.
+    """
+
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    rounds_done: Mapping[str, int] = field(default_factory=dict)
+    started: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
+    computing: Mapping[Slot, tuple[Task, float, float]] = field(default_factory=dict)
+    waiting: Mapping[Slot, tuple[Task, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """All a scheduler may see at `now_s`, when `cause` asked it.
 
     types: accelerator types of the cluster; nodes: with the GPUs that are free once the leases that end now are gone;
     jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
     renewal would repeat); finished: jobs completed since the last call; belief: speeds as believed; future: the jobs
-    still to arrive, only for formulations marked offline.
+    still to arrive, only for formulations marked offline; tasks: what runs in sequences. In `cluster`, all nodes
+    have speed 1.
     """
 
     now_s: float
@@ -241,6 +258,7 @@ class Snapshot:
     belief: Belief
     future: tuple[Job, ...] = ()
     observe: Callable[[], tuple[Observation, ...]] = tuple
+    tasks: TaskView = TaskView()
 
     @cached_property
     def observations(self) -> tuple[Observation, ...]:

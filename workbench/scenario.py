@@ -349,7 +349,9 @@ def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
     for i, pair in enumerate(s.colocated):
         yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
         for member in ("model", "with_model"):
-            yield from _known(getattr(pair, member), models, f"colocated[{i}].{member}", "a model with a row in throughputs")
+            yield from _known(
+                getattr(pair, member), models, f"colocated[{i}].{member}", "a model with a row in throughputs"
+            )
         both = tuple(sorted((pair.model, pair.with_model)))
         case = (both, pair.accelerator, pair.gpus, pair.placement)
         if case in pairs:

@@ -14,6 +14,7 @@ from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
 from workbench.decision import Decision, Snapshot
+from workbench.errors import InputError
 from workbench.papers.paper import Scheduler
 from workbench.run import Run
 from workbench.scenario import Scenario
@@ -132,3 +133,50 @@ def test_srtf_is_no_worse_than_fifo_when_preemption_is_free(seed: int) -> None:
     srtf, fifo = simulate(scenario, Srtf(), {"round_s": 0}), simulate(scenario, Fifo(), {"round_s": 0})
     assert mean_jct(srtf) <= mean_jct(fifo) + 1e-6
     assert srtf.jobs["finish_s"].max() == pytest.approx(fifo.jobs["finish_s"].max())
+
+
+def apart_is_impossible(scenario: Scenario) -> Scenario:
+    """The same where gangs of two do not run on two nodes."""
+    split = {"model": "m", "accelerator": "t", "gpus": 2, "placement": "unconsolidated", "steps_per_s": 0}
+    return scenario.replace(throughputs=(*scenario.throughputs, split))
+
+
+@pytest.mark.parametrize("scheduler", [Srtf(), Las()], ids=["srtf", "las"])
+def test_nobody_makes_room_for_a_gang_that_cannot_run_there(scheduler: Scheduler) -> None:
+    jobs = [{"steps": 2e6}, {"steps": 5}, {"steps": 1e6}, {"steps": 6}, {"steps": 1000, "gpus": 2}]
+    scenario = apart_is_impossible(make({"a": ("t", 2), "b": ("t", 2)}, jobs))
+    leases = [on("j0", a=1), on("j1", a=1), on("j2", b=1), on("j3", b=1)]
+    attained = {"j0": 2e4, "j1": 0.0, "j2": 1e4, "j3": 0.0, "j4": 100.0}
+    decision = ask(scheduler, look(scenario, leases=leases, attained=attained))
+    assert not decision.assign and not decision.preempt and not decision.why
+    # once j1 is done, j0 makes room on its node, and nobody else
+    later = look(scenario, 10.0, leases=[leases[0], *leases[2:]], gone=["j1"], attained=attained)
+    decision = ask(scheduler, later)
+    assert given(decision) == {"j4": {"a": 2}} and decision.preempt == {"j0"}
+
+
+def test_those_who_made_room_in_vain_stay() -> None:
+    jobs = [{"steps": 1e5}, {"steps": 1e4}, {"steps": 1e6}, {"steps": 5}, {"steps": 1000, "gpus": 2}]
+    scenario = apart_is_impossible(make({"a": ("t", 2), "b": ("t", 2)}, jobs))
+    leases = [on("j0", a=1), on("j1", a=1), on("j2", b=1), on("j3", b=1)]
+    decision = ask(Srtf(), look(scenario, leases=leases))
+    # j2 on b goes first and is not enough: j4 gets node a, j0 the GPU that j2 had, or j2 stays
+    moved = given(decision)
+    assert moved["j4"] == {"a": 2} and "j3" not in decision.preempt
+    assert "j1" in moved and decision.preempt == {"j0", "j1", "j2"} - ({"j2"} if "j2" in moved else set())
+
+
+def test_a_gang_that_cannot_run_apart_blocks_fifo() -> None:
+    jobs = [{}, {}, {}, {"gpus": 2}, {}]
+    nodes = {"a": ("t", 2), "b": ("t", 2), "c": ("t", 2)}
+    scenario = apart_is_impossible(make(nodes, jobs))
+    leases = [on("j0", a=1), on("j1", b=1), on("j2", c=1)]
+    assert given(ask(Fifo(), look(scenario, leases=leases))) == {}
+    assert given(ask(Fifo(), look(scenario, leases=leases), blocking=False)) == {"j4": {"a": 1}}
+
+
+def test_fifo_in_rounds_of_gavel_needs_rounds() -> None:
+    with pytest.raises(InputError, match="round_s") as caught:
+        Fifo().settle({"preset": "authors", "round_s": 0})
+    assert caught.value.value == 0
+    assert Fifo().settle({"round_s": 0})["round_s"] == 0

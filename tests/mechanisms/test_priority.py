@@ -229,3 +229,17 @@ def test_over_many_rounds_everybody_receives_its_share(seed: int, pick: str, ini
     assert memory is not None
     received = (memory.time_s - initial * 360.0) / 360.0
     assert np.abs(received - shares * rounds).max() < 0.15 * rounds
+
+
+def test_a_round_without_a_step_makes_the_next_one_twice_as_long() -> None:
+    scenario = make({"a": ("t", 1)}, [{"steps": 1}], {"t": 2.0})
+    policy, memory, now_s, attained = Fixed({"j0": (1.0,)}), None, 0.0, 0.0
+    ended: tuple[Assignment, ...] = ()
+    lengths = []
+    for left in (1.0, 1.0, 1.0, 0.5):
+        snapshot = look(scenario, now_s, ended=ended, left={"j0": left}, attained={"j0": attained})
+        decision, memory = decide(snapshot, memory, policy, whole_steps=True, round_end="last_job")
+        assert decision.next_s is not None and decision.assign[0].until_s == decision.next_s
+        lengths.append(decision.next_s - now_s)
+        attained, now_s, ended = attained + lengths[-1], decision.next_s, decision.assign
+    assert lengths == [0.5, 1.0, 2.0, 0.5]

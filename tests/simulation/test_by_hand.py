@@ -240,6 +240,13 @@ def test_a_renewal_keeps_the_checkpoints_of_the_run() -> None:
     assert row(played(two_nodes([{"steps": 130.0}], checkpoint_s=40.0, faults=faults), capped), "j0").steps_lost == 30
 
 
+@pytest.mark.parametrize(("from_s", "lost"), [(59.0, 59.0), (60.0, 60.0), (61.0, 61.0)])
+def test_a_fault_on_a_boundary_is_like_any_other(from_s: float, lost: float) -> None:
+    faults = {"list": [{"node": "a-0", "from_s": from_s, "to_s": 100.0}]}
+    steps = {0.0: give("j0", A, 60.0), 60.0: give("j0", A if from_s > 60 else B, 120.0), 120.0: give("j0", B)}
+    assert row(played(two_nodes([{"steps": 80.0}], faults=faults), steps), "j0").steps_lost == lost
+
+
 def test_faults_that_overlap_are_one() -> None:
     listed = [{"node": "a-0", "from_s": 10.0, "to_s": 30.0}, {"node": "a-0", "from_s": 20.0, "to_s": 40.0}]
     listed += [{"node": "a-0", "from_s": 40.0, "to_s": 50.0}]
@@ -254,6 +261,8 @@ def test_a_node_down_at_the_start_starts_nothing() -> None:
     scenario = make([{"steps": 20.0}], {"a": 1, "b": 1}, core={"faults": faults}, running=running)
     run = played(scenario, {60.0: give("j0", A)})
     assert rows(run)[0] == ("a-0", 0, "", "down", 0, 30) and row(run, "j0").finish_s == 80
+    assert events(run, "j0")[:2] == [(0, "arrival"), (0, "preempt")] and row(run, "j0").preemptions == 1
+    assert "a-0 is down" in set(run.events.reason)
 
 
 # Time and boundaries -------------------------------------------------------------------------------------------------
@@ -409,6 +418,24 @@ def test_who_never_gives_gpus_is_stalled(round_s: float | None, drawn: bool) -> 
     lazy = Scripted(lambda s: EMPTY, round_s, {"fault", "repair"} if drawn else set())
     with pytest.raises(Stalled, match="j0"):
         simulate(two_nodes([{"steps": 20.0}], faults=faults), lazy)
+
+
+def test_restarts_longer_than_a_round_are_stalled() -> None:
+    scenario = make([{"steps": 1000.0}] * 2, core={"restart": {"restart_s": 400.0}})
+    turns = Scripted(lambda s: give(f"j{int(s.now_s // 360) % 2}", {"n-0": 1}, s.now_s + 360.0), 360.0)
+    with pytest.raises(Stalled, match="rounds without a step: a restart takes 400 s'; expected rounds longer"):
+        simulate(scenario, turns)
+
+
+def test_many_arrivals_during_a_restart_are_not_stalling() -> None:
+    jobs = [{"steps": 50.0}] + [{"steps": 1.0, "arrival_s": 20.0 + i * 0.01} for i in range(1500)]
+    scenario = make(jobs, core={"restart": {"restart_s": 400.0}})
+    steps = {10.0: Decision(preempt=frozenset({"j0"})), 11.0: give("j0", {"n-0": 1})}
+    scheduler = Scripted(
+        lambda s: give("j0", {"n-0": 1}) if s.now_s == 0 else steps.get(s.now_s, EMPTY), 1.0, {"arrival"}
+    )
+    run = simulate(scenario, scheduler, stop=WindowFinished(0, 0))
+    assert row(run, "j0").finish_s == 11 + 400 + 40
 
 
 def test_waiting_for_a_repair_is_not_stalling() -> None:

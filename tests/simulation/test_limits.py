@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.simulation.support import Scripted, give, make
-from workbench.decision import Assignment, Decision, InvalidDecision
+from workbench.decision import Assignment, Decision, InvalidDecision, Slot, Task
 from workbench.estimators.oracle import Oracle
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
@@ -191,3 +191,62 @@ def test_a_view_cannot_change_the_core() -> None:
             array[0] = 9
     view.free[0] = view.up[0] = 0
     assert state.nodes.view((), ()).free.tolist() == [2]
+
+
+ODD: dict[str, tuple[Any, str]] = {
+    "nothing": (None, "a pair (Decision, memory)"),
+    "a bare decision": (Decision(), "a pair (Decision, memory)"),
+    "three": ((Decision(), None, None), "a pair (Decision, memory)"),
+    "no decision": (({}, None), "a pair (Decision, memory)"),
+    "plain tuples": ((Decision(assign=(("j0", {"n-0": 1}, 9.0),)), None), "an Assignment"),  # type: ignore[arg-type]
+    "assign is None": ((Decision(assign=None), None), "a tuple of Assignment"),  # type: ignore[arg-type]
+    "until is text": ((give("j0", {"n-0": 1}, "x"), None), "a number of seconds"),  # type: ignore[arg-type]
+    "until is None": ((give("j0", {"n-0": 1}, None), None), "a number of seconds"),  # type: ignore[arg-type]
+    "gpus is a list": ((give("j0", ["n-0"]), None), "{node: GPUs}"),  # type: ignore[arg-type]
+    "steps is text": ((give("j0", {"n-0": 1}, steps="x"), None), "a number >= 0"),
+    "tail is None": ((give("j0", {"n-0": 1}, tail_s=None), None), "a number of seconds"),
+    "a unit is a list": ((give(["j0"], {"n-0": 1}), None), "a pair"),  # type: ignore[arg-type]
+    "preempt is a job": ((Decision(preempt="j0"), None), "a set of units"),  # type: ignore[arg-type]
+    "preempt of a number": ((Decision(preempt=frozenset({3})), None), "a pair"),  # type: ignore[arg-type]
+    "next_s is text": ((Decision(next_s="x"), None), "a time after now"),  # type: ignore[arg-type]
+    "verdicts is a list": ((Decision(verdicts=["j0"]), None), "{job: verdict}"),  # type: ignore[arg-type]
+    "a verdict is a list": ((Decision(verdicts={"j0": []}), None), "guaranteed"),  # type: ignore[dict-item]
+    "why is text": ((Decision(why={"j0": "so"}), None), "a Reason"),  # type: ignore[dict-item]
+    "signals are flat": ((Decision(signals={"x": 1.0}), None), "{signal: {job: value}}"),  # type: ignore[dict-item]
+    "sequences is a list": ((Decision(sequences=[]), None), "{Slot: tuple"),  # type: ignore[arg-type]
+    "a slot is a pair": ((Decision(sequences={("n-0", 0): ()}), None), "a Slot"),  # type: ignore[dict-item]
+    "a task is text": ((Decision(sequences={Slot("n-0", 0): (Task("j0", "x", 0),)}), None), "a Task"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_an_answer_of_the_wrong_shape_is_refused(case: str) -> None:
+    answer, expected = ODD[case]
+
+    class Odd(Scripted):
+        def decide(self, *_: Any) -> Any:
+            return answer
+
+    with pytest.raises(InvalidDecision) as caught:
+        simulate(make([{"steps": 5.0}]), Odd(lambda s: Decision()))
+    assert "scripted at 0 s" in caught.value.where
+    assert expected in caught.value.expected
+
+
+def test_a_scheduler_cannot_change_its_knobs() -> None:
+    class Greedy(Scripted):
+        def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+            with pytest.raises(TypeError):
+                knobs["x"] = 1
+            return super().decide(snapshot, memory, knobs, rng)
+
+    assert simulate(make([{"steps": 5.0}]), Greedy(lambda s: one("j0", {"n-0": 1}))).knobs == {}
+
+
+def test_node_speeds_are_not_shown() -> None:
+    data = make([{"steps": 5.0}]).to_dict()
+    data["cluster"]["nodes"][0]["speed"] = 0.5
+    scenario = Scenario.from_dict(data)
+    assert scenario.cluster.machines[0].speed == 0.5
+    shown = State(scenario, "looks", Oracle(scenario)).snapshot("round").cluster
+    assert shown.machines[0].speed == shown.nodes[0].speed == 1.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from tests.simulation.support import Scripted, check, events, give, row, rows, script
-from workbench.decision import Decision, InvalidDecision, Slot, Task
+from workbench.decision import Decision, InvalidDecision, Slot, Task, TaskView
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import Stalled, simulate
@@ -153,6 +153,36 @@ def test_completions_of_tasks_are_a_cause_and_gpus_are_shown_as_taken() -> None:
 
     simulate(world([{"steps": 1.0}, {"steps": 1.0}]), Scripted(answer, None, {"completion"}))
     assert seen == [(0, "arrival", [2, 2], [1, 1]), (1.5, "completion", [2, 1], [1])]
+
+
+def test_who_sees_only_the_snapshot_can_plan_anew_what_has_not_started() -> None:
+    """Deals all tasks that have not started to all slots in turn, round by round, at every arrival and fault."""
+    seen: list[TaskView] = []
+
+    def answer(snapshot: Any) -> Decision:
+        view: TaskView = snapshot.tasks
+        seen.append(view)
+        open_tasks = []
+        for job, left in zip(snapshot.jobs.jobs, snapshot.jobs.steps_left.tolist(), strict=True):
+            wide = job.tasks_per_round or job.gpus
+            count = view.rounds.get(job.name, math.ceil(left / wide))
+            for number, task in itertools.product(range(view.rounds_done.get(job.name, 0), count), range(wide)):
+                if (number, task) not in view.started.get(job.name, ()):
+                    open_tasks.append(Task(job.name, number, task))
+        nodes = zip(snapshot.nodes.names, snapshot.nodes.gpus.tolist(), snapshot.nodes.up.tolist(), strict=True)
+        slots = [Slot(name, i) for name, gpus, up in nodes if up for i in range(gpus)]
+        open_tasks.sort(key=lambda task: task.round)
+        return Decision(sequences={slot: tuple(open_tasks[i :: len(slots)]) for i, slot in enumerate(slots)})
+
+    faults = {"list": [{"node": "f-0", "from_s": 4.25, "to_s": 6.0}]}
+    jobs = [{"steps": 9.0, "gpus": 2}, {"steps": 7.0, "gpus": 3, "arrival_s": 1.75}, {"steps": 2.0, "arrival_s": 3.5}]
+    run = simulate(world(jobs, core={"faults": faults}), Scripted(answer, None, CAUSES))
+    check(run, tasks=True)
+    assert run.jobs.finish_s.notna().all()
+    first, then = seen[:2]
+    assert not first.rounds_done and not first.waiting
+    assert then.rounds == {"j0": 5} and then.rounds_done == {"j0": 1} and then.started["j0"] == {(1, 0), (1, 1)}
+    assert then.computing[SLOW] == (Task("j0", 1, 0), 1.5, 3.5) and then.waiting[SLOW] == (Task("j0", 3, 0),)
 
 
 @pytest.mark.parametrize(

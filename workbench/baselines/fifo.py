@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.decision import Decision, IntArray, Shares, Snapshot
-from workbench.knob import Knob
+from workbench.knob import Knob, Value
 from workbench.mechanisms import priority, queue, rounds
 from workbench.mechanisms.priority import Allocated
 from workbench.papers.paper import Knobs, Memory, Scheduler, Timing
@@ -45,6 +45,12 @@ class Fifo(Scheduler):
     title = "First in, first out"
     knobs = (PRESET, queue.AWARE, BLOCKING, queue.ROUND_S, THROUGH)
     presets = {"ours": {}, "authors": {"through": "gavel_rounds"}}
+
+    def settle(self, given: Knobs) -> dict[str, Value]:
+        knobs = super().settle(given)
+        if knobs["through"] == "gavel_rounds":
+            rounds.ROUND_S.check(knobs["round_s"])
+        return knobs
 
     def timing(self, knobs: Knobs) -> Timing:
         return rounds.timing(_gavel(knobs)) if knobs["through"] == "gavel_rounds" else queue.timing(knobs)
@@ -80,8 +86,8 @@ def _rule(knobs: Knobs) -> queue.Rule:
 
 
 def _gavel(knobs: Knobs) -> Knobs:
-    """The mechanism's knobs beside FIFO's own; its rounds need a length."""
-    return {**GAVEL_ROUNDS, **knobs, "round_s": knobs["round_s"] or 360.0}
+    """The mechanism's knobs beside FIFO's own."""
+    return {**GAVEL_ROUNDS, **knobs}
 
 
 TITLE = "First in, first out"

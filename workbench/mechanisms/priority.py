@@ -12,7 +12,7 @@ computation minus the seconds received. Ties go by the larger deficit, then the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -143,7 +143,8 @@ class Memory:
     names: active jobs at the last decision; gang, row: GPUs, and the row in `names` of the first member; speed, other:
     steps/s of the first and of the last member; known: whether the shares were computed for it; time_s: since reset_s;
     total_s: (types,) given out since then, to finished units too; changed: the set of jobs has changed since.
-    ran_*: what was assigned at the last decision, at `ran_at_s`, and how many seconds it was to run.
+    ran_*: what was assigned at the last decision, and how many seconds it was to run; where rounds end with their last
+    job also the steps that its jobs had left, and the length of the round.
     """
 
     types: tuple[str, ...]
@@ -168,6 +169,8 @@ class Memory:
     reset_s: float = 0.0
     changed: bool = True
     policy: Any = None
+    ran_left: Mapping[str, float] = field(default_factory=dict)
+    ran_round_s: float = 0.0
 
     @property
     def can_run(self) -> BoolArray:
@@ -437,6 +440,8 @@ def _carry_out(
     unit = np.array(picked.units, dtype=np.int64)[chosen]
     kind = np.array(picked.kinds, dtype=np.int64)[chosen]
     work = _work(snapshot, memory, unit, kind, knobs)
+    last_job = knobs["round_end"] == "last_job"
+    ran = (name for i in chosen for name in members(requests[i].unit)) if last_job else ()
     caps: list[float | None] = [None if cap != cap else cap for cap in work.steps.tolist()]
     assign = tuple(
         Assignment(requests[i].unit, placed[requests[i].unit], work.until_s, "run", cap)
@@ -449,7 +454,7 @@ def _carry_out(
         signals={"priority": _per_job(memory, priority)},
         solution=memory.solution if fresh else None,
         why=_reasons(snapshot, memory, priority, assign, kind.tolist(), unit.tolist()),
-        next_s=work.until_s if knobs["round_end"] == "last_job" else None,
+        next_s=work.until_s if last_job else None,
     )
     return decision, replace(
         memory,
@@ -457,13 +462,26 @@ def _carry_out(
         ran_kind=kind,
         ran_s=work.seconds,
         ran_attained_s=snapshot.jobs.attained_s[memory.row[unit]],
+        ran_left={name: float(snapshot.jobs.steps_left[snapshot.jobs.at[name]]) for name in ran},
+        ran_round_s=work.until_s - snapshot.now_s,
     )
+
+
+def least_round_s(snapshot: Snapshot, memory: Memory) -> float:
+    """Twice the last round if a job that had GPUs in it did not do a step (it spent the round restarting), else 0.
+
+    Rounds that end with their last job may be shorter than a restart, which the scheduler does not know.
+    """
+    at, left = snapshot.jobs.at, snapshot.jobs.steps_left
+    stuck = any(name in at and left[at[name]] >= before for name, before in memory.ran_left.items())
+    return 2 * memory.ran_round_s if stuck else 0.0
 
 
 def _work(snapshot: Snapshot, memory: Memory, unit: IntArray, kind: IntArray, knobs: Mapping[str, Any]) -> rounds.Work:
     """What the units do this round; a pair runs for as long as its slower member needs, without a cap on steps."""
     left, row = snapshot.jobs.steps_left, memory.row[unit]
-    work = rounds.work(snapshot.now_s, left[row], memory.speed[unit, kind], knobs)
+    least_s = least_round_s(snapshot, memory)
+    work = rounds.work(snapshot.now_s, left[row], memory.speed[unit, kind], knobs, least_s)
     pairs = [i for i, u in enumerate(unit.tolist()) if not isinstance(memory.units[u], str)]
     if not pairs:
         return work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,22 +67,21 @@ def serve(snapshot: Snapshot, keys: Keys, rule: Rule, signals: Mapping[str, Mapp
     if len(snapshot.leases) == len(names):
         return Decision(signals=signals, next_s=math.inf)
     held = {**snapshot.leases, **snapshot.ended}
-    room = Room(snapshot.nodes)
-    placed: dict[Unit, Gpus] = {}
-    for unit, lease in snapshot.ended.items():
-        if room.keep(room.kind_of(lease.gpus), sum(lease.gpus.values()), lease.gpus):
-            placed[unit] = lease.gpus
+    placed, room = _kept(snapshot)
     waiting = [row for row, name in enumerate(names) if name not in held]
-    chosen, victims = _fill(snapshot, _in_line(waiting, keys), rule, room.left(len(snapshot.types)))
+    trial = _Trial(snapshot, _kept(snapshot)[1])
+    chosen, victims = _fill(_in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and held and len(chosen) < len(waiting):
-        chosen, victims = _push(snapshot, waiting, keys, rule, room, held)
+        trial = _Trial(snapshot, _kept(snapshot)[1])
+        chosen, victims = _push(waiting, keys, rule, trial, held)
     for row in victims:
         room.lend(held[names[row]].gpus)
         placed.pop(names[row], None)
     gangs = snapshot.jobs.gpus
     had = {names[row]: held[names[row]].gpus for row in victims}
     requests = [Request(names[row], kind, int(gangs[row]), had.get(names[row])) for row, kind in chosen]
-    placed |= place(requests, room, keep_first=True, accept=runs_spread(snapshot))
+    together = place(requests, room, keep_first=True, accept=runs_spread(snapshot))
+    placed |= trial.placed if trial.refused or len(together) < len(requests) else together
     gone = {unit for unit in had if unit in snapshot.leases and placed.get(unit) != snapshot.leases[unit].gpus}
     assign = tuple(
         Assignment(unit, gpus, math.inf) for unit, gpus in placed.items() if unit not in snapshot.leases or unit in gone
@@ -97,10 +96,20 @@ def serve(snapshot: Snapshot, keys: Keys, rule: Rule, signals: Mapping[str, Mapp
     )
 
 
+def _kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], Room]:
+    """Who goes on where its assignment ends now, and the room beside them."""
+    room = Room(snapshot.nodes)
+    gpus = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
+    return {
+        unit: those for unit, those in gpus.items() if room.keep(room.kind_of(those), sum(those.values()), those)
+    }, room
+
+
 def fits(snapshot: Snapshot, keys: Keys, rule: Rule) -> list[tuple[int, int]]:
     """(row, type) of the jobs that the line would run on the empty cluster."""
     rows = _in_line(list(range(len(snapshot.jobs))), keys)
-    return _fill(snapshot, rows, rule, snapshot.workers.tolist())[0]
+    nodes = snapshot.nodes
+    return _fill(rows, rule, _Trial(snapshot, Room(replace(nodes, free=np.where(nodes.up, nodes.gpus, 0)))))
 
 
 def _in_line(rows: Sequence[int], keys: Keys) -> list[int]:
@@ -108,67 +117,130 @@ def _in_line(rows: Sequence[int], keys: Keys) -> list[int]:
     return [int(row) for row in chosen[queues.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
 
 
-def _fill(
-    snapshot: Snapshot, rows: Sequence[int], rule: Rule, left: list[int]
-) -> tuple[list[tuple[int, int]], list[int]]:
-    """(row, type) for jobs down the line while there are free GPUs. left: per type, is used up. No victims."""
-    total = sum(left)
-    gangs = snapshot.jobs.gpus
-    kinds = _Preferences(snapshot, rows, rule.aware)
+class _Trial:
+    """GPUs given out to one job after the other, to see who fits.
+
+    left: free GPUs per type; placed: who has which; refused: whether a job ran nowhere although its type had room.
+    """
+
+    def __init__(self, snapshot: Snapshot, room: Room) -> None:
+        self.snapshot, self.room = snapshot, room
+        self.left = room.left(len(snapshot.types))
+        self.placed: dict[Unit, Gpus] = {}
+        self.refused = False
+        self._accept = runs_spread(snapshot)
+
+    def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
+        """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
+        jobs = self.snapshot.jobs
+        gpus = int(jobs.gpus[row])
+        if self.left[kind] < gpus:
+            return False
+        found = place([Request(jobs.names[row], kind, gpus, previous)], self.room, accept=self._accept)
+        if not found:
+            self.refused = True
+            return False
+        self.placed |= found
+        self.left[kind] -= gpus
+        return True
+
+    def push(self, row: int, kind: int, behind: Sequence[tuple[int, Gpus]], previous: Gpus | None) -> int:
+        """Give a job GPUs of a type that those behind it hold; returns how many of them, the last first, make room.
+
+        0, and nobody does, if it does not fit even then.
+        """
+        first = True
+        for count, (_, gpus) in enumerate(reversed(behind), 1):
+            self._lend(kind, gpus)
+            if self.take(row, kind, previous):
+                return count
+            if first and self.left[kind] >= self.snapshot.jobs.gpus[row]:
+                first = False
+                if not self._would_fit(row, kind, behind[: len(behind) - count]):
+                    break
+        self._take_back(kind, behind[len(behind) - count :])
+        return 0
+
+    def _would_fit(self, row: int, kind: int, more: Sequence[tuple[int, Gpus]]) -> bool:
+        """Whether a job fits if more make room; spares trying one after the other in vain."""
+        for _, gpus in more:
+            self._lend(kind, gpus)
+        fits = self.take(row, kind)
+        if fits:
+            gpus = self.placed.pop(self.snapshot.jobs.names[row])
+            self._lend(kind, gpus)
+        self._take_back(kind, more)
+        return fits
+
+    def _lend(self, kind: int, gpus: Gpus) -> None:
+        self.room.lend(gpus)
+        self.left[kind] += sum(gpus.values())
+
+    def _take_back(self, kind: int, lent: Sequence[tuple[int, Gpus]]) -> None:
+        for _, gpus in lent:
+            count = sum(gpus.values())
+            self.room.keep(kind, count, gpus)
+            self.left[kind] -= count
+
+
+def _fill(rows: Sequence[int], rule: Rule, trial: _Trial) -> list[tuple[int, int]]:
+    """(row, type) for jobs down the line while there are free GPUs."""
+    kinds = _Preferences(trial.snapshot, rows, rule.aware)
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
-        if total == 0:
+        if not any(trial.left):
             break
-        gpus = int(gangs[row])
-        kind = next((k for k in kinds.of(spot) if left[k] >= gpus), None)
+        kind = next((k for k in kinds.of(spot) if trial.take(row, k)), None)
         if kind is not None:
-            left[kind] -= gpus
-            total -= gpus
             chosen.append((row, kind))
         elif rule.blocking and kinds.may_run(spot):
             break
-    return chosen, []
+    return chosen
 
 
 def _push(
-    snapshot: Snapshot, waiting: list[int], keys: Keys, rule: Rule, room: Room, held: Mapping[Unit, Assignment]
+    waiting: list[int], keys: Keys, rule: Rule, trial: _Trial, held: Mapping[Unit, Assignment]
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The same with pre-emption: (row, type) of those who get GPUs, and the rows of those who lose theirs.
 
-    A victim may be chosen again for other GPUs when its own turn comes.
+    A victim may be chosen again, for the same or other GPUs, when its own turn comes.
     """
+    snapshot = trial.snapshot
     at, gangs = snapshot.jobs.at, snapshot.jobs.gpus.tolist()
-    runs = {at[str(unit)]: room.kind_of(lease.gpus) for unit, lease in held.items()}
+    runs = {at[str(unit)]: (trial.room.kind_of(lease.gpus), lease.gpus) for unit, lease in held.items()}
     line = _in_line(sorted([*waiting, *runs]), keys)
-    left = room.left(len(snapshot.types))
-    behind = [0] * len(left)
-    tail: list[list[int]] = [[] for _ in left]
+    behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
     for row in line:
         if row in runs:
-            behind[runs[row]] += gangs[row]
-            tail[runs[row]].append(row)
+            behind[runs[row][0]].append((row, runs[row][1]))
+    passed = [0] * len(behind)
+    count = [sum(gangs[row] for row, _ in those) for those in behind]
     kinds = _Preferences(snapshot, line, rule.aware)
     chosen: list[tuple[int, int]] = []
     victims: set[int] = set()
     for spot, row in enumerate(line):
-        gpus = gangs[row]
         if row in runs and row not in victims:
-            behind[runs[row]] -= gpus
+            kind = runs[row][0]
+            passed[kind] += 1
+            count[kind] -= gangs[row]
             continue
-        if not any(left) and not any(behind):
+        if not any(trial.left) and not any(count):
             break
-        kind = next((k for k in kinds.of(spot) if left[k] >= gpus), None)
-        if kind is None:
-            kind = next((k for k in kinds.of(spot) if left[k] + behind[k] >= gpus), None)
-        if kind is None:
+        had = runs[row][1] if row in runs else None
+        found = next((k for k in kinds.of(spot) if trial.take(row, k, had)), None)
+        if found is not None:
+            chosen.append((row, found))
             continue
-        while left[kind] < gpus:
-            victim = tail[kind].pop()
-            victims.add(victim)
-            left[kind] += gangs[victim]
-            behind[kind] -= gangs[victim]
-        left[kind] -= gpus
-        chosen.append((row, kind))
+        for kind in kinds.of(spot):
+            if count[kind] == 0 or trial.left[kind] + count[kind] < gangs[row]:
+                continue
+            made_room = trial.push(row, kind, behind[kind][passed[kind] :], had)
+            if made_room:
+                gone = [behind[kind].pop()[0] for _ in range(made_room)]
+                victims.update(gone)
+                count[kind] -= sum(gangs[victim] for victim in gone)
+                chosen.append((row, kind))
+                break
     return chosen, sorted(victims)
 
 

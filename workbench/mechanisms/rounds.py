@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.boundaries import boundary_after
 from workbench.knob import Knob
 from workbench.papers.paper import Timing
 from workbench.throughput import FloatArray
@@ -50,22 +50,17 @@ def timing(knobs: Mapping[str, Any]) -> Timing:
     return Timing(round_s=knobs["round_s"] if knobs["round_end"] == "fixed" else None)
 
 
-def next_boundary(now_s: float, round_s: float) -> float:
-    """The first multiple of `round_s` after now."""
-    number = math.floor(now_s / round_s) + 1
-    while number * round_s <= now_s:
-        number += 1
-    return number * round_s
-
-
-def work(now_s: float, steps_left: FloatArray, speed: FloatArray, knobs: Mapping[str, Any]) -> Work:
+def work(
+    now_s: float, steps_left: FloatArray, speed: FloatArray, knobs: Mapping[str, Any], least_s: float = 0.0
+) -> Work:
     """The round that starts now, for units with `steps_left` at a believed `speed` (units,) steps/s > 0.
 
     Source of `whole_steps` and `last_job`: the authors' simulator of Gavel, where a job does `floor(round x speed)`
     steps or its remainder, and the round lasts until the slowest is done. A job slower than one step a round does one.
+    least_s: a round that ends with its last job lasts at least so long.
     """
     round_s = knobs["round_s"]
-    end_s = next_boundary(now_s, round_s) if knobs["round_end"] == "fixed" else now_s + round_s
+    end_s = boundary_after(now_s, round_s) if knobs["round_end"] == "fixed" else now_s + round_s
     if not knobs["whole_steps"]:
         seconds = np.minimum(steps_left / speed, end_s - now_s)
         steps = np.full(len(speed), np.nan)
@@ -75,5 +70,5 @@ def work(now_s: float, steps_left: FloatArray, speed: FloatArray, knobs: Mapping
         seconds = np.minimum(whole, left) / speed
         steps = np.where(whole < left, whole, np.nan)
     if knobs["round_end"] == "last_job" and len(speed):
-        end_s = now_s + max(float(seconds.max()), SHORTEST_S)
+        end_s = now_s + max(float(seconds.max()), SHORTEST_S, least_s)
     return Work(end_s, steps, np.minimum(seconds, end_s - now_s))

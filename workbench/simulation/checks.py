@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NoReturn, get_args
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from workbench.decision import Assignment, Decision, InvalidDecision, Kind, Unit, Verdict, is_copy, members, unit_name
+from workbench.decision import (
+    Assignment,
+    Decision,
+    InvalidDecision,
+    Kind,
+    Reason,
+    Shares,
+    Slot,
+    Solution,
+    Task,
+    Unit,
+    Verdict,
+    is_copy,
+    members,
+    unit_name,
+)
 from workbench.job import Job
 from workbench.scenario import Scenario
+
+UNIT = "a job, a copy (job, number) or a pair (job, job)"
+
+PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    ("assign", (tuple, list), "a tuple of Assignment"),
+    ("preempt", (Set,), "a set of units"),
+    ("sequences", (Mapping, type(None)), "{Slot: tuple of Task}, or None"),
+    ("verdicts", (Mapping,), "{job: verdict}"),
+    ("shares", (Shares, type(None)), "Shares, or None"),
+    ("signals", (Mapping,), "{signal: {job: value}}"),
+    ("solution", (Solution, type(None)), "a Solution, or None"),
+    ("why", (Mapping,), "{job: Reason}"),
+)
+"""Parts of a decision, and what each is."""
 
 
 class Checker:
@@ -25,19 +54,67 @@ class Checker:
         """Raise InvalidDecision for this scheduler."""
         raise InvalidDecision(self._scheduler, now_s, unit, value, limit)
 
+    def answer(self, answer: Any, now_s: float) -> tuple[Decision, Any]:
+        """What `decide` returned: a decision and the scheduler's memory."""
+        if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Decision):
+            self.fail(now_s, None, answer, "a pair (Decision, memory)")
+        return answer[0], answer[1]
+
+    def types(self, decision: Decision, now_s: float) -> None:
+        """Every part of a decision is of its declared type."""
+        for name, kinds, expected in PARTS:
+            if not isinstance(getattr(decision, name), kinds):
+                self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
+        for a in decision.assign:
+            self._types_of(a, now_s)
+        for unit in decision.preempt:
+            if not _is_unit(unit):
+                self.fail(now_s, None, unit, UNIT)
+        for slot, tasks in (decision.sequences or {}).items():
+            if not isinstance(slot, Slot):
+                self.fail(now_s, None, slot, "a Slot")
+            if not isinstance(tasks, (tuple, list)):
+                self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
+            for task in tasks:
+                if not isinstance(task, Task) or not (_is_whole(task.round) and _is_whole(task.number)):
+                    self.fail(now_s, None, task, "a Task(job, round, number)")
+        for reason in decision.why.values():
+            if not isinstance(reason, Reason):
+                self.fail(now_s, None, f"why {reason!r}", "a Reason")
+        for values in decision.signals.values():
+            if not isinstance(values, Mapping):
+                self.fail(now_s, None, f"signals {values!r}", "{signal: {job: value}}")
+        if decision.next_s is not None and not _is_number(decision.next_s):
+            self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
+
+    def _types_of(self, a: Any, now_s: float) -> None:
+        if not isinstance(a, Assignment):
+            self.fail(now_s, None, a, "an Assignment(unit, gpus, until_s)")
+        if type(a.unit) is not str and not _is_unit(a.unit):
+            self.fail(now_s, None, a.unit, UNIT)
+        if type(a.gpus) is not dict and not isinstance(a.gpus, Mapping):
+            self.fail(now_s, a.unit, f"gpus {a.gpus!r}", "{node: GPUs}")
+        if not _is_number(a.until_s):
+            self.fail(now_s, a.unit, f"until {a.until_s!r}", "a number of seconds, an end after now")
+        if a.steps is not None and not _is_number(a.steps):
+            self.fail(now_s, a.unit, f"steps {a.steps!r}", "a number >= 0, or None")
+        if not _is_number(a.tail_s):
+            self.fail(now_s, a.unit, f"tail_s {a.tail_s!r}", "a number of seconds")
+
     def shape(self, decision: Decision, now_s: float) -> None:
         """Each unit once, ends in the future, and sensible numbers."""
+        self.types(decision, now_s)
         seen: set[Unit] = set()
         for a in decision.assign:
-            if type(a.unit) is not str and not _is_unit(a.unit):
-                self.fail(now_s, None, a.unit, "a job, a copy (job, number) or a pair (job, job)")
             if a.unit in seen:
                 self.fail(now_s, a.unit, "two assignments", "each unit once")
             seen.add(a.unit)
             if not a.until_s > now_s:
                 self.fail(now_s, a.unit, f"until {a.until_s:g} s", "an end after now")
         for name, verdict in decision.verdicts.items():
-            if verdict not in get_args(Verdict):
+            if not isinstance(name, str):
+                self.fail(now_s, None, name, "a job's name")
+            if not isinstance(verdict, str) or verdict not in get_args(Verdict):
                 self.fail(now_s, name, verdict, "a verdict, one of " + ", ".join(get_args(Verdict)))
             if verdict == "refused" and any(name in members(unit) for unit in seen):
                 self.fail(now_s, name, "refused and assigned", "no GPUs for a refused job")
@@ -96,6 +173,18 @@ def _is_unit(unit: object) -> bool:
     if not isinstance(unit, tuple) or len(unit) != 2 or not isinstance(unit[0], str):
         return False
     return isinstance(unit[1], (str, int, np.integer)) and not isinstance(unit[1], bool)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number, Python's or numpy's."""
+    return type(value) is float or (
+        isinstance(value, (float, int, np.floating, np.integer)) and not isinstance(value, bool)
+    )
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a whole number, Python's or numpy's."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _is_count(value: object) -> bool:

@@ -17,7 +17,7 @@ class JobBook:
     """One entry per rank: a job's place in the order of (arrival, position).
 
     left: steps that are neither done nor booked; attained_s, waited_s: up to since_s, the last change of held (GPUs);
-    done_at_s: when it will complete if nothing changes.
+    done_at_s: when it will complete if nothing changes; stepped: whether steps were booked since the core last asked.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -43,6 +43,7 @@ class JobBook:
         self.admitted = 0
         self.first_alive = 0
         self.unfinished = count
+        self.stepped = False
 
     def active(self) -> IntArray:
         """Ranks of the jobs that have arrived and not finished, rising."""

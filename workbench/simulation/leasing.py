@@ -48,7 +48,7 @@ class Leasing:
         for a, chosen in zip(wanted, slots, strict=True):
             ranks = tuple(self._jobs.rank[name] for name in members(a.unit))
             again = any(self._jobs.has_run(rank) for rank in ranks)
-            ready_s = now_s + (self._restart_s(len(chosen)) if again and not free else 0.0)
+            ready_s = now_s + (self.restart_s(len(chosen)) if again and not free else 0.0)
             a = a._replace(gpus=dict(a.gpus))
             lease = Lease(a, ranks, chosen, a.until_s, mark_s=now_s, ready_s=ready_s, began_s=ready_s)
             lease.rates, lease.done, lease.saved = self.rates(a), [0.0] * len(ranks), [0.0] * len(ranks)
@@ -82,7 +82,8 @@ class Leasing:
             return (self._table.on_nodes(models[0], a.gpus),)
         return self._table.pair_on_nodes(models[0], models[1], a.gpus) or (0.0, 0.0)
 
-    def _restart_s(self, gpus: int) -> float:
+    def restart_s(self, gpus: int) -> float:
+        """Seconds that a restart on so many GPUs takes."""
         return self._restart.restart_s * (1.0 + math.log2(gpus) if self._restart.law == "log2" else 1.0)
 
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], free: bool) -> None:
@@ -246,6 +247,7 @@ class Leasing:
         done = [self.runners.done(runner, now_s) for runner in lease.runners]
         for rank, steps in zip(lease.jobs, done, strict=True):
             self._jobs.left[rank] -= steps
+            self._jobs.stepped |= steps > 0
         lease.done = [before + steps for before, steps in zip(lease.done, done, strict=True)]
         names = [self._jobs.jobs[rank].name for rank in lease.jobs]
         pair = (names[0], names[1] if len(names) > 1 else "")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
+from workbench.boundaries import boundary_after, boundary_from
 from workbench.decision import Belief, Cause, Decision, Snapshot
 from workbench.errors import WorkbenchError
 from workbench.estimators.oracle import Oracle
@@ -19,7 +21,11 @@ from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
 
 MOST_IDLE_ROUNDS = 1000
-"""So many decisions in a row that leave every GPU idle while jobs wait and none is to come mean that it is stuck."""
+"""So many decisions in a row that leave every GPU idle while jobs wait and none is to come mean that it is stuck. So do
+as many without a step of any job while somebody holds GPUs."""
+
+RESTARTS = 10
+"""They do so only once as many of the longest restarts could have ended (many decisions may fall into one)."""
 
 ORDER: tuple[Cause, ...] = ("round", "fault", "repair", "completion", "arrival", "lease_end", "idle", "timer")
 
@@ -81,16 +87,17 @@ def simulate(
     seed = scenario.seed if seed is None else seed
     stop = stop or AllFinished()
     observers = tuple(observers)
-    timing = scheduler.timing(settled)
+    shown = MappingProxyType(settled)
+    timing = scheduler.timing(shown)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
     state = State(scenario, scheduler.name, belief or Oracle(scenario), seed, detail)
-    memory = scheduler.start(scenario, settled)
+    memory = scheduler.start(scenario, shown)
     clock = Clock(timing, stop.latest_s())
 
     cause = clock.begin(state)
     while cause is not None and not stop(state):
         snapshot = state.snapshot(cause, future=scheduler.offline)
-        decision, memory = scheduler.decide(snapshot, memory, settled, rng)
+        decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, shown, rng), state.now_s)
         state.apply(decision, cause)
         for observer in observers:
             observer.on_decision(_progress(state))
@@ -117,6 +124,8 @@ class Clock:
         self._causes = timing.causes
         self._latest_s = latest_s
         self._idle_rounds = 0
+        self._stepless_rounds = 0
+        self._stepped_s = self._watched_s = 0.0
 
     def begin(self, state: State) -> Cause | None:
         """Go to the first moment at which there is a job."""
@@ -129,6 +138,7 @@ class Clock:
     def advance(self, state: State, decision: Decision) -> Cause | None:
         """Go to the next moment; None when the run's latest time is reached or every job has finished."""
         self._watch(state)
+        self._watch_steps(state)
         ask_s = math.inf if decision.next_s is None else decision.next_s
         while state.book.unfinished:
             if not len(state.book.active()):
@@ -168,11 +178,11 @@ class Clock:
         """The next round boundary, or with `ask_s` the first one by which something may have changed."""
         if self._round_s is None:
             return math.inf
-        boundary = _boundary_after(state.now_s, self._round_s)
+        boundary = boundary_after(state.now_s, self._round_s)
         if ask_s is None or ask_s <= boundary:
             return boundary
         change_s = min(state.next_change_s(), ask_s)
-        return math.inf if change_s == math.inf else max(boundary, _boundary_from(change_s, self._round_s))
+        return math.inf if change_s == math.inf else max(boundary, boundary_from(change_s, self._round_s))
 
     def _cause(self, state: State, happened: frozenset[Cause], ask_s: float) -> Cause | None:
         causes: set[Cause] = set(happened & self._causes)
@@ -188,7 +198,7 @@ class Clock:
         """Nothing to schedule: go to the next arrival, or to the boundary from it on if only rounds are asked for."""
         next_s = state.book.next_arrival_s()
         if self._round_s is not None and "arrival" not in self._causes:
-            next_s = _boundary_from(next_s, self._round_s)
+            next_s = boundary_from(next_s, self._round_s)
         if next_s > self._latest_s:
             state.advance(self._latest_s)
             return None
@@ -197,7 +207,7 @@ class Clock:
         return "round" if self._at_boundary(next_s) else "arrival"
 
     def _at_boundary(self, now_s: float) -> bool:
-        return self._round_s is not None and _boundary_from(now_s, self._round_s) == now_s
+        return self._round_s is not None and boundary_from(now_s, self._round_s) == now_s
 
     def _watch(self, state: State) -> None:
         """Count decisions that leave everything idle with nothing to wait for (a node's repair is worth a wait)."""
@@ -210,25 +220,24 @@ class Clock:
         if self._idle_rounds >= MOST_IDLE_ROUNDS:
             self._stuck(state)
 
+    def _watch_steps(self, state: State) -> None:
+        """Count decisions between which nobody did a step although GPUs are held: restarts that never end."""
+        if state.has_stepped(self._watched_s):
+            self._stepless_rounds, self._stepped_s = 0, state.now_s
+        elif state.leasing.leases:
+            self._stepless_rounds += 1
+        self._watched_s = state.now_s
+        if self._stepless_rounds < MOST_IDLE_ROUNDS:
+            return
+        restart_s = max((state.leasing.restart_s(len(each.slots)) for each in state.leasing.leases.values()), default=0)
+        if state.now_s - self._stepped_s >= RESTARTS * restart_s:
+            found = f"{self._stepless_rounds} rounds without a step"
+            if restart_s > 0:
+                found += f": a restart takes {restart_s:g} s"
+            expected = "rounds longer than a restart" if restart_s > 0 else "a scheduler that lets jobs run"
+            raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
+
     def _stuck(self, state: State) -> None:
         names = [state.book.jobs[i].name for i in state.book.active().tolist()]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         raise Stalled(f"simulation at {state.now_s:g} s", shown, "a scheduler that gives GPUs to the jobs that wait")
-
-
-def _boundary_after(now_s: float, round_s: float) -> float:
-    """The first multiple of round_s after now."""
-    number = math.floor(now_s / round_s) + 1
-    while number * round_s <= now_s:
-        number += 1
-    return number * round_s
-
-
-def _boundary_from(now_s: float, round_s: float) -> float:
-    """The first multiple of round_s at or after now."""
-    number = math.ceil(now_s / round_s)
-    if (number - 1) * round_s >= now_s:
-        number -= 1
-    while number * round_s < now_s:
-        number += 1
-    return number * round_s

@@ -56,6 +56,10 @@ class Runners:
             return float(self.cap[runner])
         return max(0.0, float(self.rate[runner]) * (now_s - float(self.ready[runner])))
 
+    def has_worked(self, from_s: float, to_s: float) -> bool:
+        """Whether a runner has done a part of a step between two times."""
+        return bool(((self.cap > 0) & (self.stop > from_s) & (self.ready < to_s)).any())
+
     def done_by_job(self, now_s: float, first: int, count: int) -> FloatArray:
         """Steps done by now and not yet booked, of the `count` jobs from number `first`."""
         used = self.job >= first

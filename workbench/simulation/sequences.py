@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from workbench.decision import Slot, Task
+from workbench.decision import Slot, Task, TaskView
 from workbench.job import Job
 from workbench.scenario import Scenario
 from workbench.simulation.checks import Checker
@@ -23,6 +23,8 @@ from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing, Recorder
+
+NO_TASKS = TaskView()
 
 
 @dataclass(slots=True)
@@ -77,6 +79,18 @@ class Sequences:
         """When the next task has computed or synchronised."""
         computed_s = min((c.end_s for c in self._computing.values()), default=math.inf)
         return min(computed_s, self._synchronising[0][0] if self._synchronising else math.inf)
+
+    def view(self) -> TaskView:
+        """What a scheduler sees of the tasks."""
+        if not self._rounds and not self._queue:
+            return NO_TASKS
+        return TaskView(
+            rounds={name: rounds.count for name, rounds in self._rounds.items()},
+            rounds_done={name: rounds.current for name, rounds in self._rounds.items()},
+            started={name: frozenset(rounds.started) for name, rounds in self._rounds.items()},
+            computing={slot: (found.task, found.start_s, found.end_s) for slot, found in self._computing.items()},
+            waiting={slot: tuple(queue) for slot, queue in self._queue.items()},
+        )
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
@@ -195,6 +209,7 @@ class Sequences:
         self._book.settle(rank, now_s)
         self._book.held[rank] -= 1
         self._book.left[rank] -= steps
+        self._book.stepped |= steps > 0
         self._book.run_s[rank] += now_s - found.start_s
 
     def _release(self, slot: Slot) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from workbench.cluster import Cluster
 from workbench.decision import (
     Assignment,
     Belief,
@@ -47,6 +48,7 @@ class State:
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder)
         self.checker = Checker(scenario, scheduler)
         self.faults = FaultPlan(scenario, seed)
+        self._cluster = _without_speeds(scenario.cluster)
         self._happened: set[Cause] = set()
         self._new_finished: list[str] = []
         self._start_running()
@@ -56,7 +58,11 @@ class State:
         self._admit()
         self._take_faults()
         for held in self.scenario.running:
-            if all(self.nodes.up[self.nodes.at[node]] for node in held.gpus):
+            down = [node for node in held.gpus if not self.nodes.up[self.nodes.at[node]]]
+            if down:
+                self.book.preemptions[self.book.rank[held.job]] += 1
+                self.recorder.event(self.now_s, "preempt", held.job, held.job, reason=f"{down[0]} is down")
+            else:
                 self.leasing.start([Assignment(held.job, held.gpus, self.now_s)], self.now_s, {}, free=True)
         self.leasing.end_due(self.now_s)
         self._happened.clear()
@@ -76,7 +82,7 @@ class State:
         return Snapshot(
             now_s=self.now_s,
             cause=cause,
-            cluster=self.scenario.cluster,
+            cluster=self._cluster,
             types=self.scenario.cluster.types,
             nodes=self.nodes.view(leases.values(), ended.values()),
             jobs=self.book.view(self.book.active(), self.steps_left(), self.now_s),
@@ -86,6 +92,7 @@ class State:
             belief=self.belief,
             future=tuple(self.book.jobs[self.book.admitted :]) if future else (),
             observe=self._observer(),
+            tasks=self.sequences.view(),
         )
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
@@ -102,6 +109,11 @@ class State:
             return tuple(measured)
 
         return observe
+
+    def has_stepped(self, from_s: float) -> bool:
+        """Whether any job did a part of a step from a time on; to be asked with the time of the last call."""
+        booked, self.book.stepped = self.book.stepped, False
+        return booked or self.sequences.busy or self.leasing.runners.has_worked(from_s, self.now_s)
 
     def has_idle_and_waiting(self) -> bool:
         """Whether GPUs are idle on nodes that are up while jobs wait."""
@@ -202,7 +214,7 @@ class State:
                 self._lose(unit, self._suspend(unit, f"{node} failed"))
         for unit, lease in list(self.leasing.ended.items()):
             if node in lease.assignment.gpus:
-                self._suspend(unit, f"its assignment ended and {node} failed")
+                self._lose(unit, self._suspend(unit, f"its assignment ended and {node} failed"))
 
     def _lose(self, unit: Unit, lease: Lease) -> None:
         for rank, lost in zip(lease.jobs, self.leasing.lose(lease, self.now_s), strict=True):
@@ -373,3 +385,11 @@ class State:
             self._record_down(node)
         for rank in self.book.active().tolist():
             self.book.settle(rank, self.now_s)
+
+
+def _without_speeds(cluster: Cluster) -> Cluster:
+    """The cluster as a scheduler sees it: a node's speed is what it cannot know."""
+    nodes = tuple(group.model_copy(update={"speed": 1.0}) for group in cluster.nodes)
+    if nodes == cluster.nodes:
+        return cluster
+    return Cluster(accelerators=cluster.accelerators, nodes=nodes, network_gbps=cluster.network_gbps)

@@ -1,0 +1,23 @@
+"""Multiples of a round's length."""
+
+from __future__ import annotations
+
+import math
+
+
+def boundary_after(now_s: float, round_s: float) -> float:
+    """The first multiple of `round_s` after now."""
+    number = math.floor(now_s / round_s) + 1
+    while number * round_s <= now_s:
+        number += 1
+    return number * round_s
+
+
+def boundary_from(now_s: float, round_s: float) -> float:
+    """The first multiple of `round_s` at or after now."""
+    number = math.ceil(now_s / round_s)
+    if (number - 1) * round_s >= now_s:
+        number -= 1
+    while number * round_s < now_s:
+        number += 1
+    return number * round_s
