@@ -1,12 +1,23 @@
-"""GavelLab in a real browser, in JupyterLab and in Voila: open, solve, drag a knob, select, break, mend, cancel."""
+"""A lab in a real browser, in JupyterLab and in Voila: open, solve, drag a knob, select, break, mend, export, cancel.
+
+The budgets of a laptop (first Gantt 10 s after the page is up; a knob to a new chart 1 s) are printed, and held with a
+factor of two for machines that do other work as well.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
+    PROJECT,
     Problems,
     Server,
     browser_test,
@@ -20,41 +31,92 @@ from tests.browser_support import (
 CELL = 'from widgets import GavelLab\nlab = GavelLab("start_here")\nlab'
 STATUS = ".wb-status"
 GANTT = ".wb-view-gantt"
+FIRST_GANTT_S = 10.0
+KNOB_S = 1.0
+DRAWN_S = 1.5
+SLACK = 2.0
 
 
-def journey(page: Page, name: str) -> None:
+def journey(page: Page, server: Server, name: str) -> None:
     """What a new user does in the first minutes."""
-    wait_for_text(page, STATUS, "not solved", 60)
-    page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 60)
-    page.wait_for_selector(f"{GANTT} canvas")
+    solve(page)
     expect(page.locator(".wb-results table.wb-data").first).to_contain_text("Mean JCT")
     shot(page, f"{name}-solved")
 
+    type_a_knob(page)
     drag_a_knob(page)
+    play(page)
     select_a_job(page)
     shot(page, f"{name}-selected")
-    break_and_mend(page)
+    break_and_mend(page, name)
     undo(page)
+    by_job(page, name)
+    show_numbers_and_export(page, server, name)
+    save_twice(page, server)
     look_at_every_tab(page, name)
 
 
-def drag_a_knob(page: Page) -> None:
-    """A shorter round is solved at once, without pressing Solve."""
+def solve(page: Page) -> None:
+    """Press Solve and see a Gantt chart."""
+    wait_for_text(page, STATUS, "not solved", 60)
+    page.locator("button.wb-solve").first.click()
+    wait_for_text(page, STATUS, r"Done: \d+ decisions", 60)
+    page.wait_for_selector(f"{GANTT} canvas")
+
+
+def type_a_knob(page: Page) -> None:
+    """A longer round is solved at once, without pressing Solve; the knob keeps the focus."""
     before = page.locator(STATUS).inner_text()
     knob = page.locator(".wb-knob-round_s input")
     knob.fill("12 min")
     knob.press("Enter")
+    changed(page, before)
+    assert page.evaluate("document.activeElement.closest('.wb-knob-round_s') !== null")
+
+
+def drag_a_knob(page: Page) -> None:
+    """The slider below it moves the value, by mouse and by keyboard."""
+    before = page.locator(STATUS).inner_text()
+    handle = page.locator(".wb-knob-round_s .noUi-handle")
+    box = handle.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 40, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    changed(page, before)
+    knob = page.locator(".wb-knob-round_s input")
+    assert knob.input_value() != "12 min"
+    before = page.locator(STATUS).inner_text()
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    changed(page, before)
+
+
+def changed(page: Page, before: str) -> None:
+    """The status says something new, and that it is done."""
     page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=before)
     wait_for_text(page, STATUS, "Done", 30)
 
 
+def play(page: Page) -> None:
+    """Play goes through the rounds from the beginning."""
+    wait_for_text(page, ".wb-tools", r"up to \d h")
+    page.locator(".wb-tools .jupyter-button").nth(2).click()
+    wait_for_text(page, ".wb-tools", "up to [1-5]?[0-9] min", 10)
+    page.locator(".wb-tools .jupyter-button").nth(2).click()
+    track = page.locator(".wb-round .noUi-base").bounding_box()
+    assert track is not None
+    page.mouse.click(track["x"] + track["width"] - 2, track["y"] + track["height"] / 2)
+    wait_for_text(page, ".wb-tools", r"up to \d h")
+
+
 def select_a_job(page: Page) -> None:
-    """A click on a bar names the job under the chart."""
+    """A click on a bar names the job under the chart, and marks its row."""
     canvas = page.locator(f"{GANTT} canvas").first
     box = canvas.bounding_box()
     assert box is not None
-    for share in (0.35, 0.45, 0.55, 0.65):
+    for share in (0.25, 0.35, 0.45, 0.55, 0.65):
         page.mouse.click(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.4)
         page.wait_for_timeout(300)
         if re.search(r"arrived at", page.locator(".wb-job").inner_text()):
@@ -62,17 +124,20 @@ def select_a_job(page: Page) -> None:
     raise AssertionError("no bar could be clicked")
 
 
-def break_and_mend(page: Page) -> None:
+def break_and_mend(page: Page, name: str) -> None:
     """A wrong cell says so beside itself, and Solve waits."""
-    cell = page.locator(".wb-left table input").nth(2)
+    cell = page.locator(".wb-left table input").nth(1)
+    before = cell.input_value()
     cell.click()
     cell.fill("0")
     cell.press("Enter")
     expect(page.locator(".wb-left [aria-invalid=true]").first).to_be_visible()
     expect(page.locator("button.wb-solve")).to_be_disabled()
+    wait_for_text(page, STATUS, "Nodes, row 1, GPUs each: must be at least 1")
+    shot(page, f"{name}-invalid")
     cell = page.locator(".wb-left [aria-invalid=true]").first
     cell.click()
-    cell.fill("4")
+    cell.fill(before)
     cell.press("Enter")
     wait_for_text(page, STATUS, "Done", 30)
 
@@ -81,26 +146,216 @@ def undo(page: Page) -> None:
     """Undo takes the last edit back."""
     page.locator("button.wb-undo").click()
     wait_for_text(page, STATUS, "Done|not solved", 30)
+    expect(page.locator(".wb-knob-round_s input")).not_to_have_value("")
+
+
+def by_job(page: Page, name: str) -> None:
+    """One row for each job."""
+    page.locator(".wb-by button").nth(1).click()
+    expect(page.locator(f"{GANTT} [role=figure]")).to_have_attribute("aria-label", re.compile("Schedule by job"))
+    shot(page, f"{name}-by-job")
+    page.locator(".wb-by button").nth(0).click()
+
+
+def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
+    """The numbers behind the chart, and its picture in a file beside the notebook."""
+    page.locator(".wb-numbers").first.click()
+    expect(page.locator(".wb-results table.wb-data").first).to_contain_text("start_s")
+    page.locator(".wb-numbers").first.click()
+    page.locator("button.wb-export").first.click()
+    wait_for_text(page, ".wb-chart-tools", r"Written to .*gantt-\d+\.png", 30)
+    assert (server.root / "gantt-1.png").stat().st_size > 1000
+
+
+def save_twice(page: Page, server: Server) -> None:
+    """The lab's own file may be written again."""
+    name = f"saved-{server.kind}.json"
+    box = page.locator(".wb-file input")
+    box.fill(name)
+    box.press("Tab")
+    for _ in range(2):
+        page.locator("button.wb-save").click()
+        wait_for_text(page, ".wb-filed", f"Saved to .*{name}")
+    assert (server.root / name).exists()
 
 
 def look_at_every_tab(page: Page, name: str) -> None:
-    """Every tab of the results shows something."""
-    tabs = page.locator(".wb-results .lm-TabBar-tab")
-    for i in range(tabs.count()):
-        tabs.nth(i).click()
-        page.wait_for_timeout(700)
-        shot(page, f"{name}-tab-{i}")
-    assert tabs.count() >= 7
+    """Every tab of both sides shows something, and every control has a name."""
+    for side, least in ((".wb-left", 4), (".wb-results", 8)):
+        tabs = page.locator(f"{side} .lm-TabBar-tab")
+        for i in range(tabs.count()):
+            tabs.nth(i).click()
+            page.wait_for_timeout(700)
+            shot(page, f"{name}{side[3:]}-tab-{i}")
+            assert nameless(page) == [], f"{side} tab {i}"
+        assert tabs.count() >= least
+
+
+def nameless(page: Page) -> list[str]:
+    """Visible controls that a screen reader could not name."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll('.wb-lab :is(input, select, button, [role=slider], textarea)')]
+        .filter(x => x.offsetParent !== null && x.type !== 'file')
+        .filter(x => !(x.getAttribute('aria-label') || x.getAttribute('aria-labelledby') || x.labels?.length
+                       || x.title || x.closest('[title], .widget-inline-hbox')?.matches('[title], :has(label)')
+                       || x.textContent.trim()))
+        .map(x => x.outerHTML.slice(0, 120))"""
+    )
+    return found
 
 
 @browser_test
 def test_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
     open_notebook(page, lab_server, write_notebook(lab_server, "gavel_lab.ipynb", CELL))
     run_all_cells(page)
-    journey(page, "lab")
+    journey(page, lab_server, "lab")
 
 
 @browser_test
 def test_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
     open_notebook(page, voila_server, write_notebook(voila_server, "gavel_lab.ipynb", CELL))
-    journey(page, "voila")
+    journey(page, voila_server, "voila")
+
+
+def start_here(server: Server) -> str:
+    shutil.copy(PROJECT / "notebooks" / "00_start_here.ipynb", server.root)
+    return "00_start_here.ipynb"
+
+
+@browser_test
+def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
+    """What `make lab` opens: all cells run, Solve shows a Gantt; how long that takes from the page being up."""
+    page.goto(lab_server.address(start_here(lab_server)), wait_until="commit")
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    began = time.monotonic()
+    page.wait_for_function(
+        "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000
+    )
+    page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_selector("button.wb-solve:not([disabled])", timeout=60_000)
+    page.locator("button.wb-solve").click()
+    page.wait_for_selector(f"{GANTT} canvas", timeout=60_000)
+    took = time.monotonic() - began
+    print(f"\nfirst Gantt {took:.1f} s after the page was up, kernel start included (budget {FIRST_GANTT_S:g} s)")
+    wait_for_text(page, STATUS, "Done", 60)
+    shot(page, "start-here")
+    page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
+    assert page.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea-output pre .ansi-red-fg").count() == 0
+    assert took < SLACK * FIRST_GANTT_S
+
+
+@browser_test
+def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
+    open_notebook(page, voila_server, start_here(voila_server))
+    solve(page)
+    shot(page, "start-here-voila")
+
+
+MEASURE = """() => new Promise((done, fail) => {
+  const chart = document.querySelector('.wb-view-gantt [data-draws], .wb-view-gantt');
+  const input = document.querySelector('.wb-knob-round_s input');
+  const draws = () => document.querySelector('.wb-view-gantt [data-draws]')?.dataset.draws
+                      ?? document.querySelector('.wb-view-gantt').dataset.draws;
+  const before = draws();
+  const began = performance.now();
+  const look = () => draws() !== before ? done(performance.now() - began)
+    : performance.now() - began > 20000 ? fail(new Error('not drawn: ' + before)) : requestAnimationFrame(look);
+  input.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: 13, bubbles: true}));
+  input.dispatchEvent(new KeyboardEvent('keypress', {key: 'Enter', keyCode: 13, bubbles: true}));
+  input.dispatchEvent(new Event('change', {bubbles: true}));
+  look();
+})"""
+
+
+@browser_test
+def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, problems: Problems) -> None:
+    """20 jobs on 60 GPUs, warm: from Enter to the new Gantt."""
+    cell = (
+        "import workbench\nfrom widgets import GavelLab\n"
+        's = workbench.preset("hadar_simulated")\nlab = GavelLab(s.replace(jobs=s.jobs[:20]))\nlab'
+    )
+    open_notebook(page, lab_server, write_notebook(lab_server, "knob.ipynb", cell))
+    run_all_cells(page)
+    solve(page)
+    page.wait_for_timeout(1000)
+    took = []
+    for minutes in (7, 8, 9, 10):
+        page.locator(".wb-knob-round_s input").fill(f"{minutes} min")
+        took.append(page.evaluate(MEASURE) / 1000)
+        wait_for_text(page, STATUS, "Done", 30)
+        page.wait_for_timeout(300)
+    print(f"\nknob to chart: {', '.join(f'{s:.2f}' for s in took)} s (budget {KNOB_S:g} s)")
+    assert min(took) < SLACK * KNOB_S
+
+
+@browser_test
+def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, problems: Problems, shared: Path) -> None:
+    """A trace of Gavel's, 108 GPUs: from the worker's answer to the drawn chart; an edit afterwards is answered."""
+    trace, table = shared / "data/gavel/cs36_n400_lam900_s0.trace", shared / "data/gavel/simulation_throughputs.json"
+    options = ["--from", "gavel", "--throughputs", str(table), "--cluster", "v100=9x4,p100=9x4,k80=9x4"]
+    target = str(lab_server.root / "s400.json")
+    subprocess.run([sys.executable, "-m", "workbench", "convert", str(trace), *options, "-o", target], check=True)
+    cells = (
+        "import time\nfrom widgets import GavelLab\n"
+        'lab = GavelLab("s400.json")\n'
+        "hear = lab._hear\n"
+        "def timed(number, message):\n"
+        "    began = time.time()\n    hear(number, message)\n"
+        '    lab._filed.text = f"shown at {began:.3f} in {time.time() - began:.2f} s" if "run" in message else ""\n'
+        "lab._hear = timed\nlab",
+    )
+    open_notebook(page, lab_server, write_notebook(lab_server, "many.ipynb", *cells))
+    run_all_cells(page)
+    wait_for_text(page, STATUS, "not solved", 60)
+    page.locator("button.wb-solve").click()
+    page.wait_for_selector(f"{GANTT} canvas", timeout=120_000)
+    now = time.time()
+    text = wait_for_text(page, ".wb-filed", "shown at", 30)
+    began = float(text.split()[2])
+    record = page.evaluate(f"({{...document.querySelector('{GANTT}').dataset}})")
+    print(f"\n400 jobs: {now - began:.2f} s from the answer to the chart ({text}; {record})")
+    print(page.locator(STATUS).inner_text())
+    shot(page, "many-jobs")
+    assert now - began < SLACK * DRAWN_S
+    cell = page.locator(".wb-left table input").nth(2)
+    cell.fill("8")
+    cell.press("Enter")
+    wait_for_text(page, STATUS, "Edited, not solved|Solving", 5)
+
+
+@browser_test
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems, width: int) -> None:
+    """In a narrow window and with long names, in the dark."""
+    page.set_viewport_size({"width": width, "height": 900})
+    cell = (
+        "import workbench\nfrom widgets import GavelLab\n"
+        's = workbench.preset("gavel_physical")\n'
+        'long = s.jobs[0].model_copy(update={"name": "a-job-with-a-very-long-name-indeed-from-the-research-group"})\n'
+        "lab = GavelLab(s.replace(jobs=(long, *s.jobs[1:])))\nlab"
+    )
+    open_notebook(page, lab_server, write_notebook(lab_server, f"dark-{width}.ipynb", cell))
+    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    try:
+        run_all_cells(page)
+        solve(page)
+        shot(page, f"dark-{width}")
+        for i in range(1, 4):
+            page.locator(".wb-left .lm-TabBar-tab").nth(i).click()
+            page.wait_for_timeout(400)
+            shot(page, f"dark-{width}-left-{i}")
+        page.locator(".wb-results .lm-TabBar-tab").nth(0).scroll_into_view_if_needed()
+        shot(page, f"dark-{width}-metrics")
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('.wb-lab :is(button, .lm-TabBar-tabLabel, .widget-label)')]
+            .filter(x => x.offsetParent !== null && x.textContent.trim() && x.scrollWidth > x.clientWidth + 1)
+            .map(x => x.textContent)"""
+        )
+        assert cut == []
+        assert page.evaluate(
+            "(() => { const x = document.querySelector('.wb-lab'); return x.scrollWidth <= x.clientWidth + 1; })()"
+        )
+    finally:
+        page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
+        page.wait_for_timeout(300)

@@ -100,7 +100,7 @@ def test_what_is_wrong_is_answered_and_the_process_goes_on(
     assert message["error"]["expected"]
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_told() -> None:
     from workbench.simulation.observers import Progress
     from workbench.worker import progress_json
 
@@ -114,13 +114,15 @@ def test_what_libraries_print_does_not_reach_the_protocol(tmp_path: Path) -> Non
         "worker.warm_up = lambda: (os.system('echo from C'), print('from Python', flush=True))\n"
         "worker.main(sys.argv[1], target=target)\n"
     )
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path / "scratch")],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
-    )
-    assert [json.loads(line) for line in done.stdout.splitlines()] in ([], [{"kind": "ready"}])
-    # The input may have ended before the program came to print; if it came so far, it was to standard error.
-    assert "from" not in done.stdout
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert json.loads(process.stdout.readline()) == {"kind": "ready"}
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert "from C" in (said := process.stderr.read()) and "from Python" in said

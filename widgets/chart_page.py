@@ -28,7 +28,7 @@ class ChartPage:
         self._file = file
         self._empty, self._table, self._said = w.HTML(), w.HTML(), StatusLine()
         self._numbers = w.ToggleButton(
-            description="Show the numbers", icon="table", tooltip=f"{name} as a table", layout=w.Layout(width="11.5em")
+            description="Show the numbers", icon="table", tooltip=f"{name} as a table", layout=w.Layout(width="auto")
         )
         self._numbers.add_class("wb-numbers")
         self._numbers.observe(lambda _: self._show_numbers(), "value")

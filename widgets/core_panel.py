@@ -11,7 +11,7 @@ import ipywidgets as w
 from workbench.errors import InputError
 from workbench.units import EXPECTED, format_duration, parse_duration
 
-STYLE = {"description_width": "7em"}
+STYLE = {"description_width": "10em"}
 WIDE = w.Layout(width="97%")
 
 
@@ -83,4 +83,4 @@ class CorePanel:
                 self._errors[name].value = ""
             except InputError as error:
                 text = html.escape(f"expected {error.expected}")
-                self._errors[name].value = f"<div class='wb-error-note' role='alert'>{text}</div>"
+                self._errors[name].value = f"<div class='wb-control-error' role='alert'>{text}</div>"

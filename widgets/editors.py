@@ -31,19 +31,19 @@ NODES = (
     Column("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", 0, required=False, width=5),
 )
 JOBS = (
-    Column("name", "Job", width=9),
-    Column("model", "Model", "choice", width=14),
-    Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=8),
-    Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=9),
-    Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=5),
+    Column("name", "Job", width=6),
+    Column("model", "Model", "choice", width=8.5),
+    Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=5.5),
+    Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=6),
+    Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
     Column("weight", "Weight", "float", help="Its share relative to others", minimum=0, width=5),
 )
 THROUGHPUTS = (
-    Column("model", "Model", width=14),
-    Column("accelerator", "GPU type", "choice", width=8),
-    Column("gpus", "GPUs", "int", minimum=1, width=5),
-    Column("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=11),
-    Column("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=8),
+    Column("model", "Model", width=10.5),
+    Column("accelerator", "GPU type", "choice", width=5),
+    Column("gpus", "GPUs", "int", minimum=1, width=3.5),
+    Column("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
+    Column("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=6.5),
 )
 DEFAULTS: dict[str, Row] = {
     "cluster.nodes": {"count": 1, "speed": 1.0},

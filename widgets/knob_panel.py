@@ -14,7 +14,7 @@ from workbench.knob import Knob, Value
 from workbench.papers.paper import Scheduler
 from workbench.units import format_duration, parse_duration
 
-STYLE = {"description_width": "7em"}
+STYLE = {"description_width": "10em"}
 WIDE = w.Layout(width="97%")
 SLIDER_STEPS = 100
 MOST_SLIDER_VALUES = 1000
@@ -156,7 +156,7 @@ class Control:
             self.value()
         except InputError as error:
             text = html.escape(f"expected {error.expected}")
-            self._error.value = f"<div class='wb-error-note' role='alert'>{text}</div>"
+            self._error.value = f"<div class='wb-control-error' role='alert'>{text}</div>"
             return False
         self._error.value = ""
         return True

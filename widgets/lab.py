@@ -204,7 +204,7 @@ class Lab:
         self.widget.add_class("wb-lab")
 
     def _left(self) -> w.VBox:
-        style = {"description_width": "7em"}
+        style = {"description_width": "10em"}
         self._choose = w.Dropdown(
             options=self._offer(), description="Scheduler", style=style, layout=w.Layout(width="97%")
         )
@@ -458,8 +458,8 @@ class Lab:
             self._wall_s = math.inf
             self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
         else:
-            error = message["error"]
-            self._on_solved("failed", f"{error['where']}: got {error['value']}; expected {error['expected']}")
+            told = message["error"]
+            self._on_solved("failed", f"{told['where']}: got {told['value']}; expected {told['expected']}")
 
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""

@@ -35,7 +35,7 @@ class SolveBar:
     def __init__(self, solve: Callable[[], None], cancel: Callable[[], None]) -> None:
         self.solve = w.Button(description="Solve", icon="play", button_style="primary", tooltip="Solve and simulate")
         self.cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop what is running")
-        self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="12em"))
+        self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="auto", flex="1 1 3em"))
         self._status = StatusLine(layout=w.Layout(flex="1 1 100%"))
         for widget, name in ((self.solve, "solve"), (self.cancel, "cancel"), (self._status, "status")):
             widget.add_class(f"wb-{name}")

@@ -1,0 +1,210 @@
+"""The scenario as tables: nothing is lost on the way in and out, and what is wrong is shown where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from widgets.core_panel import CorePanel
+from widgets.editors import Editors, spoken
+from workbench.errors import InputError, Problem, ScenarioError
+from workbench.presets import preset, presets
+from workbench.scenario import Scenario
+
+# Every field there is, also those that no table shows.
+EVERYTHING: dict[str, Any] = {
+    "format": "workbench-scenario/1",
+    "name": "everything",
+    "description": "all fields",
+    "seed": 2**62,
+    "cluster": {
+        "accelerators": [
+            {"name": "v100", "price_per_hour": 2.48, "memory_gb": 16, "tflops": 125, "pcie_scaling": 0.9,
+             "link_gbps": 300},
+            {"name": "k80"},
+        ],
+        "nodes": [
+            {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9},
+            {"name": "b", "accelerator": "k80", "gpus": 2},
+        ],
+        "network_gbps": 25,
+    },
+    "jobs": [
+        {
+            "name": "j0", "model": "m", "user": "ann", "steps": 1000, "steps_done": 10, "attained_s": 5, "gpus": 2,
+            "weight": 2.5, "entity": "research", "rewards": [[3600, 1.0]], "tasks_per_round": 3, "size_class": "M",
+        },
+        {"name": "j1", "model": "m", "arrival_s": 12.5, "steps": 20.5, "gpus": 1, "gpu_choices": [1, 2]},
+    ],
+    "throughputs": [
+        {"model": "m", "accelerator": "v100", "gpus": 1, "steps_per_s": 4.0, "sync_s": 0.01},
+        {"model": "m", "accelerator": "v100", "gpus": 2, "nodes": 2, "placement": "unconsolidated",
+         "steps_per_s": 7.123456789},
+        {"model": "m", "accelerator": "v100", "gpus": 2, "steps_per_s": 7.5},
+        {"model": "m", "accelerator": "k80", "gpus": 1, "steps_per_s": 1},
+    ],
+    "colocated": [
+        {"model": "m", "with_model": "m", "accelerator": "k80", "gpus": 1, "steps_per_s": 0.5, "with_steps_per_s": 0.5}
+    ],
+    "models": [{"name": "m", "memory_gb": 8, "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]]}],
+    "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 4}],
+    "running": [{"job": "j0", "gpus": {"a-0": 2}}],
+    "scaling": {"law": "power", "efficiency": 0.9},
+    "core": {
+        "restart": {"law": "log2", "restart_s": 10},
+        "space_sharing": True,
+        "checkpoint_s": 600,
+        "faults": {"mtbf_s": 1e5, "mttr_s": 60, "list": [{"node": "a-0", "from_s": 0, "to_s": 60}]},
+    },
+    "plan": [{"scheduler": "las", "knobs": {"round_s": 60.0}}],
+}  # fmt: skip
+
+
+def shown(scenario: Scenario) -> Editors:
+    editors = Editors(lambda: None)
+    editors.show(scenario)
+    return editors
+
+
+@pytest.mark.parametrize("name", [name for name, _ in presets()])
+def test_every_preset_comes_out_as_it_went_in(name: str) -> None:
+    scenario = preset(name)
+    editors = shown(scenario)
+    assert editors.read() == scenario
+    assert all(table.valid for table in editors.tables.values())
+    core = CorePanel(lambda: None)
+    core.show(editors.part("core"), editors.part("seed"))
+    editors.change(**core.parts())
+    assert editors.read() == scenario
+
+
+def test_fields_without_a_column_or_control_are_kept() -> None:
+    scenario = Scenario.from_dict(EVERYTHING)
+    editors, core = shown(scenario), CorePanel(lambda: None)
+    core.show(editors.part("core"), editors.part("seed"))
+    editors.change(**core.parts())
+    assert editors.read() == scenario
+    editors.tables["jobs"].edit(0, "steps", "2000")
+    changed = editors.read()
+    assert changed.jobs[0] == scenario.jobs[0].model_copy(update={"steps": 2000.0})
+    assert changed.replace(jobs=scenario.jobs) == scenario
+
+
+def test_what_is_shown_again_is_left_alone() -> None:
+    editors = shown(preset("start_here"))
+    before = {key: table.rows for key, table in editors.tables.items()}
+    editors.show(preset("start_here"))
+    assert all(table.rows is before[key] for key, table in editors.tables.items())
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "column", "text", "says"),
+    [
+        ("cluster.nodes", 0, "gpus", "0", "Nodes, row 1, GPUs each: must be at least 1"),
+        ("cluster.nodes", 1, "name", "fast", "Nodes, row 2, Name: expected a name of its own"),
+        ("cluster.accelerators", 1, "name", "", "GPU types, row 2, Type: required"),
+        ("jobs", 2, "gpus", "two", "Jobs, row 3, GPUs: 'two' is not a whole number"),
+        ("jobs", 0, "steps", "-1", "Jobs, row 1, Steps: must be at least 0"),
+        ("jobs", 1, "gpus", "64", "Jobs, row 2: expected 64 GPUs in the cluster"),
+        ("jobs", 1, "model", "nothing", "Jobs, row 2, Model: must be one of"),
+        ("throughputs", 0, "steps_per_s", "fast", "Throughputs, row 1, Throughput: 'fast' is not a number"),
+    ],
+)
+def test_a_wrong_cell_is_named_and_marked(table: str, row: int, column: str, text: str, says: str) -> None:
+    editors = shown(preset("start_here"))
+    was = editors.tables[table].rows[row].get(column)
+    editors.tables[table].edit(row, column, text)
+    with pytest.raises(ScenarioError) as found:
+        editors.read()
+    assert spoken(found.value.problems[0]).startswith(says)
+    marked = [place for place in editors.tables[table].errors if place.startswith(f"{row}.")]
+    assert marked == [f"{row}.{column}"] or (
+        (table, column, text) == ("jobs", "gpus", "64") and marked == [f"{row}.name"]
+    )
+    editors.tables[table].edit(row, column, str(was))
+    assert editors.read() == preset("start_here")
+    assert all(table.valid for table in editors.tables.values())
+
+
+def test_a_cell_that_is_wrong_in_two_ways_stays_wrong() -> None:
+    """First the scenario refuses its value, then the table cannot read it."""
+    editors = shown(preset("start_here"))
+    jobs = editors.tables["jobs"]
+    jobs.edit(1, "name", "vision")
+    with pytest.raises(ScenarioError):
+        editors.read()
+    assert "a name of its own" in jobs.errors["1.name"]
+    jobs.edit(1, "name", "")
+    with pytest.raises(ScenarioError):
+        editors.read()
+    assert jobs.errors["1.name"] == "required"
+
+
+def test_choices_follow_the_tables_that_define_them() -> None:
+    editors = shown(preset("start_here"))
+    editors.tables["cluster.accelerators"].add()
+    editors.tables["cluster.accelerators"].edit(2, "name", "h100")
+    column = next(c for c in editors.tables["cluster.nodes"].columns if c.name == "accelerator")
+    assert column.choices == ("v100", "k80", "h100")
+    assert next(c for c in editors.tables["throughputs"].columns if c.name == "accelerator").choices == column.choices
+    editors.tables["throughputs"].add()
+    editors.tables["throughputs"].edit(len(editors.tables["throughputs"].rows) - 1, "model", "mine")
+    assert "mine" in next(c for c in editors.tables["jobs"].columns if c.name == "model").choices
+
+
+def test_new_rows_and_copies_have_names_of_their_own() -> None:
+    editors = shown(preset("start_here"))
+    jobs, nodes = editors.tables["jobs"], editors.tables["cluster.nodes"]
+    jobs.duplicate(0)
+    jobs.duplicate(0)
+    jobs.add()
+    nodes.duplicate(1)
+    assert [row["name"] for row in jobs.rows] == [
+        "vision",
+        "vision-3",
+        "vision-2",
+        "game",
+        "translation",
+        "translation-2",
+    ]
+    assert [row["name"] for row in nodes.rows] == ["fast", "slow", "slow-2"]
+    assert len(editors.read().jobs) == 6
+
+
+def test_what_belongs_to_a_removed_row_goes_with_it_and_is_named() -> None:
+    scenario = Scenario.from_dict(EVERYTHING)
+    editors = shown(scenario)
+    editors.tables["jobs"].remove(0)
+    assert editors.read().running == ()
+    assert editors.left_out == "Left out: 1 starting places of jobs or nodes that are no longer there."
+    editors.tables["jobs"].undo()
+    assert editors.read() == scenario and editors.left_out == ""
+
+
+def test_a_problem_that_no_table_shows_is_told_as_it_is() -> None:
+    assert spoken(Problem("lab: core.faults", None, "both")) == "core.faults: got None; expected both"
+
+
+@pytest.mark.parametrize(
+    ("control", "text", "where"),
+    [
+        ("_restart", "soon", "Restart"),
+        ("_restart", "-1 s", "Restart"),
+        ("_seed", "-1", "Seed"),
+        ("_seed", "9" * 30, "Seed"),
+    ],
+)
+def test_core_panel_says_what_it_cannot_read(control: str, text: str, where: str) -> None:
+    changes: list[int] = []
+    core = CorePanel(lambda: changes.append(1))
+    core.show({"restart": {"restart_s": 5.0}}, 3)
+    assert changes == [] and core.parts()["core"]["restart"]["restart_s"] == 5.0 and core.parts()["seed"] == 3
+    getattr(core, control).value = text
+    assert changes == [1]
+    with pytest.raises(InputError) as found:
+        core.parts()
+    assert found.value.where == where
+    assert "role='alert'" in core._errors[where.lower()].value
+    core.show(None, None)
+    assert all(error.value == "" for error in core._errors.values())
