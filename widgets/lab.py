@@ -252,9 +252,13 @@ class Lab:
             self._showing = before
 
     def _open(self, scenario: Scenario) -> None:
-        """Show a scenario with the first entry of its plan that suits this lab; it is solved when somebody asks."""
+        """Show a scenario with the first entry of its plan that is this paper's; it is solved when somebody asks.
+
+        A plan of one entry, as Save writes it, is taken whatever it names; else the paper's first scheduler.
+        """
         own, names = [s.name for s in self._room.schedulers], {s.name for s in schedulers()}
-        plans = sorted((p for p in scenario.plan if p.scheduler in names), key=lambda p: p.scheduler not in own)
+        only = len(scenario.plan) == 1
+        plans = [p for p in scenario.plan if p.scheduler in own or (only and p.scheduler in names)]
         name, given = (plans[0].scheduler, plans[0].knobs) if plans else (own[0], {})
         self._show(Setting(scenario, name, find_scheduler(name).settle(given)))
         self._wall_s = math.inf
