@@ -34,7 +34,7 @@ GANTT = ".wb-view-gantt"
 FIRST_GANTT_S = 10.0
 KNOB_S = 1.0
 DRAWN_S = 1.5
-SLACK = 2.0
+SLACK = 4.0
 
 
 def journey(page: Page, server: Server, name: str) -> None:

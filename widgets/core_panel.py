@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.units import EXPECTED, format_duration, parse_duration
 
 STYLE = {"description_width": "10em"}
-WIDE = w.Layout(width="97%")
+WIDE = {"width": "97%"}
 
 
 class CorePanel:

@@ -15,7 +15,7 @@ from workbench.papers.paper import Scheduler
 from workbench.units import format_duration, parse_duration
 
 STYLE = {"description_width": "10em"}
-WIDE = w.Layout(width="97%")
+WIDE = {"width": "97%"}
 SLIDER_STEPS = 100
 MOST_SLIDER_VALUES = 1000
 """Whole numbers over a wider range are typed."""
@@ -166,7 +166,7 @@ class Control:
         for widget in (self.widget, self.slider, self._error, self.box):
             if widget is not None:
                 for part in (getattr(widget, "style", None), widget.layout, widget):
-                    if isinstance(part, w.Widget) and part is not WIDE:
+                    if isinstance(part, w.Widget):
                         part.close()
 
 
