@@ -352,3 +352,14 @@ def test_any_scenario_survives_the_round_trip(scenario: Scenario) -> None:
     assert again == scenario
     assert again.key() == scenario.key()
     assert json.loads(scenario.to_json()) == scenario.to_dict()
+
+
+def test_a_gap_in_a_column_of_whole_numbers_is_no_fault() -> None:
+    """Pandas turns the others into floats; 2.0 GPUs in a data frame are 2 GPUs, 2.5 are an error."""
+    nodes = pd.DataFrame({"name": ["a", "b"], "accelerator": ["t", "t"], "gpus": [2, 2], "count": [3, None]})
+    jobs = pd.DataFrame({"name": ["x", "y"], "model": ["m", "m"], "steps": [1, 1], "gpus": [2, None]})
+    speeds = pd.DataFrame({"model": ["m", "m"], "accelerator": ["t", "t"], "gpus": [1, 2], "steps_per_s": [1.0, 2.0]})
+    scenario = Scenario.from_frames(nodes, jobs, speeds)
+    assert [job.gpus for job in scenario.jobs] == [2, 1] and scenario.cluster.gpus == 8
+    with pytest.raises(ScenarioError, match="gpus"):
+        Scenario.from_frames(nodes, jobs.assign(gpus=2.5), speeds)

@@ -23,6 +23,8 @@ from workbench.throughput import ColocatedRow, Scaling, ThroughputRow, Throughpu
 if TYPE_CHECKING:
     import pandas as pd
 
+WHOLE = {"gpus", "count", "nodes", "tasks_per_round"}
+"""Columns of data frames that hold whole numbers."""
 FORMAT: Final = "workbench-scenario/1"
 # Any text that can be written as UTF-8: the pattern has the validator refuse half a surrogate pair.
 Text = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=r"^[\s\S]*$")]
@@ -258,6 +260,8 @@ def json_schema() -> dict[str, Any]:
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as dicts of plain Python values; missing values are left out."""
     columns = {str(name): [_plain(value) for value in frame[name].tolist()] for name in frame.columns}
+    for name in WHOLE & set(columns):  # pandas makes floats of whole numbers where one is missing
+        columns[name] = [int(v) if isinstance(v, float) and v.is_integer() else v for v in columns[name]]
     rows = zip(*columns.values(), strict=True) if columns else ()
     return [{k: v for k, v in zip(columns, row, strict=True) if v is not None} for row in rows]
 

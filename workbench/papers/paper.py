@@ -7,6 +7,7 @@ is a module under `workbench/baselines/` that sets `FORMULATIONS` or `SCHEDULERS
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 import time
 from abc import ABC, abstractmethod
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 import numpy as np
 
@@ -212,6 +213,11 @@ def scheduler(
     """
     if name in {found.name for room in rooms() for found in room.schedulers}:
         raise InputError("scheduler name", name, "a name that no shipped scheduler has")
+    if round_s is not None and not 0 < round_s < math.inf:
+        raise InputError(f"scheduler {name}, round_s", round_s, "seconds > 0, or None for no rounds")
+    wrong = set(causes) - set(get_args(Cause)) if not isinstance(causes, str) else {causes}
+    if wrong:
+        raise InputError(f"scheduler {name}, causes", sorted(wrong), "a list of " + ", ".join(get_args(Cause)))
     timing = Timing(round_s, frozenset(causes))
 
     def register(function: Decide) -> Decide:
