@@ -1,27 +1,47 @@
 """Print a table of every budget: what it costs on this machine, and how the cost grows with size.
 
-`python -m benchmarks [WORD]` runs only the benchmarks whose name contains WORD. Exit code 1 if a budget is missed.
+`python -m benchmarks [WORD...]` runs only the benchmarks whose name contains every WORD. Exit code 1 if a budget is
+missed, 2 if no benchmark has such a name.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from benchmarks.cases import CASES, MEMORY_MB, Case
 
 ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7}  {}"
 
 
-def main(words: list[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmarks that are asked for, one process each."""
-    chosen = [case for case in CASES if all(word in case.name for word in words)]
+    chosen = chosen_cases(argv)
     print(ROW.format("benchmark", "size", "CPU s", "wall s", "budget s", "peak MB", "growth", ""))
     missed = [name for case in chosen for name in run(case)]
     print(f"{len(missed)} budgets missed" + (": " + ", ".join(missed) if missed else ""))
     return 1 if missed else 0
+
+
+def chosen_cases(argv: Sequence[str] | None = None) -> list[Case]:
+    """The benchmarks whose name contains every word; ends the program with code 2 if there is none."""
+    names = "benchmarks:\n" + "\n".join(f"  {case.name}" for case in CASES)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure the budgets on this machine.",
+        epilog=names,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("words", metavar="WORD", nargs="*", help="only benchmarks whose name contains every WORD")
+    words = parser.parse_args(argv).words
+    chosen = [case for case in CASES if all(word in case.name for word in words)]
+    if not chosen:
+        parser.error(f"no benchmark's name contains: {' '.join(words)}\n{names}")
+    return chosen
 
 
 def run(case: Case) -> list[str]:
@@ -49,4 +69,4 @@ def run(case: Case) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

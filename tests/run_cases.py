@@ -2,7 +2,8 @@
 
 Reads files of `dlsched-case/1` (one case each), Gavel files (`header` with `instances`, or a whole simulation) and
 `runs.json`. Prints one JSON line per case, `{"id", "ok", "expected", "got", "note"}` (`ok` is null for a case that no
-runner takes), and a last line `N passed, N failed, N unsupported`. Exit 0, 1 if a case failed, 2 for a malformed file.
+runner takes, or whose data is not here), and a last line `N passed, N failed, N unsupported`. Exit 0, 1 if a case
+failed, 2 for a malformed file.
 
 A paper adds its runners in `tests/cases/<paper>.py`: `RUNNERS`, a mapping from the name of a kind of case (see `names`
 of `Case`) to a function that takes the case and its header and returns `ok`, `expected`, `got` and `note`.
@@ -106,7 +107,8 @@ def run(case: Case) -> dict[str, Any]:
     if runner is None:
         return {**line, "note": f"unsupported: {case.paper} {case.names[0]}"}
     try:
-        return {**line, **runner(case.body, case.header)}
+        found = {**line, **runner(case.body, case.header)}
+        return {**found, "ok": None if found["ok"] is None else bool(found["ok"])}
     except WorkbenchError as error:
         return {**line, "ok": False, "got": error.status, "note": " ".join(str(error).split())}
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

@@ -12,9 +12,10 @@ import pytest
 
 import workbench
 import workbench.api
+from workbench.contract import Formulation, Result
 from workbench.errors import InputError, ScenarioError
 from workbench.knob import Knob
-from workbench.papers.paper import Formulation, Result, Room, rooms
+from workbench.papers.paper import Room, rooms
 
 
 def scenario(**rest):
@@ -255,7 +256,7 @@ def test_offline_formulations_begin_at_0(monkeypatch):
     monkeypatch.setattr("workbench.papers.paper.rooms", lambda: found)
     workbench.solve(scenario(), "look")
     workbench.solve(scenario(), "look", at=150)
-    workbench.api.solve_with(scenario(), "look", {"at": 7})
+    workbench.solve(scenario(), "look", {"at": 7})
     assert seen == [(0.0, 1, 2, 1.0), (150.0, 2, 1, 1.0), (0.0, 1, 2, 7.0)]
 
 
@@ -372,7 +373,7 @@ def test_a_knob_that_bears_the_name_of_an_argument():
         free = snapshot.jobs.names[0]
         return workbench.Decision(assign=(workbench.Assignment(free, {"f-0": 1}, snapshot.now_s + 10),)), memory
 
-    run = workbench.api.simulate_with(scenario(), "test-api-own", {"seed": "3"}, seed=4, until_s=20)
+    run = workbench.simulate(scenario(), "test-api-own", {"seed": "3"}, seed=4, until_s=20)
     assert (set(got), run.seed, run.knobs) == ({3}, 4, {"seed": 3})
 
 

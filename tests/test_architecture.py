@@ -21,7 +21,8 @@ MOST_LINES = 600
 LEAVES = {"boundaries", "errors", "frozen", "units", "version", "files", "knob", "cluster", "job", "schema"}
 SCENARIO = LEAVES | {"throughput", "scenario"}
 DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}
-HELPERS = DECISION | {"placement", "queues", "estimators"}
+CONTRACT = DECISION | {"contract"}
+HELPERS = CONTRACT | {"placement", "queues", "estimators"}
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(LEAVES, LEAVES),
     "throughput": LEAVES,
@@ -30,6 +31,8 @@ ALLOWED: dict[str, set[str]] = {
     "traces": SCENARIO | {"presets"},
     "decision": SCENARIO,
     "shares": SCENARIO | {"decision"},
+    "contract": DECISION,
+    "own_scheduler": CONTRACT,
     "solvers": SCENARIO,
     "notation": SCENARIO | {"solvers"},
     "placement": DECISION,
@@ -106,11 +109,23 @@ def test_imports_go_one_way(path: Path) -> None:
         if found.split(".")[0] != "workbench" or mine not in ALLOWED or module.split(".")[0] != "workbench":
             continue
         other = room(found)
-        if mine in ("baselines", "mechanisms") and found == "workbench.papers.paper":
-            continue  # the contract
-        if mine == "papers" and module == "workbench.papers.paper" and other in ("papers", "baselines"):
-            continue  # the registry finds the rooms
+        if module == "workbench.papers.paper" and other in ("papers", "baselines", "own_scheduler"):
+            continue  # the registry finds the rooms, and keeps a session's own schedulers
         assert other == mine or other in ALLOWED[mine], f"{where(path)} imports {found}"
+
+
+def test_nobody_below_the_registry_imports_it() -> None:
+    """Papers, baselines and mechanisms know the contract (`workbench.contract`), not who else there is."""
+    for path in SOURCES:
+        if room(module_of(path)) in ALLOWED and module_of(path) != "workbench.papers.paper":
+            assert "workbench.papers.paper" not in imports(path), f"{where(path)} imports the registry"
+
+
+def test_every_module_has_its_place() -> None:
+    """A new module stands in the list above, or among those that stand above all."""
+    above = {"", "__main__", "api", "cli", "comparison", "reproduction", "version", "worker"}
+    found = {room(module_of(path)) for path in SOURCES if where(path).startswith("workbench/")}
+    assert found <= {*ALLOWED, *above} and set(ALLOWED) <= found
 
 
 def test_no_paper_imports_another_and_no_baseline_imports_a_paper() -> None:

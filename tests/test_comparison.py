@@ -12,6 +12,7 @@ from workbench.comparison import Case, plan_cases
 from workbench.decision import InvalidDecision
 from workbench.errors import InputError, ScenarioError
 from workbench.knob import Knob
+from workbench.metrics import MAIN
 
 SMALL = workbench.preset("start_here")
 KEYS = ["scheduler", "seed"]
@@ -55,11 +56,24 @@ def test_runs_are_those_of_simulate(drawn):
 
 
 def test_table_holds_every_measure(drawn):
-    assert list(drawn.table.columns) == [*KEYS, *drawn.summaries[0].values]
-    for row, run in zip(drawn.table.to_dict("records"), drawn.runs, strict=True):
+    assert list(drawn.measures.columns) == [*KEYS, *drawn.summaries[0].values]
+    for row, run in zip(drawn.measures.to_dict("records"), drawn.runs, strict=True):
         expected = workbench.summary(run).values
         for name, value in expected.items():
             assert row[name] == pytest.approx(value, nan_ok=True)
+
+
+def test_the_short_table_is_the_main_part_of_all(drawn):
+    assert list(drawn.table.columns) == [*KEYS, *MAIN] and len(drawn.table.columns) < 10
+    assert drawn.table.equals(drawn.measures[[*KEYS, *MAIN]])
+
+
+def test_it_says_what_it_is_in_a_line_and_as_a_page_with_units(drawn):
+    assert repr(drawn) == "<Comparison: 6 runs of test-compare-lottery, fifo>"
+    page = drawn._repr_html_()
+    assert "2 schedulers, 6 runs" in page and "Mean JCT" in page and "<th>Seed</th>" in page and " %</td>" in page
+    assert page.count("<tr") == 7
+    assert "<th>Seed</th>" not in workbench.compare(SMALL, ["fifo"])._repr_html_()
 
 
 def test_mean_and_spread_over_seeds(drawn):
@@ -86,7 +100,7 @@ def test_a_measure_that_a_seed_lacks_has_no_mean():
 
 def test_ratios_pair_the_seeds(drawn):
     ratios = drawn.ratios(to="fifo")
-    assert list(ratios.columns) == list(drawn.table.columns)
+    assert list(ratios.columns) == list(drawn.measures.columns)
     assert ratios[KEYS].equals(drawn.table[KEYS])
     fifo = drawn.table[drawn.table["scheduler"] == "fifo"].set_index("seed")["mean_jct_s"]
     expected = [row.mean_jct_s / fifo[row.seed] for row in drawn.table.itertuples()]
@@ -105,7 +119,7 @@ def test_nothing_is_a_multiple_of_0(drawn):
 def test_window():
     whole = workbench.compare(SMALL, ["fifo"])
     part = workbench.compare(SMALL, ["fifo"], window=(0, 1))
-    assert part.table["jobs"][0] == 2 and whole.table["jobs"][0] == 3
+    assert part.measures["jobs"][0] == 2 and whole.measures["jobs"][0] == 3
     assert part.runs[0].end_s <= whole.runs[0].end_s
     assert part.summaries[0].window == (0, 1)
 
@@ -200,7 +214,7 @@ def test_an_invalid_decision_is_not_hidden():
 def test_save(tmp_path, drawn):
     drawn.save(tmp_path / "c")
     table = pd.read_csv(tmp_path / "c" / "table.csv")
-    pd.testing.assert_frame_equal(table, drawn.table, check_dtype=False)
+    pd.testing.assert_frame_equal(table, drawn.measures, check_dtype=False)
     assert len(set(drawn.folders())) == 6
     for name, run in zip(drawn.folders(), drawn.runs, strict=True):
         assert workbench.Run.load(tmp_path / "c" / name) == run

@@ -208,3 +208,50 @@ def test_core_panel_says_what_it_cannot_read(control: str, text: str, where: str
     assert "role='alert'" in core._errors[where.lower()].value
     core.show(None, None)
     assert all(error.value == "" for error in core._errors.values())
+
+
+def renamed(key: str, row: int, name: str) -> dict[str, Any]:
+    editors = shown(Scenario.from_dict(EVERYTHING))
+    editors.tables[key].edit(row, "name", name)
+    return editors.read().to_dict()
+
+
+def test_a_renamed_type_is_renamed_wherever_it_is_named() -> None:
+    found = renamed("cluster.accelerators", 1, "a100")
+    assert [node["accelerator"] for node in found["cluster"]["nodes"]] == ["v100", "a100"]
+    assert [row["accelerator"] for row in found["throughputs"]] == ["v100", "v100", "v100", "a100"]
+    assert [row["accelerator"] for row in found["colocated"]] == ["a100"]
+
+
+def test_a_renamed_job_or_node_keeps_where_it_runs_and_when_it_is_down() -> None:
+    assert renamed("jobs", 0, "first")["running"] == [{"job": "first", "gpus": {"a-0": 2}}]
+    found = renamed("cluster.nodes", 0, "rack-7")
+    assert found["running"] == [{"job": "j0", "gpus": {"rack-7-0": 2}}]
+    assert found["core"]["faults"]["list"][0]["node"] == "rack-7-0"
+
+
+def test_names_exchanged_in_one_paste_are_exchanged_everywhere() -> None:
+    editors = shown(Scenario.from_dict(EVERYTHING))
+    editors.tables["cluster.accelerators"].paste(0, "name", "k80\nv100")
+    assert [row["accelerator"] for row in editors.tables["cluster.nodes"].rows] == ["k80", "v100"]
+    editors.tables["cluster.accelerators"].edit(0, "name", "h100")
+    assert editors.tables["cluster.accelerators"].message == "Renamed in 4 other places too."
+
+
+def test_a_new_name_and_back_changes_nothing_and_a_name_taken_is_an_error() -> None:
+    scenario = Scenario.from_dict(EVERYTHING)
+    editors = shown(scenario)
+    types = editors.tables["cluster.accelerators"]
+    types.edit(0, "name", "")
+    with pytest.raises(ScenarioError):
+        editors.read()
+    types.edit(0, "name", "h100")
+    types.undo()
+    types.undo()
+    assert editors.read() == scenario
+    types.edit(0, "name", "k80")  # two of one name: neither is followed
+    with pytest.raises(ScenarioError):
+        editors.read()
+    assert editors.tables["cluster.nodes"].rows[0]["accelerator"] == "v100"
+    types.edit(0, "name", "v100")
+    assert editors.read() == scenario

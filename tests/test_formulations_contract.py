@@ -14,8 +14,9 @@ import pytest
 
 from workbench import notation
 from workbench.api import snapshot_at, time_of_solve
+from workbench.contract import Formulation, Result
 from workbench.errors import InputError
-from workbench.papers.paper import Formulation, Result, find_formulation, formulations
+from workbench.papers.paper import find_formulation, formulations
 from workbench.presets import preset
 from workbench.solvers import Solver
 

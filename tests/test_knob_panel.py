@@ -10,9 +10,10 @@ import pytest
 from ipywidgets.widgets import widget
 
 from widgets.knob_panel import Control, KnobPanel
+from workbench.contract import Scheduler
 from workbench.errors import InputError
 from workbench.knob import Knob, Value
-from workbench.papers.paper import Scheduler, schedulers
+from workbench.papers.paper import schedulers
 
 ALL = [(found, knob) for found in schedulers() for knob in found.knobs]
 

@@ -1,11 +1,12 @@
 """A lab in a real browser, in JupyterLab and in Voila: open, solve, drag a knob, select, break, mend, export, cancel.
 
 The budgets of a laptop (first Gantt 10 s after the page is up; a knob to a new chart 1 s) are printed, and held with a
-factor of two for machines that do other work as well.
+factor of two, and a greater one while the machine has more to do than it has cores.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -34,7 +35,12 @@ GANTT = ".wb-view-gantt"
 FIRST_GANTT_S = 10.0
 KNOB_S = 1.0
 DRAWN_S = 1.5
-SLACK = 4.0
+SLACK = 2.0
+
+
+def slack() -> float:
+    """How much longer than its budget a step may take: twice, and more where more wants to run than there are cores."""
+    return SLACK * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def journey(page: Page, server: Server, name: str) -> None:
@@ -143,10 +149,14 @@ def break_and_mend(page: Page, name: str) -> None:
 
 
 def undo(page: Page) -> None:
-    """Undo takes the last edit back."""
+    """Undo takes the last edit back, Redo does it again."""
+    before = page.locator(".wb-knob-round_s input").input_value()
     page.locator("button.wb-undo").click()
     wait_for_text(page, STATUS, "Done|not solved", 30)
-    expect(page.locator(".wb-knob-round_s input")).not_to_have_value("")
+    expect(page.locator(".wb-knob-round_s input")).not_to_have_value(before)
+    page.locator("button.wb-redo").click()
+    wait_for_text(page, STATUS, "Done|not solved", 30)
+    expect(page.locator(".wb-knob-round_s input")).to_have_value(before)
 
 
 def by_job(page: Page, name: str) -> None:
@@ -162,17 +172,30 @@ def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
     page.locator(".wb-numbers").first.click()
     expect(page.locator(".wb-results table.wb-data").first).to_contain_text("start_s")
     page.locator(".wb-numbers").first.click()
+    if server.kind == "voila":
+        with page.expect_download() as coming:
+            page.locator("button.wb-export").first.click()
+        assert coming.value.suggested_filename == "gantt.png"
+        assert Path(coming.value.path()).read_bytes().startswith(b"\x89PNG")
+        return
     page.locator("button.wb-export").first.click()
     wait_for_text(page, ".wb-chart-tools", r"Written to .*gantt-\d+\.png", 30)
     assert (server.root / "gantt-1.png").stat().st_size > 1000
 
 
 def save_twice(page: Page, server: Server) -> None:
-    """The lab's own file may be written again."""
+    """The lab's own file may be written again; on a dashboard the browser gets it, and the server's disk nothing."""
     name = f"saved-{server.kind}.json"
     box = page.locator(".wb-file input")
     box.fill(name)
     box.press("Tab")
+    if server.kind == "voila":
+        with page.expect_download() as coming:
+            page.locator("button.wb-save").click()
+        assert coming.value.suggested_filename == name
+        assert '"workbench-scenario/1"' in Path(coming.value.path()).read_text(encoding="utf-8")
+        assert not (server.root / name).exists()
+        return
     for _ in range(2):
         page.locator("button.wb-save").click()
         wait_for_text(page, ".wb-filed", f"Saved to .*{name}")
@@ -242,7 +265,7 @@ def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, proble
     shot(page, "start-here")
     page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
     assert page.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea-output pre .ansi-red-fg").count() == 0
-    assert took < SLACK * FIRST_GANTT_S
+    assert took < slack() * FIRST_GANTT_S
 
 
 @browser_test
@@ -250,6 +273,28 @@ def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems:
     open_notebook(page, voila_server, start_here(voila_server))
     solve(page)
     shot(page, "start-here-voila")
+
+
+@browser_test
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        (
+            'from widgets import GavelLab\nGavelLab("no_such_preset")',
+            "got 'no_such_preset'; expected one of: start_here",
+        ),
+        ('raise RuntimeError("a secret of the server")', "error when executing cell"),
+    ],
+    ids=["our own error", "any other"],
+)
+def test_a_dashboard_says_what_is_wrong_without_a_traceback(
+    page: Page, voila_server: Server, problems: Problems, cell: str, says: str
+) -> None:
+    """Our own errors in words; of others not even their text, which may hold what is nobody's business."""
+    page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", cell)), wait_until="commit")
+    wait_for_text(page, "body", says, 60)
+    text = page.locator("body").inner_text()
+    assert "a secret" not in text and "Traceback" not in text and str(PROJECT) not in text
 
 
 MEASURE = """() => new Promise((done, fail) => {
@@ -286,7 +331,7 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
         wait_for_text(page, STATUS, "Done", 30)
         page.wait_for_timeout(300)
     print(f"\nknob to chart: {', '.join(f'{s:.2f}' for s in took)} s (budget {KNOB_S:g} s)")
-    assert min(took) < SLACK * KNOB_S
+    assert min(took) < slack() * KNOB_S
 
 
 @browser_test
@@ -302,7 +347,7 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
         "hear = lab._hear\n"
         "def timed(number, message):\n"
         "    began = time.time()\n    hear(number, message)\n"
-        '    lab._filed.text = f"shown at {began:.3f} in {time.time() - began:.2f} s" if "run" in message else ""\n'
+        '    lab._file.said.text = f"shown at {began:.3f} in {time.time() - began:.2f} s" if "run" in message else ""\n'
         "lab._hear = timed\nlab",
     )
     open_notebook(page, lab_server, write_notebook(lab_server, "many.ipynb", *cells))
@@ -317,7 +362,7 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
     print(f"\n400 jobs: {now - began:.2f} s from the answer to the chart ({text}; {record})")
     print(page.locator(STATUS).inner_text())
     shot(page, "many-jobs")
-    assert now - began < SLACK * DRAWN_S
+    assert now - began < slack() * DRAWN_S
     cell = page.locator(".wb-left table input").nth(2)
     cell.fill("8")
     cell.press("Enter")

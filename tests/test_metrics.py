@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Cause, Decision, Snapshot
 from workbench.errors import InputError
 from workbench.metrics import (
@@ -31,7 +32,7 @@ from workbench.metrics import (
     throughput_over_time,
     utilisation_over_time,
 )
-from workbench.papers.paper import Scheduler, Timing, find_scheduler
+from workbench.papers.paper import find_scheduler
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate

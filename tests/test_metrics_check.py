@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import workbench
+from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Decision, Snapshot
 from workbench.metrics import check
-from workbench.papers.paper import Scheduler, Timing
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate

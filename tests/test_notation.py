@@ -6,8 +6,9 @@ import pytest
 import workbench.papers.gavel.max_min_fairness as fairness
 from workbench.baselines.isolated import Isolated
 from workbench.notation import Equation, equations, model_size, render, source, symbols, tags, to_tex
+from workbench.papers.gavel.allocation import AllocationData
 
-DATA = fairness.FairnessData(("a", "b"), ("v100", "k80"), [[4, 1], [2, 1]], [1, 1], [1, 2], [3, 3])
+DATA = AllocationData(("a", "b"), ("v100", "k80"), [[4, 1], [2, 1]], [1, 1], [1, 2], [3, 3])
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +21,8 @@ def test_symbols_come_from_doc(model):
     assert list(table.columns) == ["symbol", "meaning", "unit", "part", "kind", "size"]
     rows = {row.part: tuple(row) for row in table.itertuples(index=False)}
     assert rows["JOBS"] == ("m", "active jobs", "", "JOBS", "set", 2)
-    assert rows["speed"] == ("T_mj", "throughput of the gang", "steps/s", "speed", "param", 4)
-    assert rows["share"] == ("X_mj", "share of time on a type", "1", "share", "var", 4)
+    assert rows["speed"] == ("T^m_kj", "throughput of job m in k on j", "steps/s", "speed", "param", 4)
+    assert rows["share"] == ("X_kj", "share of time on a type", "1", "share", "var", 4)
     assert table["kind"].tolist() == sorted(table["kind"], key=["set", "param", "var"].index)
 
 
@@ -36,7 +37,7 @@ def test_parts_without_doc_are_left_out(model):
 def test_equations_come_from_the_docstring(given):
     found = equations(given)
     assert found[0] == Equation("t", "", "4.1", "worst_job", "max")
-    assert found[1] == Equation("sum_j X_mj <= 1", "m", "2", "job_time")
+    assert found[1] == Equation("sum_{k in C_m} sum_j X_kj <= 1", "m", "2", "job_time")
     assert [line.part for line in found] == ["worst_job", "job_time", "capacity", "epigraph", "share", "level"]
 
 

@@ -24,6 +24,7 @@ CLUSTERS = {
     "gavel_example": (2, {"v100": 1, "k80": 1}),
     "gavel_physical": (12, {"v100": 8, "p100": 16, "k80": 24}),
     "gavel_simulated": (27, {"v100": 36, "p100": 36, "k80": 36}),
+    "gavel_sharing": (3, {"v100": 4, "p100": 4, "k80": 4}),
     "hadar_example": (3, {"v100": 2, "p100": 3, "k80": 1}),
     "hadar_simulated": (15, {"v100": 20, "p100": 20, "k80": 20}),
     "hadar_aws": (5, {"v100": 1, "k80": 2, "t4": 2}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -13,12 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workbench
 from tests.simulation.support import Scripted, greedy, make
 from workbench.decision import Assignment, Decision, Reason, Shares, Solution
 from workbench.errors import InputError
 from workbench.run import Run
 from workbench.schema import TABLES
 from workbench.simulation.loop import simulate
+from workbench.units import format_duration
 
 ODD = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 
@@ -124,6 +127,7 @@ def test_a_save_that_fails_leaves_the_old_run(tmp_path: Path, monkeypatch: pytes
         ("run.json", "{"),
         ("run.json", "[]"),
         ("run.json", '{"format": "other"}'),
+        ("run.json", '{"format": "workbench-run/1", "seed": 1, "seed": 2}'),
         ("scenario.json", None),
         ("scenario.json", "{}"),
         ("timeline.csv", None),
@@ -179,3 +183,25 @@ def test_force_spares_what_is_not_ours(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing else is overwritten"):
         a_run("y").save(tmp_path / "r", force=True)
     assert (tmp_path / "r" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_run_says_what_it_is_in_a_line_and_as_a_page_with_units() -> None:
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    line = f"gavel.max_min_fairness on start_here, seed 0: 3 of 3 jobs finished, {len(run.decisions)} decisions, "
+    line += f"{format_duration(run.end_s, parts=2)} simulated"
+    assert repr(run) == f"<Run: {line}>" and run.headline() == line
+    page = run._repr_html_()
+    assert page is not None and line in page and "Mean JCT" in page and "<td>%</td>" in page
+    assert "&lt;b&gt;" in str(a_named("<b>")._repr_html_()), "names are text, not HTML"
+    assert "an unnamed scenario" in repr(a_named(""))
+
+
+def a_named(name: str) -> Run:
+    run = a_run()
+    return dataclasses.replace(run, scenario=run.scenario.replace(name=name))
+
+
+def test_simulate_alone_is_enough_for_the_page() -> None:
+    code = "import workbench; print(workbench.simulate('preset:start_here', 'fifo')._repr_html_()[:9])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "<p>fifo o\n"

@@ -9,8 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.mechanisms.support import OneType, Watched, look, plain, scenarios, text
+from workbench.api import READ_BY_SOME
+from workbench.contract import Scheduler
 from workbench.job import Job
-from workbench.papers.paper import Scheduler, rooms
+from workbench.papers.paper import rooms
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
@@ -47,7 +49,8 @@ def test_knobs_and_presets_are_valid(scheduler: Scheduler) -> None:
 
 @every
 def test_what_it_declares(scheduler: Scheduler) -> None:
-    assert scheduler.title and set(scheduler.uses) <= set(Job.model_fields)
+    dotted = (f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields)
+    assert scheduler.title and set(scheduler.uses) <= {*Job.model_fields, *dotted}
     timing = scheduler.timing(scheduler.settle({}))
     assert timing.round_s is None or timing.round_s > 0
 

@@ -120,7 +120,7 @@ def test_an_slo_is_a_multiple_of_the_duration_on_a_v100(files: tuple[Path, Path]
         (line(gpus=1.5), "scale factor not a whole number from 1 to 1000000"),
         (line(gpus=10**9), "scale factor not a whole number from 1 to 1000000"),
         (line(gpus=""), "scale factor is not a finite number"),
-        (line(weight=0), "priority weight not above 0"),
+        (line(weight=0), "priority weight not from 1e-06 to 1e+06"),
         (line(slo=0), "SLO neither -1 nor above 0"),
         (line(arrival=-1), "arrival before 0"),
         (line(arrival="inf"), "arrival is not a finite number"),
@@ -167,6 +167,30 @@ def test_window_and_sample(files: tuple[Path, Path]) -> None:
     assert [job.name for job in one.jobs] != [job.name for job in other.jobs]
     assert [job.arrival_s for job in one.jobs] == sorted(job.arrival_s for job in one.jobs)
     assert len(read(files, *lines, sample=99)[0].jobs) == 20
+
+
+def test_arrivals_count_from_the_first_in_the_file(files: tuple[Path, Path]) -> None:
+    """Seconds since 1970 are no time to begin a scenario at; a window's begin is, and a sample keeps its place."""
+    lines = [line(arrival=f"{1_500_000_000 + 10 * i}") for i in range(20)]
+    scenario, report = read(files, *lines)
+    assert [job.arrival_s for job in scenario.jobs] == [10 * i for i in range(20)]
+    assert [note for note in report.notes if "1500000000 s" in note]
+    early, _ = read(files, *lines, to_s=1_500_000_050)
+    assert [job.arrival_s for job in early.jobs] == [0, 10, 20, 30, 40]
+    later, report = read(files, *lines, from_s=1_500_000_095)
+    assert [job.arrival_s for job in later.jobs] == [10 * i + 5 for i in range(10)]
+    assert not [note for note in report.notes if "count from" in note]
+    some, _ = read(files, *lines, sample=3, seed=1)
+    assert {job.name: job.arrival_s for job in some.jobs}.items() <= {f"job-{i}": 10.0 * i for i in range(20)}.items()
+    assert not [note for note in read(files, line())[1].notes if "count from" in note]
+
+
+def test_a_pair_without_a_speed_alone_is_left_out(files: tuple[Path, Path]) -> None:
+    speeds = {"v100": {A.format(1): {"null": 4.0, B.format(1): [3.0, 1.0]}}, "k80": {B.format(1): {"null": 1.0}}}
+    files[1].write_text(json.dumps(speeds))
+    scenario, report = read(files, line("alpha (batch size 8)"), line())
+    assert scenario.colocated == ()
+    assert "1 co-located pairs are left out: one of the two has no throughput alone on that type" in report.notes
 
 
 @pytest.mark.parametrize(

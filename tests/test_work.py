@@ -205,10 +205,10 @@ def test_the_worker_goes_when_the_kernel_is_killed() -> None:
 
 @pytest.fixture
 def own() -> Iterator[None]:
-    before = dict(paper._OWN.schedulers)
+    before = dict(paper._OWN)
     yield
-    paper._OWN.schedulers.clear()
-    paper._OWN.schedulers.update(before)
+    paper._OWN.clear()
+    paper._OWN.update(before)
 
 
 def thread_request(name: str) -> dict[str, Any]:

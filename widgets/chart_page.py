@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import html
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
+from widgets.download import Download, on_dashboard
 from widgets.solve_bar import StatusLine
 from widgets.tables import html_table
 from widgets.vega_view import VegaView
-from workbench import charts
-from workbench.charts import Drawing
 from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.charts import Drawing
 
 ROWS_SHOWN = 200
 FORMATS = ("png", "svg", "html", "csv")
@@ -35,10 +39,12 @@ class ChartPage:
         self._format = w.Dropdown(options=FORMATS, layout=w.Layout(width="5em"), tooltip="Format of the file")
         self._format.add_class("wb-format")
         export = w.Button(icon="download", description=f"Export {name}", layout=w.Layout(width="auto"))
-        export.tooltip = f"Write {name} to a file beside the notebook"
+        export.tooltip = f"Write {name} to a file{'' if on_dashboard() else ' beside the notebook'}"
         export.add_class("wb-export")
         export.on_click(lambda _: self.export())
-        self.tools = w.HBox([self._numbers, self._format, export, self._said])
+        self._download = Download() if on_dashboard() else None
+        hidden = [self._download] if self._download is not None else []
+        self.tools = w.HBox([self._numbers, self._format, export, self._said, *hidden])
         self.tools.add_class("wb-chart-tools")
         self.box = w.VBox([self.view, self._empty, self.tools, self._table])
 
@@ -50,21 +56,32 @@ class ChartPage:
         self._empty.value = "" if drawing is not None else f"<p class='wb-note'>{html.escape(otherwise)}</p>"
         if drawing is not None:
             self.view.aria_label = drawing.label
-            self.view.show(drawing.chart, drawing.data, selected=selected)
+            self.view.show(drawing.named(), drawing.data, selected=selected)
         self._show_numbers()
 
     def export(self) -> None:
-        """Write the chart under a name that is still free."""
+        """Write the chart under a name that is still free; on a dashboard the browser gets it instead."""
         if self.drawing is None:
             return
         suffix = str(self._format.value)
-        path = next(p for i in range(1, 10_000) if not (p := Path(f"{self._file}-{i}.{suffix}").absolute()).exists())
         try:
-            charts.save(self.drawing, path)
+            if self._download is None:
+                text = f"Written to {self._written_beside(self.drawing, suffix)}"
+            else:
+                name = f"{self._file}.{suffix}"
+                self._download.give(name, _content(self.drawing, name))
+                text = f"Saved as a download, {name}"
         except WorkbenchError as error:
             self._said.tone, self._said.text = "bad", str(error)
         else:
-            self._said.tone, self._said.text = "note", f"Written to {path}"
+            self._said.tone, self._said.text = "note", text
+
+    def _written_beside(self, drawing: Drawing, suffix: str) -> Path:
+        from workbench import charts
+
+        path = next(p for i in range(1, 10_000) if not (p := Path(f"{self._file}-{i}.{suffix}").absolute()).exists())
+        charts.save(drawing, path)
+        return path
 
     def _show_numbers(self) -> None:
         """The table behind the chart, while it is wanted."""
@@ -74,3 +91,13 @@ class ChartPage:
         table = self.drawing.table
         more = f", the first {ROWS_SHOWN} shown (Export as csv has all)" if len(table) > ROWS_SHOWN else ""
         self._table.value = f"<p class='wb-note'>{len(table)} rows{more}</p>" + html_table(table.head(ROWS_SHOWN))
+
+
+def _content(drawing: Drawing, name: str) -> bytes:
+    """The file of that name."""
+    from workbench import charts
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        charts.save(drawing, path)
+        return path.read_bytes()

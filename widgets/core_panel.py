@@ -54,6 +54,10 @@ class CorePanel:
         finally:
             self._quiet = False
 
+    def keep(self, core: Mapping[str, Any] | None) -> None:
+        """Take over what is not shown here (a node's outages follow its name)."""
+        self._core = dict(core or {})
+
     def parts(self) -> dict[str, Any]:
         """`core` and `seed` as the scenario has them; raises InputError saying what is expected."""
         restart = {**self._core.get("restart", {}), "restart_s": self._restart_s()}

@@ -146,6 +146,11 @@ class EditTable(anywidget.AnyWidget):
         """Go forward one step that was undone."""
         self._travel(self._future, self._past, "Done again.", "Nothing to redo.")
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each row, which stays the same whatever happens to the row and those above it."""
+        return tuple(self._ids)
+
     def checkpoint(self) -> None:
         """Make the present rows a step that undo returns to.
 

@@ -11,6 +11,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.edit_table import Column, EditTable
+from widgets.renaming import names_of, renamed_parts, renamed_rows
 from workbench.errors import Problem, ScenarioError, shorten
 from workbench.scenario import Scenario
 
@@ -52,6 +53,10 @@ DEFAULTS: dict[str, Row] = {
 }
 
 
+REFERENCES = {"cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator"))}
+"""The columns of other tables that hold the names of a table's rows."""
+
+
 class NamedTable(EditTable):
     """A table whose rows have a name of their own: new rows and copies get one that is free."""
 
@@ -88,7 +93,7 @@ class Editors:
             )
             if isinstance(made, NamedTable):
                 made.stem = stem
-            made.changed = lambda _: self._on_change(changed)
+            made.changed = lambda _: self._on_change(key, changed)
             return made
 
         self.tables: dict[str, EditTable] = {
@@ -98,6 +103,7 @@ class Editors:
             "throughputs": table(THROUGHPUTS, "Measured throughputs", "throughputs", {"steps_per_s": 1.0}),
         }
         self._base: dict[str, Any] = {"cluster": {}}
+        self._names: dict[str, dict[int, str]] = {}
         self.left_out = ""
 
     @property
@@ -123,6 +129,7 @@ class Editors:
             full = [{**DEFAULTS.get(key, {}), **row} for row in found]
             if full != table.rows:
                 table.rows = full
+            self._names[key] = names_of(table)
 
     def change(self, **parts: Any) -> None:
         """Exchange parts of the scenario that have no table (`core`, `seed`)."""
@@ -195,9 +202,24 @@ class Editors:
             if dict(table.extra_errors) != found[key]:
                 table.extra_errors = found[key]
 
-    def _on_change(self, changed: Callable[[], None]) -> None:
+    def _on_change(self, key: str, changed: Callable[[], None]) -> None:
+        self._rename(key)
         self._choices(self.tables["cluster.accelerators"].rows, self.tables["throughputs"].rows)
         changed()
+
+    def _rename(self, key: str) -> None:
+        """Carry a row's new name to what names the row, and say in how many places."""
+        table = self.tables[key]
+        before, now = self._names.get(key, {}), names_of(table)
+        self._names[key] = {number: now.get(number) or before.get(number, "") for number in table.numbers}
+        new = {before[n]: name for n, name in now.items() if before.get(n) and name != before[n]}
+        new = {old: name for old, name in new.items() if old not in now.values() or old in new.values()}
+        if not new:
+            return
+        count = sum(renamed_rows(self.tables[other], column, new) for other, column in REFERENCES.get(key, ()))
+        self._base, tied = renamed_parts(self._base, key, new)
+        if count + tied:
+            table.message = f"Renamed in {count + tied} other places too."
 
     def _choices(self, accelerators: Iterable[Mapping[str, Any]], throughputs: Iterable[Mapping[str, Any]]) -> None:
         """Offer the names that other tables define."""

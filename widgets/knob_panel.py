@@ -9,9 +9,9 @@ from typing import Any
 
 import ipywidgets as w
 
+from workbench.contract import Scheduler
 from workbench.errors import InputError
 from workbench.knob import Knob, Value
-from workbench.papers.paper import Scheduler
 from workbench.units import format_duration, parse_duration
 
 STYLE = {"description_width": "10em"}

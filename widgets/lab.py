@@ -6,50 +6,44 @@ nothing here knows a paper.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import hashlib
 import html
-import json
 import math
 import time
-import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ipywidgets as w
 
+from widgets import words
 from widgets.core_panel import CorePanel
-from widgets.editors import Editors, spoken
+from widgets.editors import Editors
 from widgets.formulation_page import INVALID, NONE, FormulationPage, describe_request
 from widgets.knob_panel import KnobPanel
-from widgets.results import Results
-from widgets.solve_bar import SolveBar, StatusLine
+from widgets.results import Results, drawings
+from widgets.scenario_file import FILE, ScenarioFile
+from widgets.scheduler_choice import SchedulerChoice
+from widgets.setting import History, Setting, jsonable
+from widgets.solve_bar import SolveBar
+from widgets.startup import quick_imports
 from widgets.work import Message, ThreadWork, Work, process_work
-from workbench.api import PRESET, ignored, load
-from workbench.errors import InputError, ScenarioError, WorkbenchError
-from workbench.papers.paper import Room, Scheduler, find_scheduler, formulations, is_own, rooms, schedulers
+from workbench.api import PRESET, check_plan, load
+from workbench.errors import InputError, WorkbenchError
+from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
 from workbench.presets import preset, presets
 from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.units import format_duration
+from workbench.scenario import Plan, Scenario
 
 CSS = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
-FILE = "scenario.json"
-STEPS_KEPT = 100
 SMALL_S = 2.0
 """A change is solved at once when the last solve took less than this."""
 PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
-
-
-class Setting(NamedTuple):
-    """What a person has set: enough to come back to it."""
-
-    scenario: Scenario
-    scheduler: str
-    knobs: Mapping[str, Any]
+IDLE_S = 0.1
+"""After so long without anything to do the charts' libraries are loaded."""
 
 
 class Lab:
@@ -59,7 +53,9 @@ class Lab:
     """
 
     def __init__(self, paper: str, scenario: Scenario | str | Path | None = None) -> None:
-        self._room = _room(paper)
+        process_work()  # it warms up meanwhile, and while the person still reads
+        with quick_imports():
+            room = _room(paper)
         self._start = _opened("start_here" if scenario is None else scenario)
         self._thread = ThreadWork()
         self._number = 0
@@ -68,12 +64,11 @@ class Lab:
         self._run: Run | None = None
         self._shown: Setting | None = None
         self._summary = ""
-        self._past: list[Setting] = []
-        self._present: Setting | None = None
+        self._history = History()
         self._valid = False
         self._wall_s = math.inf
         self._showing = False
-        self._known_files: dict[Path, str] = {}
+        self._choice = SchedulerChoice(room, self._on_scheduler)
         self._editors = Editors(self._on_change)
         self._knobs = KnobPanel(self._on_change)
         self._core = CorePanel(self._on_change)
@@ -81,17 +76,17 @@ class Lab:
         self._results = Results(self._on_pick)
         self._formulation = FormulationPage(self._describe)
         self._results.add_page("Formulation", self._formulation.box, self._describe)
-        self._build()
+        self._file = ScenarioFile(self._to_save, self.open, words.what_is_wrong)
+        self._build(room.title)
         self._open(self._start)
-        process_work()  # it warms up while the person still reads
-        _LABS.add(self)
-        _watch_cells()
+        _when_idle(drawings)
 
     # What a notebook may ask for -------------------------------------------------------------------------------------
 
     @property
     def scenario(self) -> Scenario:
         """The scenario as the tables have it; raises ScenarioError while a cell is wrong."""
+        self._core.keep(self._editors.part("core"))
         self._editors.change(**self._core.parts())
         return self._editors.read()
 
@@ -118,7 +113,7 @@ class Lab:
     @property
     def scheduler(self) -> str:
         """The name of the scheduler that is chosen."""
-        return str(self._choose.value)
+        return self._choice.name
 
     @property
     def state(self) -> str:
@@ -141,7 +136,7 @@ class Lab:
         kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
         settled = found.settle({**kept, **knobs})
         with self._quietly():
-            self._choose_from_all(found.name)
+            self._choice.choose(found.name)
             self._knobs.show(found, settled)
         self._on_change()
 
@@ -157,12 +152,12 @@ class Lab:
         self._asked, self._asked_at = setting, time.monotonic()
         self._bar.busy = True
         note = " in this notebook (Cancel takes effect between rounds)" if own else ""
-        self._bar.say("working", f"Solving with {self._scheduler.title}{note} ...")
+        self._bar.say("working", f"Solving with {self._choice.scheduler.title}{note} ...")
         request = {
             "kind": "simulate",
             "scenario": setting.scenario.to_dict(),
             "scheduler": setting.scheduler,
-            "knobs": _jsonable(setting.knobs),
+            "knobs": jsonable(setting.knobs),
         }
         work: Work = self._thread if own else process_work()
         work.submit(request, partial(self._hear, self._number), self)
@@ -174,25 +169,17 @@ class Lab:
 
     # Layout ----------------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self, title: str) -> None:
         names = [("Presets ...", "")] + [(name.replace("_", " "), name) for name, _ in presets()]
         self._presets = w.Dropdown(options=names, value="", layout=w.Layout(width="13em"), tooltip="Open a preset")
         self._presets.observe(lambda change: self._on_preset(change["new"]), "value")
-        self._file = w.Text(value=FILE, layout=w.Layout(width="11em"), tooltip="Name of the file to save to")
-        self._file.add_class("wb-file")
-        save = _button("Save", "save", "Save scenario, scheduler and knobs to this file", self._save)
-        self._upload = w.FileUpload(accept=".json", description="Load", multiple=False, tooltip="Open a scenario file")
-        self._upload.layout.width = "91px"
-        self._upload.add_class("wb-upload")
-        self._upload.observe(lambda change: self._on_upload(change["new"]), "value")
         self._undo = _button("Undo", "undo", "Back to before the last change", self._on_undo)
+        self._redo = _button("Redo", "repeat", "Do again what was undone", self._on_redo)
         reset = _button("Reset", "refresh", "Back to the scenario that was opened last", self._on_reset)
-        title = w.HTML(f"<h2>{html.escape(self._room.title)} lab</h2>")
-        self._filed = StatusLine()
-        self._filed.add_class("wb-filed")
+        heading = w.HTML(f"<h2>{html.escape(title)} lab</h2>")
         self._about = w.HTML()
         self._about.add_class("wb-about")
-        top = w.HBox([title, self._presets, self._file, save, self._upload, self._undo, reset, self._filed])
+        top = w.HBox([heading, self._presets, *self._file.controls, self._undo, self._redo, reset, self._file.said])
         top.add_class("wb-top")
         left, right = self._left(), w.VBox([self._bar.box, self._results.box])
         left.add_class("wb-left")
@@ -204,12 +191,6 @@ class Lab:
         self.widget.add_class("wb-lab")
 
     def _left(self) -> w.VBox:
-        style = {"description_width": "10em"}
-        self._choose = w.Dropdown(
-            options=self._offer(), description="Scheduler", style=style, layout=w.Layout(width="97%")
-        )
-        self._choose.add_class("wb-scheduler")
-        self._choose.observe(lambda _: self._on_scheduler(), "value")
         self._note, self._also = w.HTML(), w.HTML()
         tabs = w.Tab(
             [
@@ -221,24 +202,7 @@ class Lab:
             titles=("Cluster", "Jobs", "Throughputs", "Knobs"),
         )
         self._editors.tables["jobs"].observe(lambda change: self._on_row(change["new"]), "selected")
-        return w.VBox([self._choose, self._knobs.main, self._note, tabs])
-
-    def _offer(self) -> list[tuple[str, str]]:
-        """The paper's own schedulers first, then all others, those written in the notebook included."""
-        own = [s.name for s in self._room.schedulers]
-        found = sorted(schedulers(), key=lambda s: s.name not in own)
-        return [(s.title, s.name) for s in found]
-
-    def _choose_from_all(self, name: str) -> None:
-        """Offer what there is by now, and choose one."""
-        offer = self._offer()
-        if list(self._choose.options) != offer:
-            self._choose.options = offer
-        self._choose.value = name
-
-    @property
-    def _scheduler(self) -> Scheduler:
-        return find_scheduler(self.scheduler)
+        return w.VBox([self._choice.widget, self._knobs.main, self._note, tabs])
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
@@ -254,13 +218,16 @@ class Lab:
     def _open(self, scenario: Scenario) -> None:
         """Show a scenario with the first entry of its plan that is this paper's; it is solved when somebody asks.
 
-        A plan of one entry, as Save writes it, is taken whatever it names; else the paper's first scheduler.
+        A plan of one entry, as Save writes it, is taken whatever it names; else the paper's first scheduler. Raises
+        ScenarioError for a plan that cannot be.
         """
-        own, names = [s.name for s in self._room.schedulers], {s.name for s in schedulers()}
-        only = len(scenario.plan) == 1
-        plans = [p for p in scenario.plan if p.scheduler in own or (only and p.scheduler in names)]
-        name, given = (plans[0].scheduler, plans[0].knobs) if plans else (own[0], {})
-        self._show(Setting(scenario, name, find_scheduler(name).settle(given)))
+        check_plan(scenario)
+        names, only = {found.name for found in schedulers()}, len(scenario.plan) == 1
+        plans = [
+            p for p in scenario.plan if self._choice.is_of_the_paper(p.scheduler) or (only and p.scheduler in names)
+        ]
+        plan = plans[0] if plans else Plan(scheduler=self._choice.first)
+        self._show(Setting(scenario, plan.scheduler, find_scheduler(plan.scheduler).settle(plan.knobs)))
         self._wall_s = math.inf
         self._on_change()
 
@@ -269,15 +236,20 @@ class Lab:
         with self._quietly():
             self._editors.show(setting.scenario)
             self._core.show(self._editors.part("core"), self._editors.part("seed"))
-            self._choose_from_all(setting.scheduler)
-            self._knobs.show(self._scheduler, setting.knobs)
-        self._about.value = _about(setting.scenario)
-        self._also.value = _also(setting.scenario)
+            self._choice.choose(setting.scheduler)
+            self._knobs.show(self._choice.scheduler, setting.knobs)
+        self._about.value = words.about(setting.scenario)
+        self._also.value = words.also(setting.scenario)
 
     def _on_scheduler(self) -> None:
-        if not self._showing:
-            self._knobs.show(self._scheduler)
-            self._on_change()
+        """Another scheduler, or the same one written anew: what it did is old then."""
+        if self._showing:
+            return
+        if self._knobs.scheduler is not None and self._knobs.scheduler.name == self._choice.name:
+            self._shown = None
+        with self._quietly():
+            self._knobs.show(self._choice.scheduler)
+        self._on_change()
 
     def _check(self) -> Setting | None:
         """What the controls say; None, with the reason in the status, if something is wrong."""
@@ -285,7 +257,7 @@ class Lab:
             setting = Setting(self.scenario, self.scheduler, self._knobs.values())
         except WorkbenchError as error:
             self._valid = False
-            self._bar.say("invalid", self._wrong(error))
+            self._bar.say("invalid", words.what_is_wrong(error))
             return None
         self._valid = True
         return setting
@@ -296,9 +268,11 @@ class Lab:
             return
         setting = self._check()
         if setting is not None:
-            self._remember(setting)
-            self._note.value = _ignored(self._scheduler, setting.scenario, self._editors.left_out)
-        self._undo.disabled = not self._past and (self._valid or self._present is None)
+            self._formulation.stale |= self._history.remember(setting)
+            left_out = self._editors.left_out
+            self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, left_out)
+        self._undo.disabled = not self._history.past and (self._valid or self._history.present is None)
+        self._redo.disabled = not (self._valid and self._history.future)
         if setting is None:
             self._results.outdated(self._run is not None)
         elif setting == self._asked:
@@ -313,28 +287,18 @@ class Lab:
             else:
                 self._bar.say("edited", "Edited, not solved.")
 
-    def _remember(self, setting: Setting) -> None:
-        if setting == self._present:
-            return
-        if self._present is not None:
-            self._past = [*self._past[1 - STEPS_KEPT :], self._present]
-        self._present = setting
-        self._formulation.stale = True
-
-    def _wrong(self, error: WorkbenchError) -> str:
-        """What is wrong, and where, in the words of the panel."""
-        problems = error.problems if isinstance(error, ScenarioError) else (error.problem,)
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        return spoken(problems[0]) + more
-
     def _on_undo(self) -> None:
         """Back by one step; while something is wrong, back to the last setting that was right."""
-        if self._valid and self._past:
-            self._present = self._past.pop()
-        elif self._valid or self._present is None:
-            return
-        self._show(self._present)
-        self._on_change()
+        self._go_to(self._history.undo() if self._valid else self._history.present)
+
+    def _on_redo(self) -> None:
+        self._go_to(self._history.redo() if self._valid else None)
+
+    def _go_to(self, setting: Setting | None) -> None:
+        if setting is not None:
+            self._formulation.stale = True
+            self._show(setting)
+            self._on_change()
 
     def _on_reset(self) -> None:
         self._open(self._start)
@@ -342,61 +306,15 @@ class Lab:
     def _on_preset(self, name: str) -> None:
         if name:
             self._presets.value = ""
-            self._file.value = FILE
+            self._file.name.value = FILE
             self.open(preset(name))
 
-    def refresh_offer(self) -> None:
-        """Offer the schedulers that were written since; if the chosen one was written anew, what it did is old."""
-        again = self._knobs.scheduler is not self._scheduler
-        if list(self._choose.options) == self._offer() and not again:
-            return
-        with self._quietly():
-            self._choose_from_all(self.scheduler)
-            if again:
-                self._knobs.show(self._scheduler)
-        if again:
-            self._shown = None
-            self._on_change()
-
-    # Files -----------------------------------------------------------------------------------------------------------
-
-    def _on_upload(self, files: Iterable[Mapping[str, Any]]) -> None:
-        for found in list(files):
-            content, name = bytes(found["content"]), str(found["name"])
-            try:
-                self.open(Scenario.from_json(content.decode("utf-8"), name))
-            except UnicodeDecodeError:
-                self._say_filed(f"{name}: not UTF-8 text; expected a scenario file", bad=True)
-            except WorkbenchError as error:
-                self._say_filed(str(error).splitlines()[0], bad=True)
-            else:
-                self._file.value = name
-                self._known_files[Path(name).absolute()] = _digest(content)
-                self._say_filed(f"Loaded {name}.")
-        if files:
-            self._upload.value = ()  # the same file may be loaded again
-
-    def _save(self) -> None:
-        """Write the file; one that the lab itself saved or loaded is replaced if nobody changed it since."""
-        path = Path(self._file.value.strip() or FILE).expanduser().absolute()
-        path = path if path.suffix else path.with_suffix(".json")
-        try:
-            scenario = self.scenario
-            now = {"scheduler": self.scheduler, "knobs": _jsonable(self._knobs.values())}
-            others = [plan.model_dump() for plan in scenario.plan if plan.scheduler != self.scheduler]
-            ours = self._known_files.get(path) == _digest_of(path)
-            scenario.replace(plan=[now, *others]).save(path, force=ours)
-        except InputError as error:
-            taken = error.where == str(path) and path.exists()
-            text = f"{path} exists and is not from this lab; type another name" if taken else self._wrong(error)
-            self._say_filed(f"Not saved: {text}.", bad=True)
-            return
-        self._known_files[path] = _digest_of(path)
-        self._say_filed(f"Saved to {path}.")
-
-    def _say_filed(self, text: str, bad: bool = False) -> None:
-        self._filed.tone = "bad" if bad else "note"
-        self._filed.text = text
+    def _to_save(self) -> Scenario:
+        """The scenario with what is set as the first entry of its plan."""
+        scenario = self.scenario
+        now = {"scheduler": self.scheduler, "knobs": jsonable(self._knobs.values())}
+        others = [plan.model_dump() for plan in scenario.plan if plan.scheduler != self.scheduler]
+        return scenario.replace(plan=[now, *others])
 
     # Selection -------------------------------------------------------------------------------------------------------
 
@@ -428,14 +346,13 @@ class Lab:
         known = {found.name: found for found in formulations()}
         offered = [known[name] for name in _formulations_of(self.scheduler) if name in known]
         self._formulation.offer([(found.title, found.name) for found in offered], self.scheduler)
-        name = self._formulation.name
+        name, present = self._formulation.name, self._history.present
         if name is None:
             self._formulation.say(NONE)
-        elif not self._valid or self._present is None:
+        elif not self._valid or present is None:
             self._formulation.say(INVALID)
         elif self._formulation.stale:
-            knobs = _jsonable(self._present.knobs)
-            request = describe_request(name, self._present.scenario.to_dict(), knobs)
+            request = describe_request(name, present.scenario.to_dict(), jsonable(present.knobs))
             self._formulation.wait()
             process_work().submit(request, self._formulation.hear, self)
 
@@ -451,7 +368,7 @@ class Lab:
         self._bar.busy = False
         if kind == "done":
             self._run, self._shown, self._wall_s = message["run"], asked, float(message["wall_s"])
-            self._summary = _summary(message["run"], self._wall_s)
+            self._summary = words.done(message["run"], self._wall_s)
             try:
                 self._results.show(message["run"])
             except Exception as error:
@@ -467,39 +384,20 @@ class Lab:
 
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""
-        self._results.outdated(self._run is not None and not (self._valid and self._present == self._shown))
+        same = self._history.present == self._shown
+        self._results.outdated(self._run is not None and not (self._valid and same))
         if not self._valid:
             return
-        if state == "done" and self._present != self._shown:
+        if state == "done" and not same:
             self._bar.say("edited", "Edited since, not solved.")
         else:
             self._bar.say(state, text)
 
 
-_LABS: weakref.WeakSet[Lab] = weakref.WeakSet()
-
-
-@cache
-def _watch_cells() -> None:
-    """After every cell the labs look for schedulers that it declared."""
-    with contextlib.suppress(ImportError):
-        from IPython.core.getipython import get_ipython
-
-        shell = get_ipython()
-        if shell is not None:
-            shell.events.register("post_run_cell", _refresh_offers)
-
-
-def _refresh_offers(_: Any = None) -> None:
-    for lab in list(_LABS):
-        lab.refresh_offer()
-
-
-class GavelLab(Lab):
-    """The lab of Gavel."""
-
-    def __init__(self, scenario: Scenario | str | Path | None = None) -> None:
-        super().__init__("gavel", scenario)
+def _when_idle(act: Any) -> None:
+    """Do something when the kernel's event loop has had nothing to do; without a loop it is left to the first use."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop().call_later(IDLE_S, act)
 
 
 def _opened(source: Scenario | str | Path) -> Scenario:
@@ -517,41 +415,10 @@ def _room(paper: str) -> Room:
 
 
 def _button(text: str, icon: str, tooltip: str, act: Any) -> w.Button:
-    button = w.Button(description=text, icon=icon, tooltip=tooltip, layout=w.Layout(width="7em"))
+    button = w.Button(description=text, icon=icon, tooltip=tooltip, layout=w.Layout(width="6.4em"))
     button.on_click(lambda _: act())
     button.add_class(f"wb-{text.lower()}")
     return button
-
-
-def _ignored(scheduler: Scheduler, scenario: Scenario, left_out: str) -> str:
-    """Which properties of the jobs the scheduler does not read, though they are set; and what was left out."""
-    unused = ignored(scenario, scheduler.name)
-    told = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
-    return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*told, left_out] if text)
-
-
-def _about(scenario: Scenario) -> str:
-    name = f"<b>{html.escape(scenario.name)}</b>" if scenario.name else ""
-    text = ": ".join(filter(None, [name, html.escape(scenario.description)]))
-    return f"<p class='wb-note'>{text}</p>" if text else ""
-
-
-def _also(scenario: Scenario) -> str:
-    """What the scenario holds besides the tables and controls: kept as it is, not edited here."""
-    core = scenario.core
-    counts = {
-        "co-located pairs": scenario.colocated,
-        "entities": scenario.entities,
-        "jobs running at the start": scenario.running,
-        "facts of models": scenario.models,
-        "listed outages": core.faults.list,
-    }
-    found = [f"{len(rows)} {name}" for name, rows in counts.items() if rows]
-    found += [f"checkpoints every {format_duration(core.checkpoint_s)}"] if core.checkpoint_s else []
-    found += [f"a fault every {format_duration(core.faults.mtbf_s)} per node"] if core.faults.mtbf_s else []
-    found += [f"scaling law {scenario.scaling.law}"] if scenario.scaling.law != "none" else []
-    text = f"Also in this scenario, kept as it is: {', '.join(found)}." if found else ""
-    return f"<p class='wb-note'>{html.escape(text)}</p>"
 
 
 def _formulations_of(scheduler: str) -> list[str]:
@@ -559,29 +426,3 @@ def _formulations_of(scheduler: str) -> list[str]:
     room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
     names = [found.name for found in room.formulations] if room is not None else []
     return sorted(names, key=lambda name: name != scheduler)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _digest_of(path: Path) -> str:
-    """The digest of a file; empty if there is none."""
-    return _digest(path.read_bytes()) if path.is_file() else ""
-
-
-def _jsonable(knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """Knob values as JSON has them (infinity as text, which a knob reads back)."""
-    return {k: "inf" if v == float("inf") else v for k, v in json.loads(json.dumps(dict(knobs), default=str)).items()}
-
-
-def _summary(run: Run, wall_s: float) -> str:
-    """What was done, in words, with solver status, time and gap."""
-    solved = run.decisions[run.decisions["status"] != ""]
-    text = f"Done: {len(run.decisions)} decisions, {format_duration(run.end_s, parts=2)} simulated in {wall_s:.2f} s"
-    if solved.empty:
-        return text + "."
-    worst, gaps = sorted(set(solved["status"]))[-1], solved["gap"].dropna()
-    gap = f", largest gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
-    seconds = solved["solve_s"].sum() + solved["build_s"].sum()
-    return f"{text}; {len(solved)} problems solved ({worst}{gap}) in {seconds:.2f} s."

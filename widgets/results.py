@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from types import ModuleType
 
 import ipywidgets as w
 import pandas as pd
 
 from widgets.chart_page import ROWS_SHOWN, ChartPage
+from widgets.startup import quick_imports
 from widgets.tables import html_table
-from workbench import charts, metrics
-from workbench.charts import Drawing
+from workbench import metrics
 from workbench.run import Run
 from workbench.schema import TABLES
 from workbench.units import format_duration
@@ -19,10 +20,14 @@ from workbench.units import format_duration
 FRAME_MS = 250
 MOST_FRAMES = 120
 """Playback of more decisions than this takes several at a time."""
-MOST_RECEIVED = 10_000
-"""Received time of all jobs at once is drawn up to so many shares; beyond, of the selected job."""
-SHARES = "No shares of time: this scheduler does not work with them."
-PICK = "Too many jobs to show all at once: select one, by a click in the chart or on its row in Jobs."
+CHARTS = {
+    "Allocation": ("allocation", "allocation"),
+    "Received": ("time received", "received"),
+    "JCT": ("completion times", "jct"),
+    "GPUs in use": ("GPUs in use", "used"),
+    "Queue": ("queue", "queue"),
+}
+"""The tabs with a chart: what it is called on its buttons, and in the names of its files."""
 
 
 class Results:
@@ -71,21 +76,15 @@ class Results:
         return tools
 
     def _make_tabs(self) -> w.Tab:
-        self._pages: dict[str, tuple[ChartPage, Callable[[Run], Drawing | str]]] = {
-            "Allocation": (ChartPage("allocation", "allocation"), self._allocation),
-            "Received": (ChartPage("time received", "received"), self._received),
-            "JCT": (ChartPage("completion times", "jct"), lambda run: charts.jct_cdf(run.jobs)),
-            "GPUs in use": (ChartPage("GPUs in use", "used"), _utilisation),
-            "Queue": (ChartPage("queue", "queue"), lambda run: charts.queue(run.decisions, end_s=run.end_s)),
-        }
-        for page, _ in self._pages.values():
+        self._pages = {tab: ChartPage(name, file) for tab, (name, file) in CHARTS.items()}
+        for page in self._pages.values():
             page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
         names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
         self._which = w.Dropdown(options=names, description="Table", layout=w.Layout(width="97%"))
         self._which.add_class("wb-which")
         self._which.observe(lambda _: self._show_table(), "value")
         self._table = w.HTML()
-        pages = [page.box for page, _ in self._pages.values()]
+        pages = [page.box for page in self._pages.values()]
         tabs = w.Tab(
             [self._metrics, *pages, w.VBox([self._which, self._table])], titles=("Metrics", *self._pages, "Tables")
         )
@@ -127,7 +126,7 @@ class Results:
         if job == self._selected:
             return
         self._selected = job
-        for page in (self._gantt, *(page for page, _ in self._pages.values())):
+        for page in (self._gantt, *self._pages.values()):
             page.view.selected = job
         self._show_job()
         self._draw_tab()
@@ -147,12 +146,7 @@ class Results:
     def _draw_gantt(self) -> None:
         if self._run is None:
             return
-        run = self._run
-        drawing = charts.gantt(
-            run.timeline, run.jobs, run.decisions, run.events,
-            by=self._by.value, cluster=run.scenario.cluster, end_s=run.end_s,
-        )  # fmt: skip
-        self._gantt.show(drawing, self._selected)
+        self._gantt.show(drawings().gantt(self._run, self._by.value), self._selected)
         self._show_until(self._round.value)
 
     def _show_until(self, number: int) -> None:
@@ -183,31 +177,10 @@ class Results:
         if self._drawn.get(name) == wanted:
             return
         self._drawn[name] = wanted
-        page, draw = self._pages[name]
-        found = draw(self._run)
-        page.show(None if isinstance(found, str) else found, self._selected, found if isinstance(found, str) else "")
-
-    def _allocation(self, run: Run) -> Drawing | str:
-        """The shares in force at the time that playback has come to."""
-        if run.shares.empty:
-            return SHARES
-        at_s = self._until_s()
-        title = f"Share of time on each type, at {_time(at_s)}"
-        found = charts.shares_at(run.shares, at_s=at_s)
-        return charts.allocation(found, accelerators=run.scenario.cluster.types, title=title)
-
-    def _received(self, run: Run) -> Drawing | str:
-        """Time received against the target, of the selected job or of all."""
-        job, shares, timeline = self._selected, run.shares, run.timeline
-        if shares.empty:
-            return SHARES
-        if job is None and len(shares) > MOST_RECEIVED:
-            return PICK
-        if job is not None:  # as `received` does, but before the work; every decision keeps a row
-            shares = shares[_of(shares, job) | ~shares["decision"].duplicated()]
-            timeline = timeline[_of(timeline, job)]
-        table = charts.received_table(shares, timeline, run.decisions, end_s=run.end_s)
-        return charts.received(table, job)
+        looks = drawings()
+        found = looks.PAGES[name](looks.Look(self._run, self._selected, self._until_s()))
+        text = found if isinstance(found, str) else ""
+        self._pages[name].show(None if text else found, self._selected, text)
 
     def _show_job(self) -> None:
         """One line about the selected job."""
@@ -238,18 +211,15 @@ class Results:
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
 
 
-def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
-    """Which rows are of a job, alone or in a pair."""
-    units = {unit: job in unit.split(" + ") for unit in table["unit"].unique()}
-    return table["unit"].map(units).astype(bool)
+def drawings() -> ModuleType:
+    """`widgets.drawings`, imported when it is first needed."""
+    with quick_imports():
+        from widgets import drawings as found
+    return found
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _utilisation(run: Run) -> Drawing:
-    return charts.utilisation(run.timeline, cluster=run.scenario.cluster, end_s=run.end_s)
 
 
 def _short(table: pd.DataFrame) -> pd.DataFrame:

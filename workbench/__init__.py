@@ -19,6 +19,7 @@ from workbench.version import VERSION as __version__
 if TYPE_CHECKING:
     from workbench.api import allocation_table as allocation_table
     from workbench.api import formulations as formulations
+    from workbench.api import ideal as ideal
     from workbench.api import ignored as ignored
     from workbench.api import load as load
     from workbench.api import schedulers as schedulers
@@ -30,9 +31,15 @@ if TYPE_CHECKING:
     from workbench.cluster import NodeGroup as NodeGroup
     from workbench.comparison import Comparison as Comparison
     from workbench.comparison import compare as compare
+    from workbench.contract import Formulation as Formulation
+    from workbench.contract import Result as Result
+    from workbench.contract import Scheduler as Scheduler
+    from workbench.contract import Timing as Timing
     from workbench.decision import Assignment as Assignment
     from workbench.decision import Decision as Decision
     from workbench.decision import InvalidDecision as InvalidDecision
+    from workbench.decision import JobView as JobView
+    from workbench.decision import NodeView as NodeView
     from workbench.decision import Reason as Reason
     from workbench.decision import Snapshot as Snapshot
     from workbench.errors import InputError as InputError
@@ -41,10 +48,6 @@ if TYPE_CHECKING:
     from workbench.job import Job as Job
     from workbench.knob import Knob as Knob
     from workbench.metrics import summary as summary
-    from workbench.papers.paper import Formulation as Formulation
-    from workbench.papers.paper import Result as Result
-    from workbench.papers.paper import Scheduler as Scheduler
-    from workbench.papers.paper import Timing as Timing
     from workbench.papers.paper import find_formulation as find_formulation
     from workbench.papers.paper import find_scheduler as find_scheduler
     from workbench.papers.paper import scheduler as scheduler
@@ -70,17 +73,18 @@ _MODULES = {
         ("job", "Job"),
         ("throughput", "ThroughputRow ColocatedRow Scaling"),
         ("scenario", "Model Entity"),
-        ("api", "schedulers formulations solve simulate"),
+        ("api", "schedulers formulations solve simulate ideal"),
         ("comparison", "compare"),
         ("run", "Run"),
         ("metrics", "summary"),
         ("comparison", "Comparison"),
-        ("papers.paper", "Result"),
+        ("contract", "Result"),
         ("api", "allocation_table"),
         ("solvers", "Solver solve_model"),
-        ("papers.paper", "find_formulation find_scheduler scheduler Scheduler Formulation Timing"),
+        ("papers.paper", "find_formulation find_scheduler scheduler"),
+        ("contract", "Scheduler Formulation Timing"),
         ("knob", "Knob"),
-        ("decision", "Snapshot Decision Assignment Reason"),
+        ("decision", "Snapshot JobView NodeView Decision Assignment Reason"),
         ("api", "snapshot_at ignored"),
         ("errors", "WorkbenchError InputError ScenarioError"),
         ("decision", "InvalidDecision"),

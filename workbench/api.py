@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
+from pydantic import BaseModel
 
-from workbench.decision import Snapshot
-from workbench.errors import InputError
+import workbench.metrics  # noqa: F401  (so that a run can show itself)
+from workbench.contract import Result
+from workbench.decision import Belief, Learns, Snapshot
+from workbench.errors import InputError, Problem, ScenarioError
+from workbench.estimators import registry
 from workbench.estimators.oracle import Oracle
-from workbench.papers.paper import Result, find_formulation, find_scheduler, formulations, schedulers
+from workbench.mechanisms.share_scheduler import ShareScheduler, require_sharing
+from workbench.papers.paper import find_formulation, find_scheduler, formulations, schedulers
 from workbench.run import Run
 from workbench.scenario import Scenario
+from workbench.simulation.fluid import Fluid, flow
 from workbench.simulation.loop import simulate as run_loop
 from workbench.simulation.observers import Observer
 from workbench.simulation.state import State
@@ -24,22 +30,34 @@ from workbench.solvers import DEFAULT, Solver, SolverName
 
 __all__ = [
     "allocation_table",
+    "check_plan",
     "formulations",
+    "ideal",
     "ignored",
     "later_arrivals",
     "load",
     "schedulers",
     "simulate",
-    "simulate_with",
     "snapshot_at",
     "solve",
-    "solve_with",
     "time_of_solve",
 ]
 
 PRESET = "preset:"
-READ_BY_SOME = ("gpu_choices", "weight", "entity", "rewards", "tasks_per_round")
-"""Properties of a job that only some schedulers read; each has a default that means `as if there were none`."""
+SCENARIO = "a Scenario, the name of a file, or preset:NAME"
+READ_BY_SOME: Mapping[str, tuple[str, ...]] = {
+    "": ("user", "gpu_choices", "weight", "entity", "rewards", "tasks_per_round"),
+    "entities": ("weight", "policy", "quota_gpus"),
+    "models": ("parameters_gb", "model_gb", "memory_gb", "batch_size", "dataset_class", "load_s"),
+    "accelerators": ("memory_gb", "tflops", "pcie_scaling", "link_gbps"),
+    "cluster": ("network_gbps",),
+}
+"""What only some schedulers read, of the jobs and of other parts of a scenario (in `uses` as `models.load_s`). Each has
+a default that means `as if there were none`. Not here: what the core or a measure reads whoever schedules."""
+
+Beliefs = str | Belief | Callable[[Scenario], Belief]
+"""What a scheduler believes about speeds: an estimator by name (`low_rank`, `low_rank:profiled=0.5`), a belief, or what
+makes one for a scenario (an estimator that learns: anew each run)."""
 
 Window = tuple[int, int]
 """First and last job that is measured, by number in order of arrival, from 0, both included."""
@@ -52,60 +70,96 @@ def load(source: Scenario | str | Path) -> Scenario:
     """
     if isinstance(source, Scenario):
         return source
+    if not isinstance(source, (str, Path)) or not str(source).strip():
+        raise InputError("scenario", source, SCENARIO)
     if isinstance(source, str) and source.startswith(PRESET):
         from workbench.presets import preset
 
         return preset(source.removeprefix(PRESET))
+    if not Path(source).exists():
+        _refuse_missing(str(source))
     return Scenario.load(source)
+
+
+def _refuse_missing(name: str) -> None:
+    """Raise InputError if what is no file is the bare name of a preset."""
+    from workbench.presets import presets
+
+    if name in (known for known, _ in presets()):
+        raise InputError("scenario", name, f'a file; the built-in scenario is preset("{name}") or "preset:{name}"')
 
 
 def simulate(
     scenario: Scenario | str | Path,
     scheduler: str,
+    given: Mapping[str, Any] | None = None,
     /,
     *,
     seed: int | None = None,
     until_s: float | None = None,
     window: Window | None = None,
     observers: Iterable[Observer] = (),
+    belief: Beliefs | None = None,
     detail: int | None = None,
     **knobs: Any,
 ) -> Run:
     """Run a scheduler on a scenario (also a file or `preset:NAME`) until every job has finished.
 
-    seed defaults to the scenario's; until_s, window: end at that time, or when the jobs from number first to last (by
-    arrival) have finished; detail: how many decisions are recorded with their shares and signals (None: all).
-    A knob that bears the name of one of these goes through `simulate_with`.
+    Knobs by name, or as a mapping in third place, where one may bear the name of an argument. seed defaults to the
+    scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
+    finished; belief: the speeds that the scheduler is shown, default: the true ones (`low_rank`: Gavel's estimator of
+    pairs, with knobs `low_rank:profiled=0.5`); detail: how many decisions are recorded with their shares and signals
+    (None: all).
 
     Raises InputError, ScenarioError (jobs that can run nowhere), InvalidDecision, Stalled and a solver's errors.
     """
-    return simulate_with(
-        load(scenario), scheduler, knobs, seed=seed, until_s=until_s, window=window, observers=observers, detail=detail
+    scenario = load(scenario)
+    found = find_scheduler(scheduler)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
+        raise InputError("seed", seed, "a whole number from 0 to 2^63 - 1")
+    if detail is not None and (isinstance(detail, bool) or not isinstance(detail, int) or detail < 0):
+        raise InputError("detail", detail, "a whole number from 0, or None")
+    return run_loop(
+        scenario,
+        found,
+        _joined(found.name, given, knobs),
+        seed=seed,
+        stop=_stop(scenario, until_s, window),
+        observers=_observers(observers),
+        belief=_belief(scenario, belief),
+        detail=detail,
     )
 
 
-def simulate_with(
-    scenario: Scenario,
+def ideal(
+    scenario: Scenario | str | Path,
     scheduler: str,
-    knobs: Mapping[str, Any],
+    given: Mapping[str, Any] | None = None,
+    /,
     *,
-    seed: int | None = None,
-    until_s: float | None = None,
-    window: Window | None = None,
-    observers: Iterable[Observer] = (),
-    detail: int | None = None,
-) -> Run:
-    """`simulate` with the knobs in a mapping."""
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
-        raise InputError("seed", seed, "a whole number from 0 to 2^63 - 1")
-    stop = _stop(scenario, until_s, window)
+    belief: Beliefs | None = None,
+    **knobs: Any,
+) -> Fluid:
+    """Run a scheduler that divides time in the fluid limit: every job gets exactly its shares at every moment.
+
+    What its rounds would come to if they were infinitely short and cost nothing; knobs of rounds and placement have no
+    part in it. Other arguments as for `simulate`. Raises InputError for a scheduler that divides no time, naming those
+    that do, and if no job that waits has a share; ScenarioError; a solver's errors.
+    """
+    scenario = load(scenario)
     found = find_scheduler(scheduler)
-    return run_loop(scenario, found, knobs, seed=seed, stop=stop, observers=observers, detail=detail)
+    if not isinstance(found, ShareScheduler):
+        dividing = ", ".join(each.name for each in schedulers() if isinstance(each, ShareScheduler))
+        raise InputError("scheduler", scheduler, f"one that divides time into shares: {dividing}")
+    settled = found.settle(_joined(found.name, given, knobs))
+    require_sharing(scenario, settled)
+    return flow(scenario, found.policy, settled, _belief(scenario, belief))
 
 
 def solve(
     scenario: Scenario | str | Path,
     formulation: str,
+    given: Mapping[str, Any] | None = None,
     /,
     *,
     at: float | None = None,
@@ -116,31 +170,31 @@ def solve(
 ) -> Result:
     """Solve a formulation once, for the jobs that have arrived by `at` (`snapshot_at` says what it sees).
 
-    at: seconds; default: the last arrival, and 0 for an offline formulation, which also sees the jobs to come.
-    solver: highs, glpk or a `workbench.Solver`; time_limit_s, gap: when to stop, in its place.
+    Knobs by name, or as a mapping in third place, where one may bear the name of an argument. at: seconds; default: the
+    last arrival, and 0 for an offline formulation, which also sees the jobs to come. solver: highs, glpk or a
+    `workbench.Solver`; time_limit_s, gap: when to stop, in its place.
 
     Raises InputError, ScenarioError, and the errors of `workbench.solvers` (infeasible, unbounded, ...).
     """
-    return solve_with(load(scenario), formulation, knobs, at=at, solver=solver, time_limit_s=time_limit_s, gap=gap)
-
-
-def solve_with(
-    scenario: Scenario,
-    formulation: str,
-    knobs: Mapping[str, Any],
-    *,
-    at: float | None = None,
-    solver: str | Solver = DEFAULT,
-    time_limit_s: float | None = None,
-    gap: float | None = None,
-) -> Result:
-    """`solve` with the knobs in a mapping."""
+    scenario = load(scenario)
     found = find_formulation(formulation)
-    settled = found.settle(knobs)
+    settled = found.settle(_joined(found.name, given, knobs))
     options = _solver(solver, time_limit_s, gap)
     scenario.require_runnable()
-    snapshot = snapshot_at(scenario, time_of_solve(scenario, formulation, at), offline=found.offline)
+    snapshot = snapshot_at(scenario, _time(scenario, at, found.offline), offline=found.offline)
     return found.run(found.data(snapshot, settled), settled, options)
+
+
+def _joined(owner: str, given: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Knobs given as a mapping and by name; each once."""
+    if given is None:
+        return named
+    if not isinstance(given, Mapping):
+        raise InputError(f"knobs of {owner}", given, "{knob: value}")
+    for name in named:
+        if name in given:
+            raise InputError(f"knobs of {owner}", name, "each knob once")
+    return {**given, **named}
 
 
 def time_of_solve(scenario: Scenario, formulation: str, at: float | None = None) -> float:
@@ -151,9 +205,14 @@ def time_of_solve(scenario: Scenario, formulation: str, at: float | None = None)
 def _time(scenario: Scenario, at: float | None, offline: bool) -> float:
     if at is None:
         return 0.0 if offline else max((job.arrival_s for job in scenario.jobs), default=0.0)
-    if isinstance(at, bool) or not isinstance(at, (int, float)) or not 0 <= at < math.inf:
-        raise InputError("at", at, "seconds from 0")
-    return float(at)
+    return _number("at", at, "seconds from 0", lambda value: value >= 0)
+
+
+def _number(where: str, value: Any, expected: str, fits: Callable[[float], bool]) -> float:
+    """A finite number that fits; raises InputError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not fits(value):
+        raise InputError(where, value, expected)
+    return float(value)
 
 
 def later_arrivals(scenario: Scenario, at_s: float) -> int:
@@ -161,7 +220,7 @@ def later_arrivals(scenario: Scenario, at_s: float) -> int:
     return sum(job.arrival_s > at_s for job in scenario.jobs)
 
 
-def snapshot_at(scenario: Scenario, at_s: float | None = None, *, offline: bool = False) -> Snapshot:
+def snapshot_at(scenario: Scenario | str | Path, at_s: float | None = None, *, offline: bool = False) -> Snapshot:
     """What a scheduler would see at a time if nothing has been scheduled yet; default: as for `solve`.
 
     Jobs that have arrived by `at_s` have waited since, with the steps and GPU-seconds that the scenario says they had;
@@ -169,6 +228,7 @@ def snapshot_at(scenario: Scenario, at_s: float | None = None, *, offline: bool 
     down. What the scenario has `running` appears, as assignments that end now, at time 0 only: later it would depend
     on a scheduler, so those GPUs then count as free and their jobs as waiting.
     """
+    scenario = load(scenario)
     at_s = _time(scenario, at_s, offline)
     state = State(scenario, "snapshot", Oracle(scenario), scenario.seed)
     if at_s > 0:
@@ -179,37 +239,125 @@ def snapshot_at(scenario: Scenario, at_s: float | None = None, *, offline: bool 
 
 def allocation_table(result: Result) -> pd.DataFrame:
     """The shares of time that a formulation found: one row per job (a pair is `a + b`), one column per type."""
+    expected = "the result of a formulation that gives an allocation"
+    if not isinstance(result, Result):
+        raise InputError("result", result, expected)
     if "allocation" not in result.values:
-        raise InputError("result", sorted(result.values), "the result of a formulation that gives an allocation")
+        raise InputError("result", sorted(result.values), expected)
     return pd.DataFrame.from_dict(dict(result.values["allocation"]), orient="index").rename_axis("job")
 
 
-def ignored(scenario: Scenario, scheduler: str) -> tuple[str, ...]:
-    """Properties that some job of the scenario sets and that the scheduler does not read."""
+def ignored(scenario: Scenario | str | Path, scheduler: str) -> tuple[str, ...]:
+    """What a scenario sets and the scheduler does not read (its `uses`): `weight` of a job, `entities.policy`, ...
+
+    What stands at its default, or as the built-in tables have it for that model or type, counts as not set.
+    """
+    scenario = load(scenario)
     uses = find_scheduler(scheduler).uses
-    unread = [name for name in READ_BY_SOME if name not in uses]
-    default = {name: type(scenario.jobs[0]).model_fields[name].default for name in unread} if scenario.jobs else {}
-    return tuple(name for name in default if any(getattr(job, name) != default[name] for job in scenario.jobs))
+    parts = {
+        "": scenario.jobs,
+        "entities": scenario.entities,
+        "models": scenario.models,
+        "accelerators": scenario.cluster.accelerators,
+        "cluster": (scenario.cluster,),
+    }
+    return tuple(
+        name
+        for part, fields in READ_BY_SOME.items()
+        for field in fields
+        if (name := f"{part}.{field}".lstrip(".")) not in uses
+        and any(_is_set(part, record, field) for record in parts[part])
+    )
+
+
+def _is_set(part: str, record: BaseModel, field: str) -> bool:
+    """Whether a record holds another value than the default, and than the built-in tables."""
+    value = getattr(record, field)
+    if value == type(record).model_fields[field].default:
+        return False
+    return all(value != row.get(field) for row in _built_in(part, record))
+
+
+def _built_in(part: str, record: Any) -> list[dict[str, Any]]:
+    from workbench.traces import builtin
+
+    if part == "accelerators":
+        return [builtin.accelerator(record.name)]
+    return builtin.facts(record.name) if part == "models" else []
+
+
+def check_plan(scenario: Scenario, source: str = "scenario") -> None:
+    """Raise ScenarioError for schedulers that are not there, and knobs that they do not take, in a scenario's plan."""
+    if problems := list(_plan_problems(scenario, source)):
+        raise ScenarioError(problems)
+
+
+def _plan_problems(scenario: Scenario, source: str) -> Iterator[Problem]:
+    for i, entry in enumerate(scenario.plan):
+        where = f"{source}: plan[{i}]"
+        try:
+            found = find_scheduler(entry.scheduler, f"{where}.scheduler")
+        except InputError as error:
+            yield error.problem._replace(expected=f"{error.expected}, or one of your own, declared before")
+            continue
+        for name, value in entry.knobs.items():
+            try:
+                found.settle({name: value})
+            except InputError as error:
+                yield Problem(f"{where}.knobs.{name}", value if error.value != name else name, error.expected)
 
 
 def _solver(solver: str | Solver, time_limit_s: float | None, gap: float | None) -> Solver:
-    if isinstance(solver, str) and solver not in get_args(SolverName):
-        raise InputError("solver", solver, "one of " + ", ".join(get_args(SolverName)))
-    if time_limit_s is not None and not 0 < time_limit_s < math.inf:
-        raise InputError("time limit", time_limit_s, "seconds above 0")
-    if gap is not None and not 0 <= gap < math.inf:
-        raise InputError("gap", gap, "a number from 0")
-    options = Solver(name=solver) if isinstance(solver, str) else solver  # type: ignore[arg-type]
-    options = options if time_limit_s is None else replace(options, time_limit_s=time_limit_s)
-    return options if gap is None else replace(options, gap=gap)
+    if not isinstance(solver, Solver) and solver not in get_args(SolverName):
+        raise InputError("solver", solver, "one of " + ", ".join(get_args(SolverName)) + ", or a workbench.Solver")
+    options = solver if isinstance(solver, Solver) else Solver(name=solver)  # type: ignore[arg-type]
+    if time_limit_s is not None:
+        limit_s = _number("time limit", time_limit_s, "seconds above 0", lambda value: value > 0)
+        options = replace(options, time_limit_s=limit_s)
+    if gap is not None:
+        options = replace(options, gap=_number("gap", gap, "a number from 0", lambda value: value >= 0))
+    return options
+
+
+def _observers(given: Any) -> tuple[Observer, ...]:
+    expected = "a list of observers (with a method on_decision)"
+    if not isinstance(given, Iterable):
+        raise InputError("observers", given, expected)
+    found = tuple(given)
+    for observer in found:
+        if not callable(getattr(observer, "on_decision", None)):
+            raise InputError("observers", observer, expected)
+    return found
+
+
+def _belief(scenario: Scenario, given: Any) -> Belief | None:
+    """The belief as it is, or as its maker makes it for the scenario."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        given = registry.maker(given)
+    made = given(scenario) if callable(given) and not _is_belief(given) else given
+    if made is given and isinstance(made, Learns):
+        raise InputError(
+            "belief", made, "what makes one (a name, class or function): it learns, so each run has its own"
+        )
+    if not _is_belief(made):
+        expected = "an object with the methods " + ", ".join(BELIEF) + " (workbench.decision.Belief), or what makes one"
+        raise InputError("belief", made, expected)
+    return made  # type: ignore[no-any-return]
+
+
+BELIEF = tuple(name for name in vars(Belief) if not name.startswith("_"))
+
+
+def _is_belief(value: Any) -> bool:
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in BELIEF)
 
 
 def _stop(scenario: Scenario, until_s: float | None, window: Window | None) -> Stop:
     rules: list[Stop] = []
     if until_s is not None:
-        if not 0 <= until_s < math.inf:
-            raise InputError("until", until_s, "seconds from 0")
-        rules.append(Until(until_s))
+        rules.append(Until(_number("until", until_s, "seconds from 0", lambda value: value >= 0)))
     if window is not None:
         check_window(scenario, window)
         rules.append(WindowFinished(*window))
@@ -219,7 +367,8 @@ def _stop(scenario: Scenario, until_s: float | None, window: Window | None) -> S
 def check_window(scenario: Scenario, window: Window) -> None:
     """Raise InputError unless the window names jobs that there are."""
     last = len(scenario.jobs) - 1
-    ok = len(window) == 2 and all(isinstance(n, int) and not isinstance(n, bool) for n in window)
+    ok = isinstance(window, (tuple, list)) and len(window) == 2
+    ok = ok and all(isinstance(n, int) and not isinstance(n, bool) for n in window)
     if not ok or not 0 <= window[0] <= window[1] <= last:
         raise InputError("window", window, f"(first, last) job by arrival, 0 <= first <= last <= {last}")
 

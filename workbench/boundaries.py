@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+LONGEST_ROUND_S = 1e9
+"""A round lasts at most so many seconds (thirty years): one without an end would be no round."""
+
 
 def boundary_after(now_s: float, round_s: float) -> float:
     """The first multiple of `round_s` after now."""

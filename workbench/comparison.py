@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.api import Window, check_window, load, simulate_with
+from workbench.api import Window, check_plan, check_window, load, simulate
 from workbench.errors import InputError
 from workbench.files import new_folder
-from workbench.metrics import Summary, summary
+from workbench.metrics import MAIN, Summary, comparison_page, summary
 from workbench.papers.paper import find_scheduler, is_own
 from workbench.run import Run, is_result_folder
 from workbench.scenario import Plan, Scenario
@@ -26,6 +26,7 @@ Entry = str | tuple[str, Mapping[str, Any]] | Plan
 """A scheduler by name, or with knobs."""
 
 KEYS = ["scheduler", "seed"]
+ENTRIES = "a list of names or (name, {knob: value})"
 
 
 class Case(NamedTuple):
@@ -37,18 +38,29 @@ class Case(NamedTuple):
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The runs and their measures, in the order of schedulers and then seeds.
 
-    table: one row per run, with the columns scheduler (its label), seed and one for each measure of
+    measures: one row per run, with the columns scheduler (its label), seed and one for each measure of
     `workbench.metrics` (missing: NaN).
     """
 
     cases: tuple[Case, ...]
     runs: tuple[Run, ...]
     summaries: tuple[Summary, ...]
-    table: pd.DataFrame
+    measures: pd.DataFrame
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """`measures` with the main columns only (`metrics.MAIN`; names end in their unit, `utilisation` is a share)."""
+        return self.measures[[*KEYS, *MAIN]]
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}>"
+
+    def _repr_html_(self) -> str:
+        return comparison_page([(case.label, case.seed) for case in self.cases], self.summaries)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,29 +76,29 @@ class Comparison:
         return self._by_scheduler(lambda values: values.std(skipna=False))
 
     def _by_scheduler(self, over_seeds: Callable[[pd.DataFrame], pd.Series[float]]) -> pd.DataFrame:
-        values = self.table.drop(columns=KEYS).astype(float)
-        rows = {label: over_seeds(values[self.table["scheduler"] == label]) for label in self.labels}
+        values = self.measures.drop(columns=KEYS).astype(float)
+        rows = {label: over_seeds(values[self.measures["scheduler"] == label]) for label in self.labels}
         return pd.DataFrame(rows).T.rename_axis("scheduler")
 
     def ratios(self, to: str | None = None) -> pd.DataFrame:
         """Every measure as a multiple of the same one, at the same seed, of the scheduler `to` (default: the first).
 
-        Same rows and columns as `table`; NaN where either is missing or the divisor is 0 (0 / 0 included).
+        Same rows and columns as `measures`; NaN where either is missing or the divisor is 0 (0 / 0 included).
         """
         to = self.labels[0] if to is None else to
         if to not in self.labels:
             raise InputError("to", to, "one of " + ", ".join(self.labels))
-        base = self.table[self.table["scheduler"] == to].set_index("seed")
-        found = self.table.copy()
-        for name in self.table.columns.drop(KEYS):
-            divisor = self.table["seed"].map(base[name].astype(float))
-            found[name] = self.table[name] / divisor.where(divisor != 0)
+        base = self.measures[self.measures["scheduler"] == to].set_index("seed")
+        found = self.measures.copy()
+        for name in self.measures.columns.drop(KEYS):
+            divisor = self.measures["seed"].map(base[name].astype(float))
+            found[name] = self.measures[name] / divisor.where(divisor != 0)
         return found
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
         with new_folder(Path(path), is_result_folder, force=force) as folder:
-            self.table.to_csv(folder / "table.csv", index=False)
+            self.measures.to_csv(folder / "table.csv", index=False)
             for name, run in zip(self.folders(), self.runs, strict=True):
                 run.save(folder / name)
 
@@ -125,6 +137,8 @@ def compare(
         check_window(scenario, window)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InputError("workers", workers, "a whole number from 1")
+    if on_run is not None and not callable(on_run):
+        raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
     options = {"window": window, "until_s": until_s, "detail": detail}
     if workers == 1 or len(cases) == 1:
@@ -143,8 +157,10 @@ def plan_cases(
     scenario: Scenario, schedulers: Iterable[Entry] | None = None, seeds: Iterable[int] | None = None
 ) -> tuple[Case, ...]:
     """The runs of a comparison; raises InputError for a scheduler, knob or seed that cannot be."""
-    if isinstance(schedulers, str):
-        raise InputError("schedulers", schedulers, "a list of names or (name, knobs)")
+    if schedulers is None:
+        check_plan(scenario)
+    elif isinstance(schedulers, str) or not isinstance(schedulers, Iterable):
+        raise InputError("schedulers", schedulers, ENTRIES)
     entries = [_entry(entry) for entry in (scenario.plan if schedulers is None else schedulers)]
     if not entries:
         raise InputError(
@@ -155,6 +171,8 @@ def plan_cases(
     for label in labels:
         if labels.count(label) > 1:
             raise InputError("schedulers", label, "each scheduler once with the same knobs")
+    if seeds is not None and not isinstance(seeds, Iterable):
+        raise InputError("seeds", seeds, "a list of whole numbers from 0, each once")
     chosen = [scenario.seed] if seeds is None else list(seeds)
     for seed in chosen:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63 or chosen.count(seed) > 1:
@@ -170,7 +188,11 @@ def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
     """Name and knobs; both are known to be right afterwards."""
     if isinstance(entry, Plan):
         entry = (entry.scheduler, entry.knobs)
-    name, knobs = (entry, {}) if isinstance(entry, str) else entry
+    if isinstance(entry, str):
+        entry = (entry, {})
+    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+        raise InputError("schedulers", entry, ENTRIES)
+    name, knobs = entry
     find_scheduler(name).settle(knobs)
     return name, dict(knobs)
 
@@ -184,7 +206,7 @@ def _here(
 ) -> list[Run]:
     runs = []
     for case in cases:
-        runs.append(simulate_with(scenario, case.scheduler, case.knobs, seed=case.seed, **options))
+        runs.append(simulate(scenario, case.scheduler, case.knobs, seed=case.seed, **options))
         if on_run is not None:
             on_run(case, runs[-1])
     return runs
@@ -241,4 +263,4 @@ def _undisturbed() -> Iterator[None]:
 
 def _there(scenario: str, case: Case, options: Mapping[str, Any]) -> Run:
     """One case in another process."""
-    return simulate_with(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)
+    return simulate(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)

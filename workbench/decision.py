@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from workbench.cluster import Cluster
 from workbench.errors import WorkbenchError
 from workbench.job import Job
+from workbench.scenario import Entity
 from workbench.throughput import FloatArray, Placement
 
 IntArray = npt.NDArray[np.int64]
@@ -62,11 +63,15 @@ class Assignment(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One worker's share of one synchronised round of a job (Hare); rounds and tasks count from 0."""
+    """One worker's share of one synchronised round of a job (Hare); rounds and tasks count from 0.
+
+    steps: how many of its steps it does before it synchronises, the same for all tasks of a job: coarse rounds.
+    """
 
     job: str
     round: int
     number: int
+    steps: int = 1
 
 
 class Slot(NamedTuple):
@@ -96,13 +101,37 @@ class Solution(NamedTuple):
     iterations: int = 1
 
 
+class WorkerType(NamedTuple):
+    """What shares of time are shares of: the GPUs of a type, for gangs on the fewest nodes or on more (None: either).
+
+    The two placements of one accelerator type are two worker types with the same GPUs (Gavel, section 3.1).
+    """
+
+    accelerator: str
+    placement: Placement | None = None
+
+    @property
+    def name(self) -> str:
+        """As tables and charts show it: `v100`, or `v100 spread` for gangs on more nodes than they need."""
+        return f"{self.accelerator} spread" if self.placement == "unconsolidated" else self.accelerator
+
+    @property
+    def word(self) -> Placement:
+        """The placement whose speeds count: consolidated if there is a choice."""
+        return self.placement or "consolidated"
+
+
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of time behind a decision: `values[i, j]` of `units[i]` on type `types[j]`."""
+    """Shares of time behind a decision: `values[i, j]` of `units[i]` on type `types[j]`.
+
+    kinds: the worker types behind `types`, empty where they are accelerator types.
+    """
 
     units: tuple[Unit, ...]
     types: tuple[str, ...]
     values: FloatArray
+    kinds: tuple[WorkerType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +248,19 @@ class Belief(Protocol):
         ...
 
 
+@runtime_checkable
+class Learns(Belief, Protocol):
+    """A belief that learns from what is measured.
+
+    The core calls it before each snapshot is shown, with that snapshot's observations; a scheduler that is asked sees
+    the same speeds for as long as it decides. Such a belief is made anew for every run.
+    """
+
+    def learn(self, observations: Sequence[Observation]) -> None:
+        """Take note of what was measured since the last call."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class TaskView:
     """The jobs that run as tasks in sequence (`Decision.sequences`), and the slots that do so; all empty without any.
@@ -242,8 +284,8 @@ class Snapshot:
     types: accelerator types of the cluster; nodes: with the GPUs that are free once the leases that end now are gone;
     jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
     renewal would repeat); finished: jobs completed since the last call; belief: speeds as believed; future: the jobs
-    still to arrive, only for formulations marked offline; tasks: what runs in sequences. In `cluster`, all nodes
-    have speed 1.
+    still to arrive, only for formulations marked offline; tasks: what runs in sequences; entities: the groups of
+    users that jobs name. In `cluster`, all nodes have speed 1.
     """
 
     now_s: float
@@ -259,6 +301,7 @@ class Snapshot:
     future: tuple[Job, ...] = ()
     observe: Callable[[], tuple[Observation, ...]] = tuple
     tasks: TaskView = TaskView()
+    entities: tuple[Entity, ...] = ()
 
     @cached_property
     def observations(self) -> tuple[Observation, ...]:

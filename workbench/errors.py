@@ -7,6 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 
+class Words(str):
+    """A value told in our own words (`a folder that exists`): shown without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+NOTHING = Words("nothing")
+
+
 class Problem(NamedTuple):
     """One thing that is wrong with an input."""
 
@@ -73,6 +85,27 @@ class ScenarioError(InputError):
             shown.append(f"... and {len(self.problems) - len(shown)} more")
         return "\n".join(shown)
 
+    def as_json(self) -> dict[str, Any]:
+        """The first problem as the error; of several, all as `problems`."""
+        found = super().as_json()
+        if len(self.problems) > 1:
+            found["problems"] = [
+                {"where": where, "value": _plain(value), "expected": expected}
+                for where, value, expected in self.problems
+            ]
+        return found
+
+
+def why(error: Exception) -> Words:
+    """What an error of the system or a parser says, without the file's name (that is said where)."""
+    return Words(getattr(error, "strerror", None) or error)
+
+
+def counted(number: int | Sequence[int], noun: str) -> str:
+    """`1 GPU`, `2 GPUs`; of several numbers, of which one is meant, `2 or 4 GPUs`."""
+    numbers = [number] if isinstance(number, int) else list(number)
+    return f"{' or '.join(map(str, numbers))} {noun}" + ("" if numbers[-1] == 1 else "s")
+
 
 def shorten(value: Any, length: int = 120) -> str:
     """The value as text on one line, cut to `length` characters."""
@@ -86,7 +119,7 @@ def _cut(text: str, length: int) -> str:
 def _plain(value: Any) -> str | int | float | bool | None:
     """The value as a JSON scalar; what is none, as text."""
     if isinstance(value, str):
-        return _cut(value, 120)
+        return _cut(str(value), 120)
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return shorten(value)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from workbench.errors import InputError
+from workbench.errors import InputError, Words, why
 
 
 def parse_json(text: str) -> Any:
@@ -35,6 +35,15 @@ def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON; leave the key out or write null")
 
 
+def is_writable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: half of a surrogate pair cannot."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
     """Write a text file atomically (UTF-8); raises InputError if it exists and `force` is not set."""
     write_bytes(path, text.encode("utf-8"), force=force)
@@ -46,7 +55,7 @@ def write_bytes(path: Path, data: bytes, *, force: bool = False) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise InputError(str(path), str(error), "a folder that exists and can be written to") from None
+        raise InputError(str(path), why(error), "a folder that exists and can be written to") from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -70,11 +79,11 @@ def new_folder(path: Path, ours: Callable[[Path], bool], *, force: bool = False)
     refuse_to_overwrite(path, force=force)
     if path.exists() and not (path.is_dir() and ours(path)):
         expected = "an empty folder or one that this command made: nothing else is overwritten"
-        raise InputError(str(path), "a file or folder with other contents", expected)
+        raise InputError(str(path), Words("a file or folder with other contents"), expected)
     try:
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     except OSError as error:
-        raise InputError(str(path), str(error), "a folder that exists and can be written to") from None
+        raise InputError(str(path), why(error), "a folder that exists and can be written to") from None
     try:
         yield temporary
         os.chmod(temporary, 0o777 & ~_umask())
@@ -97,7 +106,8 @@ def new_folder(path: Path, ours: Callable[[Path], bool], *, force: bool = False)
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:
     """Raise InputError if something stands at `path` already, unless `force`."""
     if path.exists() and not force:
-        raise InputError(str(path), "a file or folder that exists", "a new name, or --force (force=True) to overwrite")
+        found = Words("a file or folder that exists")
+        raise InputError(str(path), found, "a new name, or --force (force=True) to overwrite")
 
 
 def _umask() -> int:

@@ -15,6 +15,14 @@ class Frozen(BaseModel):
 
 Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+LEAST_WEIGHT, MOST_WEIGHT, MOST_WEIGHT_RATIO = 1e-6, 1e6, 1e6
+MOST_S, MOST_RESTART_S, LEAST_MTBF_S = 1e10, 1e6, 1.0
+"""Times in a scenario are at most 300 years, and so is the run time of a job: rounds are counted one by one, and a
+float's digits run out. A restart takes at most eleven days, and a node works a second on average between failures."""
 Positive = Annotated[float, Field(strict=True, gt=0)]
 NonNegative = Annotated[float, Field(strict=True, ge=0)]
+Seconds = Annotated[float, Field(strict=True, ge=0, le=MOST_S)]
+PositiveSeconds = Annotated[float, Field(strict=True, gt=0, le=MOST_S)]
 Fraction = Annotated[float, Field(strict=True, gt=0, le=1)]
+Weight = Annotated[float, Field(strict=True, ge=LEAST_WEIGHT, le=MOST_WEIGHT)]
+"""A weight. Only ratios count; with larger ones in one scenario a solver takes the small weights for rounding."""

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
 
-from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
+from workbench.frozen import Count, Frozen, Name, NonNegative, Positive, Seconds, Weight
 
 
 def _not_a_pair(name: str) -> str:
@@ -24,20 +24,21 @@ class Job(Frozen):
 
     arrival_s: seconds from the start of the scenario; steps: one worker's mini-batches over all workers (a gang of n
     that synchronises once has done n steps); steps_done and attained_s (GPU-seconds): progress before the scenario
-    begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as; rewards: `(deadline in s after arrival,
-    reward)` steps, None for a best-effort job; tasks_per_round: parallel tasks of one synchronised round.
+    begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as; weight: from 1e-6 to 1e6; rewards:
+    `(deadline in s after arrival, reward)` steps, None for a best-effort job; tasks_per_round: parallel tasks of one
+    synchronised round.
     """
 
     name: JobName
     model: Name
     user: Name | None = None
-    arrival_s: NonNegative = 0.0
+    arrival_s: Seconds = 0.0
     steps: Positive
     steps_done: NonNegative = 0.0
     attained_s: NonNegative = 0.0
     gpus: Count = 1
     gpu_choices: tuple[Count, ...] | None = None
-    weight: Positive = 1.0
+    weight: Weight = 1.0
     entity: Name | None = None
     rewards: tuple[Reward, ...] | None = None
     tasks_per_round: Count | None = None

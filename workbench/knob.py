@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.errors import InputError
+from workbench.files import is_writable
+from workbench.units import parse_duration
 
 Value = bool | int | float | str | None
+
+WORDS: Mapping[str, Value] = {"none": None, "null": None, "inf": math.inf}
+TRUTHS: Mapping[str, Value] = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+"""What may be typed for true and false."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +26,9 @@ class Knob:
     """One declared parameter.
 
     default fixes the kind: bool, int, float or str; choices: the values allowed; minimum, maximum: inclusive range of
-    a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people; source: the
-    `paper`, the authors' `code`, or `ours`; main: always in sight in a lab; optional: None is a value.
+    a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people, with `s` a
+    duration such as `2 h 30 min` may be typed; source: the `paper`, the authors' `code`, or `ours`; main: always in
+    sight in a lab; optional: None is a value.
     """
 
     name: str
@@ -55,11 +65,11 @@ class Knob:
 
     def _parse(self, text: str) -> Any:
         """A value typed on the command line; what cannot be read is returned as it is, for `check` to refuse."""
-        words = {"true": True, "false": False, "none": None, "null": None, "inf": math.inf}
+        words = {**WORDS, **TRUTHS} if self.kind == "bool" else WORDS
         if text.strip().lower() in words:
             return words[text.strip().lower()]
         try:
-            number = float(text)
+            number = parse_duration(text) if self.unit == "s" else float(text)
         except ValueError:
             return text
         return int(number) if self.kind == "int" and number.is_integer() else number
@@ -76,14 +86,15 @@ class Knob:
         noun = "a whole number" if self.kind == "int" else "a number"
         bounds = [f">= {self.minimum:g}"] if self.minimum > -math.inf else []
         bounds += [f"<= {self.maximum:g}"] if self.maximum < math.inf else []
-        return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + none
+        typed = ", or a duration such as 2 h 30 min" if self.unit == "s" else ""
+        return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + typed + none
 
 
 def _has_kind(value: Any, kind: str) -> bool:
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "str":
-        return isinstance(value, str)
+        return isinstance(value, str) and is_writable(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return False
     return kind == "float" or isinstance(value, int) or float(value).is_integer()
@@ -100,6 +111,8 @@ def settle(
     Raises InputError for a name that `owner` does not declare, or a value it does not take.
     """
     declared = {knob.name: knob for knob in knobs}
+    if not isinstance(given, Mapping):
+        raise InputError(f"knobs of {owner}", given, "{knob: value}")
     for name in given:
         if name not in declared:
             raise InputError(f"knobs of {owner}", name, "one of " + (", ".join(declared) or "none"))

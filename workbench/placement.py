@@ -17,12 +17,22 @@ Gpus = Mapping[str, int]
 
 
 class Request(NamedTuple):
-    """A unit that wants `gpus` GPUs of type number `kind`; previous: the GPUs it had, kept where they are free."""
+    """A unit that wants `gpus` GPUs of type number `kind`; previous: the GPUs it had, kept where they are free.
+
+    least, most: on how many nodes it may be. With a limit it is placed to suit that, whatever the style: on as many
+    nodes as can be where it wants several, else on the fewest.
+    """
 
     unit: Unit
     kind: int
     gpus: int
     previous: Gpus | None = None
+    least: int = 1
+    most: int | None = None
+
+    def suits(self, gpus: Gpus) -> bool:
+        """Whether it may be on so many nodes."""
+        return self.least <= len(gpus) and (self.most is None or len(gpus) <= self.most)
 
 
 @lru_cache(maxsize=32)
@@ -213,28 +223,41 @@ def place(
 
 
 def _keep(requests: Sequence[Request], room: Room, placed: dict[Unit, Gpus]) -> None:
-    for unit, kind, gpus, previous in requests:
-        if previous is not None and room.keep(kind, gpus, previous):
-            placed[unit] = previous
+    for request in requests:
+        previous = request.previous
+        if previous is not None and request.suits(previous) and room.keep(request.kind, request.gpus, previous):
+            placed[request.unit] = previous
 
 
 def _find(
     request: Request, room: Room, style: Style, accept: Callable[[Unit, Gpus], bool] | None, placed: dict[Unit, Gpus]
 ) -> None:
+    if request.least > 1 or request.most is not None:
+        style = "spread" if request.least > 1 else "consolidate"
     found = room.find(style, request.kind, request.gpus)
     if found is None:
         return
-    if len(found) > 1 and accept is not None and not accept(request.unit, found):
+    accepted = len(found) == 1 or accept is None or accept(request.unit, found)
+    if not (accepted and request.suits(found)):
         room.give_back(request.kind, found)
         return
     placed[request.unit] = found
 
 
 def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:
-    """Whether a unit is believed to run on these nodes, for `place`."""
+    """Whether a unit is believed to run on these nodes of one type, for `place`."""
+    belief, nodes = snapshot.belief, snapshot.nodes
 
     def runs(unit: Unit, gpus: Gpus) -> bool:
-        jobs = snapshot.jobs
-        return all(snapshot.belief.on_nodes(jobs.jobs[jobs.at[name]], gpus) > 0 for name in members(unit))
+        jobs = [snapshot.jobs.jobs[snapshot.jobs.at[name]] for name in members(unit)]
+        if not all(belief.on_nodes(job, gpus) > 0 for job in jobs):
+            return False
+        if len(jobs) == 1:
+            return True
+        kind = snapshot.types[nodes.kind[nodes.names.index(next(iter(gpus)))]]
+        fewest = snapshot.cluster.fewest_nodes(kind, sum(gpus.values()))
+        apart = fewest is None or len(gpus) > fewest
+        rates = belief.pair(jobs[0], jobs[1], kind, "unconsolidated" if apart else "consolidated")
+        return rates is not None and min(rates) > 0
 
     return runs

@@ -37,7 +37,7 @@ _PRESETS: dict[str, Preset] = {}
 
 def preset(name: str) -> Scenario:
     """The scenario of that name; raises InputError naming those there are."""
-    if name not in _PRESETS:
+    if not isinstance(name, str) or name not in _PRESETS:
         raise InputError("preset", name, f"one of: {', '.join(_PRESETS)}")
     return _built(name)
 
@@ -74,9 +74,10 @@ def _nodes(*groups: tuple[str, str, int, int] | tuple[str, str, int, int, float]
     return [dict(zip(keys, group, strict=False)) for group in groups]
 
 
-def _cluster(nodes: Sequence[Data], network_gbps: float) -> Data:
+def _cluster(nodes: Sequence[Data], network_gbps: float | None = None) -> Data:
     types = dict.fromkeys(node["accelerator"] for node in nodes)
-    return {"accelerators": [builtin.accelerator(t) for t in types], "nodes": list(nodes), "network_gbps": network_gbps}
+    network = {} if network_gbps is None else {"network_gbps": network_gbps}
+    return {"accelerators": [builtin.accelerator(t) for t in types], "nodes": list(nodes), **network}
 
 
 # --- to start with ----------------------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ def _cluster(nodes: Sequence[Data], network_gbps: float) -> Data:
 @_preset
 def start_here() -> Data:
     """Three jobs on two V100 and one K80 for about three hours: more GPUs asked for than there are (ours)."""
-    cluster = _cluster(_nodes(("fast", "v100", 1, 2), ("slow", "k80", 1, 1)), 25.0)
+    cluster = _cluster(_nodes(("fast", "v100", 1, 2), ("slow", "k80", 1, 1)))
     work = Workload.build(cluster, "gavel", reference="v100")
     jobs = [
         work.job("vision", "ResNet-50 (batch size 64)", 2, 1.5 * HOUR, 0.0),
@@ -131,6 +132,16 @@ def gavel_simulated() -> Data:
         "v100=9x4,p100=9x4,k80=9x4", 60, seed=2, arrivals="poisson", mean_gap_s=600.0, multi_gpu=True, reference="v100"
     )
     return {**made.to_dict(), "plan": _plan("gavel.max_min_fairness", "las", "fifo")}
+
+
+@_preset
+def gavel_sharing() -> Data:
+    """Gavel, section 7.6: 12 GPUs that jobs may share in pairs; 40 jobs of one GPU, one every 75 min (ours)."""
+    # The paper says neither how many GPUs of each type there are nor when jobs come.
+    made = generate("v100=1x4,p100=1x4,k80=1x4", 40, seed=2, arrivals="poisson", mean_gap_s=4500.0, reference="v100")
+    sharing = {"scheduler": "gavel.max_min_fairness", "knobs": {"space_sharing": True}}
+    plan = [sharing, *_plan("gavel.max_min_fairness", "gandiva")]
+    return {**made.to_dict(), "core": {"space_sharing": True}, "plan": plan}
 
 
 # --- Hadar and HadarE -------------------------------------------------------------------------------------------------

@@ -8,20 +8,21 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pandas as pd
 
 from workbench.errors import InputError
-from workbench.files import new_folder
+from workbench.files import new_folder, parse_json
 from workbench.scenario import Scenario
 from workbench.schema import TABLES, WALL_TIMES
+from workbench.units import format_duration
 from workbench.version import VERSION
 
 FORMAT = "workbench-run/1"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """What a scheduler did with a scenario. Columns, meanings and units of the tables: `workbench.schema`.
 
@@ -47,6 +48,21 @@ class Run:
         return ours == theirs and all(_same(self.table(t.name), other.table(t.name)) for t in TABLES)
 
     __hash__ = None  # type: ignore[assignment]
+
+    page: ClassVar[Callable[[Run], str] | None] = None
+    """How a run looks in a notebook: set by `workbench.metrics`, which stands above this room."""
+
+    def headline(self) -> str:
+        """What was run and how far it came, in one line."""
+        finished, name = int(self.jobs["finish_s"].notna().sum()), self.scenario.name or "an unnamed scenario"
+        done = f"{finished} of {len(self.jobs)} jobs finished, {len(self.decisions)} decisions"
+        return f"{self.scheduler} on {name}, seed {self.seed}: {done}, {format_duration(self.end_s, parts=2)} simulated"
+
+    def __repr__(self) -> str:
+        return f"<Run: {self.headline()}>"
+
+    def _repr_html_(self) -> str | None:
+        return None if Run.page is None else Run.page(self)
 
     def table(self, name: str) -> pd.DataFrame:
         """A table by name."""
@@ -83,6 +99,8 @@ class Run:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a saved run back exactly; raises InputError naming the file that is missing or malformed."""
+        if not isinstance(path, (str, Path)):
+            raise InputError("path", path, "the folder of a saved run")
         folder = Path(path)
         head = _read_head(folder / "run.json")
         scenario = Scenario.load(folder / "scenario.json")
@@ -114,7 +132,7 @@ def _same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
 
 def _read_head(path: Path) -> dict[str, Any]:
     try:
-        head = json.loads(path.read_text(encoding="utf-8"))
+        head = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(str(path), str(error), "the run.json of a saved run") from None
     needed = {"format", "scheduler", "knobs", "seed", "end_s"}
@@ -135,7 +153,7 @@ def _read_table(path: Path, name: str) -> pd.DataFrame:
     columns: dict[str, list[Any]] = {}
     for column in table.columns:
         try:
-            columns[column.name] = [_PARSE[column.dtype](value) for value in text[column.name]]
+            columns[column.name] = list(map(_PARSE[column.dtype], text[column.name].tolist()))
         except (KeyError, ValueError) as error:
             raise InputError(f"{path}: {column.name}", str(error), f"a column of {column.dtype}") from None
     return table.frame(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
@@ -14,11 +14,23 @@ import numpy as np
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WithJsonSchema
 
 from workbench.cluster import MOST_GPUS, Cluster
-from workbench.errors import InputError, Problem, ScenarioError
-from workbench.files import parse_json, write_text
-from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
+from workbench.errors import InputError, Problem, ScenarioError, Words, counted, why
+from workbench.files import is_writable, parse_json, write_text
+from workbench.frozen import (
+    LEAST_MTBF_S,
+    MOST_RESTART_S,
+    MOST_S,
+    MOST_WEIGHT_RATIO,
+    Count,
+    Frozen,
+    Name,
+    NonNegative,
+    PositiveSeconds,
+    Seconds,
+    Weight,
+)
 from workbench.job import Job
-from workbench.throughput import ColocatedRow, Scaling, ThroughputRow, Throughputs
+from workbench.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +57,10 @@ class Model(Frozen):
 
 
 class Entity(Frozen):
-    """A group of users that shares the cluster by weight, with a policy among its own jobs."""
+    """A group of users that shares the cluster by weight (1e-6 to 1e6), with a policy among its own jobs."""
 
     name: Name
-    weight: Positive = 1.0
+    weight: Weight = 1.0
     policy: Literal["fairness", "fifo"] = "fairness"
     quota_gpus: Annotated[int, Field(strict=True, ge=0)] | None = None
 
@@ -67,22 +79,26 @@ class Restart(Frozen):
     """
 
     law: Literal["fixed", "log2"] = "fixed"
-    restart_s: NonNegative = 0.0
+    restart_s: Annotated[float, Field(strict=True, ge=0, le=MOST_RESTART_S)] = 0.0
+
+    def seconds(self, gpus: int) -> float:
+        """What one restart on so many GPUs costs."""
+        return self.restart_s * (1.0 + math.log2(gpus) if self.law == "log2" else 1.0)
 
 
 class Outage(Frozen):
     """A node that is down from `from_s` (inclusive) to `to_s`."""
 
     node: Name
-    from_s: NonNegative
-    to_s: Positive
+    from_s: Seconds
+    to_s: PositiveSeconds
 
 
 class Faults(Frozen):
     """Outages: listed, and drawn per node with exponential times between failures (mean) and of repair (mean)."""
 
-    mtbf_s: Positive | None = None
-    mttr_s: Positive | None = None
+    mtbf_s: Annotated[float, Field(strict=True, ge=LEAST_MTBF_S, le=MOST_S)] | None = None
+    mttr_s: PositiveSeconds | None = None
     list: tuple[Outage, ...] = ()
 
 
@@ -94,15 +110,17 @@ class Core(Frozen):
     """
 
     restart: Restart = Restart()
-    space_sharing: bool = False
-    checkpoint_s: Positive | None = None
+    space_sharing: Annotated[bool, Field(strict=True)] = False
+    checkpoint_s: PositiveSeconds | None = None
     faults: Faults = Faults()
 
 
 def _knob_value(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise ValueError("true, false, a finite number, text or null")
+    if isinstance(value, str) and is_writable(value):
+        return value
+    raise ValueError("true, false, a finite number, text (that can be written as UTF-8) or null")
 
 
 KnobValue = Annotated[
@@ -141,6 +159,8 @@ class Scenario(Frozen):
 
         Raises ScenarioError naming `source`, path, value and what was expected.
         """
+        if not isinstance(data, Mapping):
+            raise ScenarioError([Problem(source, data, "an object as `workbench schema` describes")])
         try:
             scenario = cls.model_validate(data)
         except ValidationError as error:
@@ -153,22 +173,26 @@ class Scenario(Frozen):
     @classmethod
     def from_json(cls, text: str, source: str = "scenario") -> Self:
         """Read a scenario from JSON text; duplicate keys, NaN and infinities are errors."""
+        if not isinstance(text, str):
+            raise InputError(source, text, "JSON text")
         try:
             data = parse_json(text)
         except ValueError as error:
             raise ScenarioError(
-                [Problem(source, str(error), "a JSON object as `workbench schema` describes")]
+                [Problem(source, why(error), "a JSON object as `workbench schema` describes")]
             ) from None
         return cls.from_dict(data, source)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a scenario file."""
+        if not isinstance(path, (str, Path)):
+            raise InputError("path", path, "the name of a scenario file")
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(str(path), str(error), "a readable scenario file (UTF-8 JSON)") from None
+            raise InputError(str(path), why(error), "a readable scenario file (UTF-8 JSON)") from None
         return cls.from_json(text, str(path))
 
     @classmethod
@@ -185,6 +209,9 @@ class Scenario(Frozen):
 
         Accelerator types default to those that `nodes` and `throughputs` name, in order of appearance.
         """
+        for name, frame in {"nodes": nodes, "jobs": jobs, "throughputs": throughputs}.items():
+            if not hasattr(frame, "columns"):
+                raise InputError(name, frame, "a data frame")
         node_rows, rows = _records(nodes), _records(throughputs)
         if accelerators is None:
             found = [row.get("accelerator") for row in [*node_rows, *rows]]
@@ -228,19 +255,29 @@ class Scenario(Frozen):
         return tuple(sorted(range(len(self.jobs)), key=lambda i: self.jobs[i].arrival_s))
 
     def require_runnable(self) -> None:
-        """Raise ScenarioError naming every job that can run nowhere on this cluster."""
+        """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`."""
         can: dict[tuple[str, tuple[int, ...]], bool] = {}
+        most: dict[tuple[str, tuple[int, ...]], float] = {}
         problems = []
         for position, job in enumerate(self.jobs):
             key = (job.model, job.sizes)
             if key not in can:
-                can[key] = self._can_run(job)
+                can[key], most[key] = self._can_run(job), self._most_steps_per_s(job)
             if not can[key]:
-                sizes = " or ".join(str(size) for size in job.sizes)
-                expected = f"{sizes} GPUs in the cluster on which {job.model} has a throughput > 0; it can run nowhere"
+                where = f"{counted(job.sizes, 'GPU')} in the cluster"
+                expected = f"{where} on which {job.model} has a throughput > 0; it can run nowhere"
                 problems.append(Problem(f"jobs[{position}]", job.name, expected))
+            elif job.steps - job.steps_done > MOST_S * most[key] > 0:
+                expected = f"steps that take at most {MOST_S:g} s at {most[key]:g} steps/s, its largest throughput"
+                problems.append(Problem(f"jobs[{position}].steps", job.steps, expected))
         if problems:
             raise ScenarioError(problems)
+
+    def _most_steps_per_s(self, job: Job) -> float:
+        """The largest steps/s of a job's gang on one type; 0 if the table has only rows for numbers of nodes."""
+        words: tuple[Placement, ...] = ("consolidated", "unconsolidated")
+        cases = [(name, size, word) for name in self.cluster.types for size in job.sizes for word in words]
+        return max([self.table.row(job.model, *case) for case in cases], default=0.0)
 
     def _can_run(self, job: Job) -> bool:
         """Whether some size has a speed on a type with enough GPUs, or mixed over types that all have a speed."""
@@ -277,7 +314,33 @@ def _plain(value: Any) -> Any:
     return None if missing else value
 
 
-_SHAPES = {"model_type": "an object", "dict_type": "an object", "tuple_type": "a list"}
+_EXPECTED = {
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dict_type": "an object",
+    "tuple_type": "a list",
+    "string_type": "text",
+    "string_sub_type": "text",
+    "string_unicode": "text that can be written as UTF-8 (no half of a surrogate pair)",
+    "string_too_short": "text of at least {min_length} character",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_pattern_mismatch": "text without control characters such as tabs and line ends",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a smaller whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "finite_number": "a finite number",
+    "greater_than": "a number > {gt:g}",
+    "greater_than_equal": "a number >= {ge:g}",
+    "less_than": "a number < {lt:g}",
+    "less_than_equal": "a number <= {le:g}",
+    "literal_error": "one of {expected}",
+    "too_short": "a list or object with at least {min_length} in it (it has {actual_length})",
+    "too_long": "a list with at most {max_length} in it (it has {actual_length})",
+    "extra_forbidden": "no such key (see `workbench schema`)",
+}
+"""What was expected, by the validator's kind of finding and with its numbers."""
 
 
 def _problems(error: ValidationError, source: str) -> list[Problem]:
@@ -285,15 +348,17 @@ def _problems(error: ValidationError, source: str) -> list[Problem]:
     found = []
     for item in error.errors(include_url=False):
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
-        expected = item["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        expected = _SHAPES.get(item["type"], expected)
-        if item["type"] == "extra_forbidden":
-            expected = "no such key (see `workbench schema`)"
-        elif item["type"] == "missing":
-            expected = f"the key {item['loc'][-1]!r}"
-        value = item["input"]
-        found.append(Problem(f"{source}: {path}" if path else source, value, expected))
+        found.append(Problem(f"{source}: {path}" if path else source, item["input"], _expected(item)))
     return found
+
+
+def _expected(item: Mapping[str, Any]) -> str:
+    if item["type"] == "missing":
+        last = item["loc"][-1]
+        return f"the key {last!r}" if isinstance(last, str) else f"a value at position {last} of the list"
+    if item["type"] in _EXPECTED:
+        return _EXPECTED[item["type"]].format(**item.get("ctx", {}))
+    return str(item["msg"]).removeprefix("Value error, ")  # one of our own validators
 
 
 def _repeated(names: Iterable[str], path: str) -> Iterable[Problem]:
@@ -322,9 +387,11 @@ def _inconsistencies(s: Scenario) -> Iterable[Problem]:
     for i, group in enumerate(s.cluster.nodes):
         yield from _known(group.accelerator, types, f"cluster.nodes[{i}].accelerator", "a name in cluster.accelerators")
     if sum(group.gpus * group.count for group in s.cluster.nodes) > MOST_GPUS:
-        yield Problem("cluster.nodes", "too many GPUs", f"at most {MOST_GPUS} GPUs in all")
+        yield Problem("cluster.nodes", Words("too many GPUs"), f"at most {MOST_GPUS} GPUs in all")
         return
     yield from _throughput_problems(s, types)
+    yield from _weight_problems("jobs", s.jobs)
+    yield from _weight_problems("entities", s.entities)
     models = {row.model for row in s.throughputs}
     entities = {e.name for e in s.entities}
     for i, job in enumerate(s.jobs):
@@ -338,6 +405,14 @@ def _inconsistencies(s: Scenario) -> Iterable[Problem]:
     yield from _core_problems(s)
 
 
+def _weight_problems(path: str, weighted: Sequence[Job] | Sequence[Entity]) -> Iterable[Problem]:
+    weights = [each.weight for each in weighted]
+    if weights and max(weights) > MOST_WEIGHT_RATIO * min(weights):
+        where = f"{path}[{weights.index(min(weights))}].weight"
+        largest = f"{path}[{weights.index(max(weights))}] has {max(weights):g}"
+        yield Problem(where, min(weights), f"at least 1/{MOST_WEIGHT_RATIO:.0f} of the largest weight ({largest})")
+
+
 def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
     seen: dict[tuple[Any, ...], int] = {}
     models = {row.model for row in s.throughputs}
@@ -349,13 +424,16 @@ def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
                 f"throughputs[{i}]", row.model, f"one row for each case (throughputs[{seen[key]}] is the same)"
             )
         seen.setdefault(key, i)
+    alone = {(row.model, row.accelerator, row.gpus if s.scaling.law == "none" else None) for row in s.throughputs}
     pairs: dict[tuple[Any, ...], int] = {}
     for i, pair in enumerate(s.colocated):
         yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
-        for member in ("model", "with_model"):
-            yield from _known(
-                getattr(pair, member), models, f"colocated[{i}].{member}", "a model with a row in throughputs"
-            )
+        for where, model in ((f"colocated[{i}].model", pair.model), (f"colocated[{i}].with_model", pair.with_model)):
+            yield from _known(model, models, where, "a model with a row in throughputs")
+            key_alone = (model, pair.accelerator, pair.gpus if s.scaling.law == "none" else None)
+            if model in models and pair.accelerator in types and key_alone not in alone:
+                what = f"{counted(pair.gpus, 'GPU')} of {pair.accelerator}"
+                yield Problem(where, model, f"a model with a row in throughputs for {what} alone: its partner may end")
         both = tuple(sorted((pair.model, pair.with_model)))
         case = (both, pair.accelerator, pair.gpus, pair.placement)
         if case in pairs:
@@ -379,14 +457,15 @@ def _core_problems(s: Scenario) -> Iterable[Problem]:
         if held.job in jobs:
             job, total = jobs[held.job], sum(held.gpus.values())
             if total not in job.sizes:
-                yield Problem(f"{where}.gpus", total, f"the job's GPUs, {' or '.join(map(str, job.sizes))}")
+                yield Problem(f"{where}.gpus", total, f"the job's {counted(job.sizes, 'GPU')}")
             if job.arrival_s > 0:
                 yield Problem(f"{where}.job", held.job, f"a job with arrival_s 0 (it arrives at {job.arrival_s:g} s)")
         for name, gpus in held.gpus.items():
             yield from _known(name, nodes, f"{where}.gpus", "the name of a node")
             used[name] = used.get(name, 0) + gpus
             if name in nodes and used[name] > nodes[name].gpus:
-                yield Problem(f"{where}.gpus", used[name], f"at most the {nodes[name].gpus} GPUs of {name} in all")
+                expected = f"at most the {counted(nodes[name].gpus, 'GPU')} of {name} in all"
+                yield Problem(f"{where}.gpus", used[name], expected)
     faults = s.core.faults
     if (faults.mtbf_s is None) != (faults.mttr_s is None):
         yield Problem("core.faults", faults.model_dump(exclude={"list"}), "mtbf_s and mttr_s both, or neither")
@@ -395,8 +474,3 @@ def _core_problems(s: Scenario) -> Iterable[Problem]:
         yield from _known(outage.node, nodes, f"{where}.node", "the name of a node")
         if outage.to_s <= outage.from_s:
             yield Problem(f"{where}.to_s", outage.to_s, f"a time after from_s ({outage.from_s:g})")
-
-
-def load(path: str | Path) -> Scenario:
-    """Read a scenario file (the same as `Scenario.load`)."""
-    return Scenario.load(path)

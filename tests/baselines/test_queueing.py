@@ -13,9 +13,9 @@ from tests.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
+from workbench.contract import Scheduler
 from workbench.decision import Decision, Snapshot
 from workbench.errors import InputError
-from workbench.papers.paper import Scheduler
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
@@ -26,7 +26,8 @@ SPEEDS = {"slow": 1.0, "fast": 4.0}
 
 def ask(scheduler: Scheduler, snapshot: Snapshot, **knobs: object) -> Decision:
     settled = scheduler.settle(knobs)
-    return scheduler.decide(snapshot, scheduler.start(None, settled), settled, np.random.default_rng(0))[0]  # type: ignore[arg-type]
+    gangs = make({"a": ("t", 8)}, [{"gpus": job.gpus} for job in snapshot.jobs.jobs])  # restarts cost nothing
+    return scheduler.decide(snapshot, scheduler.start(gangs, settled), settled, np.random.default_rng(0))[0]
 
 
 def finish(run: Run) -> dict[str, float]:

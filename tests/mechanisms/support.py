@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Cause, Decision, JobView, NodeView, Snapshot, Unit
 from workbench.estimators.oracle import Oracle
-from workbench.papers.paper import Scheduler, Timing
 from workbench.scenario import Scenario
 
 WALL_TIMES = ("build_s", "solve_s")
@@ -96,6 +96,7 @@ def look(
         ended={lease.unit: lease for lease in ended},
         finished=(),
         belief=Oracle(scenario),
+        entities=scenario.entities,
     )
 
 
@@ -218,5 +219,6 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         node = draw(st.sampled_from(nodes))["name"]
         start = draw(st.sampled_from([0.0, 30.0, 60.0, 90.0]))
         core["faults"] = {"list": [{"node": f"{node}-0", "from_s": start, "to_s": start + 100.0}]}
-    cluster = {"accelerators": [{"name": kind} for kind in types], "nodes": nodes}
+    accelerators = [{"name": kind, "price_per_hour": 1.0 + i} for i, kind in enumerate(types)]
+    cluster = {"accelerators": accelerators, "nodes": nodes}
     return Scenario.from_dict({"cluster": cluster, "jobs": jobs, "throughputs": rows, "core": core})

@@ -12,7 +12,8 @@ from hypothesis import given as with_random
 from hypothesis import strategies as st
 
 from tests.mechanisms.support import given, look, make, on
-from workbench.decision import Assignment, Shares, Snapshot, Unit
+from workbench.decision import Assignment, Decision, Shares, Snapshot, Unit, members
+from workbench.errors import InputError
 from workbench.knob import settle
 from workbench.mechanisms import priority
 from workbench.mechanisms.priority import Allocated, Memory
@@ -29,7 +30,7 @@ class Fixed:
 
     def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
         self.asked.append(snapshot.now_s)
-        units = [u for u in self.shares if all(n in snapshot.jobs.at for n in priority.members(u))]
+        units = [u for u in self.shares if all(n in snapshot.jobs.at for n in members(u))]
         values = np.array([self.shares[u] for u in units], dtype=float).reshape(len(units), len(snapshot.types))
         return Allocated(Shares(tuple(units), snapshot.types, values), None, (memory or 0) + 1)
 
@@ -38,7 +39,7 @@ def knobs(**given: Any) -> dict[str, Any]:
     return settle(priority.KNOBS, given, "test")
 
 
-def decide(snapshot: Snapshot, memory: Memory | None, policy: Fixed, **given: Any) -> tuple[priority.Decision, Memory]:
+def decide(snapshot: Snapshot, memory: Memory | None, policy: Fixed, **given: Any) -> tuple[Decision, Memory]:
     return priority.decide(snapshot, memory or priority.start(snapshot.types), knobs(**given), RNG, policy)
 
 
@@ -88,8 +89,9 @@ def test_ties_by_deficit_then_share_then_order() -> None:
         return priority.pick(memory, priority.priorities(memory), order, knobs()).units[0]
 
     assert best(memory) == 0
-    assert best(replace(memory, share=np.array([[0.3], [0.4], [0.4]]))) == 1
-    assert best(replace(memory, share=np.array([[0.3], [0.4], [0.4]]), deficit_s=np.array([[1.0], [1.0], [5.0]]))) == 2
+    larger = replace(memory, plan=replace(memory.plan, share=np.array([[0.3], [0.4], [0.4]])))
+    assert best(larger) == 1
+    assert best(replace(larger, deficit_s=np.array([[1.0], [1.0], [5.0]]))) == 2
 
 
 def test_highest_of_all_or_type_by_type() -> None:
@@ -98,8 +100,16 @@ def test_highest_of_all_or_type_by_type() -> None:
     assert given(decide(look(scenario), None, Fixed(shares), initial_time=0.5)[0]) == {"j0": {"b": 1}}
     by_type = decide(look(scenario), None, Fixed(shares), initial_time=0.5, pick="by_type")[0]
     assert given(by_type) == {"j0": {"a": 1}}
-    named = decide(look(scenario), None, Fixed(shares), pick="by_type", type_order="none such, slow")[0]
+    named = decide(look(scenario), None, Fixed(shares), pick="by_type", type_order="k80, slow")[0]
     assert given(named) == {"j0": {"b": 1}}
+
+
+@pytest.mark.parametrize("order", ["zz", "slow, zz", "slow, slow", "v100, slow, v100"])
+@pytest.mark.parametrize("shuffle", ["never", "always"])
+def test_an_order_of_types_that_cannot_be(order: str, shuffle: str) -> None:
+    """Only the types of the authors' own order may be missing from the cluster (`preset=authors` runs on any)."""
+    with pytest.raises(InputError, match=r"knob type_order: got '(zz|slow|v100)'; expected types of the cluster"):
+        decide(look(make(TWO, [{}])), None, Fixed({"j0": (0.2, 0.8)}), type_order=order, shuffle_types=shuffle)
 
 
 def test_leftovers() -> None:
@@ -155,7 +165,7 @@ def test_finished_jobs_stay_in_the_sum_until_the_next_computation() -> None:
     first, memory = decide(look(scenario, 1.0), None, policy, recompute_s=1e9)
     later = look(scenario, 360.0, gone=["j0"], ended=[a for a in first.assign if a.unit == "j1"], attained={"j1": 359})
     _, memory = decide(later, memory, policy, recompute_s=1e9)
-    assert memory.units == ("j1",)
+    assert memory.plan.units == ("j1",)
     assert memory.total_s.tolist() == [359.0 + 36.0]
 
 
@@ -165,10 +175,10 @@ def test_pairs_conflict_with_their_members() -> None:
     policy = Fixed({("j0", "j1"): (0.9,), "j0": (0.5,), "j1": (0.4,), "j2": (0.3,)})
     decision, memory = decide(look(scenario), None, policy, initial_time=0.5)
     assert given(decision) == {("j0", "j1"): {"a": 1}, "j2": {"a": 1}}
-    assert memory.speed[0, 0] == 0.6 and memory.other[0, 0] == 0.5
+    assert memory.plan.speed[0, 0] == 0.6 and memory.plan.other[0, 0] == 0.5
     later = look(scenario, 360.0, gone=["j1"], ended=[a for a in decision.assign if a.unit == "j2"])
     decision, memory = decide(later, memory, policy, initial_time=0.5)
-    assert memory.units == ("j0", "j2")
+    assert memory.plan.units == ("j0", "j2")
 
 
 def test_who_can_stay_stays_and_only_changes_are_explained() -> None:

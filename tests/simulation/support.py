@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Decision, Snapshot, Unit, Verdict, is_copy, members
 from workbench.job import Job
-from workbench.papers.paper import Scheduler, Timing
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.schema import KINDS, TABLES, TIMELINE

@@ -69,7 +69,7 @@ BAD: dict[str, tuple[Decision, str, str]] = {
     "too many GPUs": (one("j3", {"a-0": 2}), "j3", "at most the 1"),
     "too many together": (both(Assignment("j1", A, 120.0), Assignment("j2", A, 120.0)), "j2", "at most the 0"),
     "wrong gang": (one("j3", A), "j3", "2 GPUs"),
-    "gang too large": (one("j2", {"a-0": 2}), "j2", "1 GPUs"),
+    "gang too large": (one("j2", {"a-0": 2}), "j2", "1 GPU"),
     "no GPUs": (one("j2", {}), "j2", "at least one GPU"),
     "zero GPUs": (one("j2", {"a-0": 0}), "j2", "whole number"),
     "negative GPUs": (one("j2", {"a-0": -1}), "j2", "whole number"),

@@ -106,6 +106,51 @@ def test_the_last_round_shares_what_is_left() -> None:
     assert row(run, "j0").finish_s == 2 and run.timeline.steps.sum() == approx(3)
 
 
+def coarse(job: str, steps: int, *numbers: tuple[int, int]) -> tuple[Task, ...]:
+    return tuple(Task(job, number, task, steps) for number, task in numbers)
+
+
+def test_a_coarse_task_does_several_steps_and_synchronises_once_for_all() -> None:
+    """10 steps of one worker, 4 a task: 4 + 4 + 2 steps of 2 s on the slow type, each with 0.5 s to synchronise."""
+    run = played(world([{"steps": 10.0}]), {SLOW: coarse("j0", 4, (0, 0), (1, 0), (2, 0))})
+    assert [bar[1:] for bar in bars(run, "j0")] == [
+        ("run", 0, 8), ("sync", 8, 10), ("run", 10, 18), ("sync", 18, 20), ("run", 20, 24), ("sync", 24, 25),
+    ]  # fmt: skip
+    assert run.timeline[run.timeline.kind == "run"].steps.tolist() == [4, 4, 2]
+    assert row(run, "j0").steps_done == 10
+
+
+@pytest.mark.parametrize("steps_each", [1, 2, 3, 6, 7])
+def test_a_job_alone_takes_as_long_in_coarse_rounds(steps_each: int) -> None:
+    """12 steps of each of two workers; only whole steps are computed, so the sum of steps is all that counts."""
+    numbers = range(math.ceil(12 / steps_each))
+    sequences = {Slot("f-0", i): coarse("j0", steps_each, *((n, i) for n in numbers)) for i in (0, 1)}
+    run = played(world([{"steps": 24.0, "gpus": 2}]), sequences)
+    assert row(run, "j0").finish_s == approx(12 * (1 + 0.5)) and row(run, "j0").steps_done == approx(24)
+
+
+def test_tasks_of_a_job_have_equally_many_steps() -> None:
+    scenario = world([{"steps": 8.0}])
+    mixed = {FAST: (Task("j0", 0, 0, 2), Task("j0", 1, 0, 4))}
+    with pytest.raises(InvalidDecision, match="2 steps as its other tasks"):
+        played(scenario, mixed)
+    with pytest.raises(InvalidDecision, match="at least 1 step"):
+        played(scenario, {FAST: (Task("j0", 0, 0, 0),)})
+    later = {0.0: {FAST: coarse("j0", 2, (0, 0), (1, 0))}, 60.0: {FAST: coarse("j0", 4, (2, 0))}}
+    answers = script({time_s: Decision(sequences=tasks) for time_s, tasks in later.items()})
+    slow = world([{"steps": 80.0}])
+    with pytest.raises(InvalidDecision, match="2 steps as its tasks that have started"):
+        simulate(slow, answers)
+
+
+def test_what_has_not_started_may_be_planned_with_other_steps() -> None:
+    jobs = [{"steps": 70.0}, {"steps": 4.0}]
+    first = {FAST: (Task("j0", 0, 0, 70), *coarse("j1", 2, (0, 0), (1, 0)))}
+    then = {FAST: coarse("j1", 4, (0, 0))}
+    run = simulate(world(jobs, 0.0), script({0.0: Decision(sequences=first), 60.0: Decision(sequences=then)}))
+    assert [bar[1:] for bar in bars(run, "j1")] == [("run", 70, 74)]
+
+
 def test_new_sequences_replace_what_has_not_started() -> None:
     scenario = world([{"steps": 3.0}, {"steps": 1.0, "arrival_s": 0.5}], 0.0)
     first = Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0), (2, 0))})

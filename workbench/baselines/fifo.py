@@ -1,5 +1,6 @@
 """First in, first out: jobs start in the order of their arrival and keep their GPUs until they are done.
 
+Not preemptive: a job stays on the type it started on even when a faster one becomes free (`srtf` and `las` move jobs).
 The first job that does not fit blocks those behind it (knob `blocking`). With the preset `authors` the same greedy
 choice, made anew for all jobs at most every 1920 s, passes as shares of 0 or 1 through the rounds of Gavel's simulator
 (its policy `fifo_perf`): there a running job may be moved to another type.
@@ -11,14 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, IntArray, Shares, Snapshot
 from workbench.knob import Knob, Value
 from workbench.mechanisms import priority, queue, rounds
+from workbench.mechanisms.line import Rule
 from workbench.mechanisms.priority import Allocated
-from workbench.papers.paper import Knobs, Memory, Scheduler, Timing
 from workbench.scenario import Scenario
 from workbench.throughput import FloatArray
 
+AWARE = queue.aware(
+    "Start a job on the fastest type that has room (otherwise on the first in the cluster's order that has). It stays "
+    "on that type even if a faster one becomes free: FIFO is not preemptive (through gavel_rounds it may move)"
+)
 PRESET = Knob(
     "preset",
     "ours",
@@ -39,11 +45,11 @@ GAVEL_ROUNDS = {**priority.AUTHORS, "refresh_s": None, "shuffle_types": "never",
 
 
 class Fifo(Scheduler):
-    """In the order of arrival; not preemptive."""
+    """In the order of arrival; not preemptive, so nobody moves to a faster type."""
 
     name = "fifo"
     title = "First in, first out"
-    knobs = (PRESET, queue.AWARE, BLOCKING, queue.ROUND_S, THROUGH)
+    knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH)
     presets = {"ours": {}, "authors": {"through": "gavel_rounds"}}
 
     def settle(self, given: Knobs) -> dict[str, Value]:
@@ -80,9 +86,9 @@ def _arrival(rows: IntArray) -> FloatArray:
     return rows.astype(float)
 
 
-def _rule(knobs: Knobs) -> queue.Rule:
+def _rule(knobs: Knobs) -> Rule:
     aware, blocking = bool(knobs["heterogeneity_aware"]), bool(knobs["blocking"])
-    return queue.Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
+    return Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
 
 
 def _gavel(knobs: Knobs) -> Knobs:

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from workbench.contract import Formulation, Knobs, Result
 from workbench.decision import Shares, Snapshot
 from workbench.errors import InputError
 from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.share_scheduler import ShareScheduler
-from workbench.papers.paper import Formulation, Knobs, Result
 from workbench.shares import isolated_share
 from workbench.solvers import SolverFailedError
 from workbench.throughput import FloatArray

@@ -1,20 +1,29 @@
 """Least attained service: in every round the GPUs go to the jobs that have had the fewest GPU-seconds so far.
 
 A job's attained service counts GPUs times seconds, before the scenario began included. Jobs that do not fit are passed.
+Heterogeneity-aware, jobs move to faster types left over (`workbench.mechanisms.queue.serve`); whether a move pays for
+its restart is judged by the steps a job has left, which its place in line does not depend on.
 Source: the policy that Tiresias and Gavel (section 4.1) start from, in its plainest form.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from workbench.boundaries import LONGEST_ROUND_S
+from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, Snapshot
 from workbench.knob import Knob
 from workbench.mechanisms import queue
+from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
-from workbench.papers.paper import Knobs, Scheduler, Timing
+from workbench.scenario import Scenario
+
+AWARE = queue.aware(
+    "Give a job the fastest type that has room. In later rounds, once everybody who fits has GPUs, it moves to a "
+    "faster type on which GPUs are left over if it is done sooner there, restart included (otherwise: the first type "
+    "in the cluster's order that has room, and no moves)"
+)
 
 
 class Las(Scheduler):
@@ -22,18 +31,26 @@ class Las(Scheduler):
 
     name = "las"
     title = "Least attained service"
-    knobs = (Knob("round_s", 360.0, "Length of a round", "s", minimum=1.0, main=True), queue.AWARE)
+    knobs = (
+        Knob("round_s", 360.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True),
+        AWARE,
+    )
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})
     views = ("attained_s",)
 
     def timing(self, knobs: Knobs) -> Timing:
         return queue.timing(knobs)
 
-    def decide(self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator) -> tuple[Decision, None]:
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        return queue.start(scenario, knobs)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
         jobs = snapshot.jobs
-        rule = queue.Rule(preemptive=True, blocking=False, aware=knobs["heterogeneity_aware"], steady=False)
+        rule = Rule(preemptive=True, blocking=False, aware=knobs["heterogeneity_aware"], steady=False)
         signals = {"attained_s": PerJob(jobs.names, jobs.attained_s)}
-        return queue.serve(snapshot, lambda rows: jobs.attained_s[rows], rule, signals), None
+        return queue.serve(snapshot, lambda rows: jobs.attained_s[rows], rule, signals, memory), memory
 
 
 TITLE = "Least attained service"

@@ -1,44 +1,60 @@
 """Shortest remaining time first: the GPUs go to the jobs that would be done first on their own.
 
 A job's remaining time is its steps left over its believed speed on its fastest type (heterogeneity-aware) or over its
-mean speed, weighted by the workers of each type. Preemptive; jobs that do not fit are passed.
+mean speed, weighted by the workers of each type. Preemptive; jobs that do not fit are passed. Heterogeneity-aware, jobs
+move to faster types left over (`workbench.mechanisms.queue.serve`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from workbench import queues
+from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, IntArray, Snapshot
 from workbench.mechanisms import queue
+from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
-from workbench.papers.paper import Knobs, Scheduler, Timing
+from workbench.scenario import Scenario
 from workbench.shares import equal_share
 from workbench.throughput import FloatArray
 
+AWARE = queue.aware(
+    "Rank a job by its remaining time on its fastest type and give it the fastest one that has room. Later, once "
+    "everybody who fits has GPUs, it moves to a faster type on which GPUs are left over if it is done sooner there, "
+    "restart included (otherwise: remaining time at the mean speed, the first type in the cluster's order that has "
+    "room, and no moves)"
+)
+
 
 class Srtf(Scheduler):
-    """Preemptive; a running job's remaining time only falls, so between arrivals and completions nothing changes."""
+    """Preemptive; a running job's remaining time only falls, and with it what a move would save it.
+
+    So between arrivals and completions nothing changes.
+    """
 
     name = "srtf"
     title = "Shortest remaining time first"
-    knobs = (queue.ROUND_S, queue.AWARE)
+    knobs = (queue.ROUND_S, AWARE)
     views = ("remaining_s",)
 
     def timing(self, knobs: Knobs) -> Timing:
         return queue.timing(knobs)
 
-    def decide(self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator) -> tuple[Decision, None]:
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        return queue.start(scenario, knobs)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
         jobs, aware = snapshot.jobs, bool(knobs["heterogeneity_aware"])
 
         def remaining_s(rows: IntArray) -> FloatArray:
             return queues.seconds(jobs.steps_left[rows], reference_speed(snapshot, rows, aware))
 
-        rule = queue.Rule(preemptive=True, blocking=False, aware=aware, steady=True)
+        rule = Rule(preemptive=True, blocking=False, aware=aware, steady=True)
         signals = {"remaining_s": PerJob(jobs.names, lambda: remaining_s(np.arange(len(jobs))))}
-        return queue.serve(snapshot, remaining_s, rule, signals), None
+        return queue.serve(snapshot, remaining_s, rule, signals, memory), memory
 
 
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:

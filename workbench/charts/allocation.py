@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, message, message_layer
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 
 MOST_HEIGHT_PX = 600.0
 ROW_PX = 28.0
@@ -68,7 +68,7 @@ def allocation(
     chosen = "!selected || datum.job === selected || datum.with_job === selected"
     opacity = alt.condition(chosen, alt.value(1), alt.value(theme.FADED))
     cell = (
-        alt.Chart(alt.NamedData("cells"))
+        marks("cells")
         .transform_calculate(x1="datum.column + 1", y1="datum.row + 1")
         .mark_rect(stroke=theme.PAPER, strokeWidth=1 if row_px >= 6 else 0, cursor="pointer")
         .encode(
@@ -78,12 +78,13 @@ def allocation(
             y2="y1:Q",
             fill=alt.Fill(
                 "share:Q",
-                title=["Share", "of time"],
+                title="Share of time",
                 scale=alt.Scale(domain=[0, 1], range=list(theme.SHARE_SCHEME), clamp=True),
+                # Below the plot: at its side it would be taller than a plot of one row.
                 legend=alt.Legend(
-                    orient="right",
-                    direction="vertical",
-                    titleOrient="top",
+                    orient="bottom",
+                    direction="horizontal",
+                    titleOrient="left",
                     format=".1f",
                     gradientLength=LEGEND_PX,
                     tickCount=5,
@@ -99,7 +100,7 @@ def allocation(
         )
     )
     number = (
-        alt.Chart(alt.NamedData("cells"))
+        marks("cells")
         .transform_filter("datum.text")
         .mark_text(baseline="middle", fontSize=theme.LABEL_PX if row_px >= 18 else theme.SMALL_PX - 1, cursor="pointer")
         .encode(
@@ -111,12 +112,12 @@ def allocation(
         )
     )
     row_label = (
-        alt.Chart(alt.NamedData("names"))
+        marks("names")
         .mark_text(align="right", baseline="middle", limit=220, cursor="pointer")
         .encode(x=alt.value(-8), y=_at("y", "datum.row + 0.5"), text="text:N", opacity=opacity)
     )
     head = (
-        alt.Chart(alt.NamedData("heads"))
+        marks("heads")
         .mark_text(align="center", baseline="bottom", fontWeight=600)
         .encode(x=_at("x", "datum.column + 0.5"), y=alt.value(-6), text="text:N")
     )
@@ -135,7 +136,7 @@ def allocation(
     )
 
 
-LEGEND_PX = 110
+LEGEND_PX = 200
 
 DARK_FROM = 0.55
 """From this share on a cell is so dark that its number is white."""

@@ -57,17 +57,7 @@ def merged(timeline: pd.DataFrame) -> pd.DataFrame:
     """Adjacent intervals of the same unit and kind on the same slot become one; steps add up."""
     if timeline.empty:
         return timeline.copy()
-    keys = _codes(timeline, ("node", "slot", "unit", "with_job", "kind", "gpus"))
-    start, end = timeline["start_s"].to_numpy(float), timeline["end_s"].to_numpy(float)
-    order = np.lexsort((start, *reversed(keys)))
-    start, end, keys = start[order], end[order], [key[order] for key in keys]
-    apart = start[1:] > end[:-1] + _tolerance(end[:-1])
-    first = np.flatnonzero(np.concatenate(([True], apart | _changes(keys))))
-    bars = timeline.iloc[order[first]].copy()
-    bars["end_s"] = np.maximum.reduceat(end, first)
-    for name in ("steps", "with_steps"):
-        bars[name] = np.add.reduceat(timeline[name].to_numpy(float)[order], first)
-    return bars.reset_index(drop=True)
+    return _joined_in_time(timeline, ("node", "slot", "unit", "with_job", "kind", "gpus")).reset_index(drop=True)
 
 
 def blocks(bars: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -117,10 +107,14 @@ def job_bars(timeline: pd.DataFrame, jobs: Sequence[str]) -> pd.DataFrame:
     nodes = nodes.reset_index()
     nodes["where"] = nodes["node"].astype(str) + " × " + nodes["held"].astype(str)
     bars = nodes.groupby(key, sort=False).agg(
-        held=("held", "sum"), where=("where", ", ".join), steps=("steps", "sum"), with_steps=("with_steps", "sum"),
+        held=("held", "sum"), where=("where", "first"), steps=("steps", "sum"), with_steps=("with_steps", "sum"),
         gpus=("gpus", "first"),
     )  # fmt: skip
-    bars = _joined_in_time(bars.reset_index())
+    spread = nodes[nodes.duplicated(key, keep=False)]
+    if not spread.empty:
+        places = spread.groupby(key, sort=False)["where"].agg(", ".join)
+        bars.loc[places.index, "where"] = places
+    bars = _joined_in_time(bars.reset_index(), ("unit", "with_job", "kind", "accelerator", "where"))
     pairs = bars[bars["with_job"] != ""]
     other = pairs.assign(
         job=pairs["with_job"], with_job=pairs["job"], steps=pairs["with_steps"], with_steps=pairs["steps"], half=1
@@ -141,8 +135,9 @@ def _empty_job_bars(timeline: pd.DataFrame) -> pd.DataFrame:
     return timeline.head(0).assign(**{name: pd.Series(dtype=dtype) for name, dtype in extra.items()})
 
 
-def _joined_in_time(bars: pd.DataFrame) -> pd.DataFrame:
-    keys = _codes(bars, ("unit", "with_job", "kind", "accelerator", "where"))
+def _joined_in_time(bars: pd.DataFrame, alike: Sequence[str]) -> pd.DataFrame:
+    """Bars that follow each other without a gap and agree in these columns become one; steps add up."""
+    keys = _codes(bars, alike)
     start, end = bars["start_s"].to_numpy(float), bars["end_s"].to_numpy(float)
     order = np.lexsort((start, *reversed(keys)))
     start, end, keys = start[order], end[order], [key[order] for key in keys]

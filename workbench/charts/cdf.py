@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, message, message_layer
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 
 
 def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def jct_cdf(
     names = list(tables)
     colours, dashes = theme.series_look(names)
     line = (
-        alt.Chart(alt.NamedData("lines"))
+        marks("lines")
         .mark_line(interpolate="step-after", color=theme.PALETTE[0])
         .encode(
             x=alt.X(

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, message, message_layer
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.units import format_duration
 
 BAR_PX, GAP_PX = 24.0, 16.0
@@ -69,7 +69,7 @@ def comparison(frame: pd.DataFrame, *, title: str = "Schedulers compared") -> Dr
     bars["text"] = pd.Series([_text(*parts) for parts in said], dtype="str")
     heads = pd.DataFrame({"metric": metrics, "y": [group[m] * per_metric + per_metric / 2 for m in metrics]})
     dividers = pd.DataFrame({"y": [i * per_metric for i in range(1, len(metrics))]})
-    base = alt.Chart(alt.NamedData("bars"))
+    base = marks("bars")
     x = alt.X("ratio:Q", title=f"Ratio to {schedulers[0] if schedulers else 'the first'} (1 = equal)",
               scale=alt.Scale(zero=True, padding=0), axis=alt.Axis(grid=True, tickCount=6))  # fmt: skip
     layers = [
@@ -95,13 +95,13 @@ def comparison(frame: pd.DataFrame, *, title: str = "Schedulers compared") -> Dr
         base.transform_filter("datum.spread")
         .mark_rule(strokeWidth=2, color=theme.INK)
         .encode(x="ratio_low:Q", x2="ratio_high:Q", y=_middle()),
-        alt.Chart(alt.NamedData("heads"))
+        marks("heads")
         .mark_text(align="right", baseline="middle", fontWeight=600, limit=240)
         .encode(x=alt.value(-10), y=alt.value(alt.ExprRef("datum.y")), text="metric:N"),
-        alt.Chart(alt.NamedData("dividers"))
+        marks("dividers")
         .mark_rule(color=theme.GRID)
         .encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width")), y=alt.value(alt.ExprRef("datum.y"))),
-        alt.Chart(alt.NamedData("one")).mark_rule(color=theme.INK, strokeDash=[5, 4]).encode(x="ratio:Q"),
+        marks("one").mark_rule(color=theme.INK, strokeDash=[5, 4]).encode(x="ratio:Q"),
         *(
             base.mark_text(
                 align="left", baseline="middle", dx=6, clip=False, stroke=theme.PAPER, strokeWidth=halo_px

@@ -37,6 +37,15 @@ class Drawing:
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    def named(self) -> dict[str, Any]:
+        """The Vega-Lite specification as it is, data by name: what a widget embeds.
+
+        Not held against Vega-Lite's schema each time it is drawn, which costs five times as much as writing it; the
+        tests do that for every chart.
+        """
+        found: dict[str, Any] = self.chart.to_dict(validate=False)
+        return found
+
     def inline(self, width: float = theme.WIDTH_PX) -> Chart:
         """The chart with its data inside and a plot `width` pixels wide: for static display and export."""
         chart = self.chart.copy(deep=False)
@@ -46,8 +55,7 @@ class Drawing:
 
     def spec(self, width: float | str = theme.WIDTH_PX) -> dict[str, Any]:
         """The Vega-Lite specification with its data inside; width in pixels or `container`."""
-        spec: dict[str, Any] = self.chart.to_dict()
-        return spec | {"width": width, "datasets": {name: records(table) for name, table in self.data.items()}}
+        return self.named() | {"width": width, "datasets": {name: records(table) for name, table in self.data.items()}}
 
     def _repr_png_(self) -> bytes:
         """The picture that a notebook shows for a drawing at the end of a cell."""
@@ -64,11 +72,16 @@ def drawn(
     subtitle: str = "",
     params: Mapping[str, Any] | None = None,
 ) -> Drawing:
-    """Put layers together in the project's look.
-
-    params: names and first values of the chart's Vega parameters.
-    """
+    """Layers put together with their data; params: names and first values of the chart's Vega parameters."""
     params = dict(params or {})
+    return Drawing(composed(*layers, title=title, height=height, subtitle=subtitle, params=params), dict(data), table,
+                   label, params)  # fmt: skip
+
+
+def composed(
+    *layers: Layer, title: str, height: Any, subtitle: str = "", params: Mapping[str, Any] | None = None
+) -> Chart:
+    """Layers as one chart in the project's look."""
     heading: dict[str, Any] = {"text": title, "offset": 12}
     if subtitle:
         heading["subtitle"] = subtitle
@@ -82,14 +95,37 @@ def drawn(
     )
     if params:
         chart = chart.add_params(*(alt.param(name=name, value=value) for name, value in params.items()))
-    return Drawing(chart, dict(data), table, label, params)
+    return chart
+
+
+class Marks(alt.Chart):
+    """A layer. Like `alt.Chart`, but a constant finds its class by the name of its channel.
+
+    Altair tries the schemas of all its 570 classes for each constant or condition, most of the time that a chart takes.
+    """
+
+    def encode(self, *channels: Any, **named: Any) -> Any:
+        """Encode channels."""
+        return super().encode(*channels, **{name: _constant(name, value) for name, value in named.items()})
+
+
+def _constant(channel: str, value: Any) -> Any:
+    """`{"value": ...}`, perhaps with a condition, as the channel's class; anything else as it is."""
+    if not isinstance(value, Mapping) or "value" not in value:
+        return value
+    return getattr(alt, f"{channel[0].upper()}{channel[1:]}Value")(**value)
+
+
+def marks(name: str) -> Marks:
+    """A layer of the data set of that name."""
+    return Marks(alt.NamedData(name))
 
 
 def message_layer() -> Layer:
     """Text in the middle of the plot, from the data set `message` (columns text)."""
     middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}
     return (
-        alt.Chart(alt.NamedData("message"))
+        marks("message")
         .mark_text(fontSize=theme.HEAD_PX, color=theme.MUTED, align="center", baseline="middle")
         .encode(text="text:N", **middle)
     )

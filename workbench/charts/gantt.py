@@ -7,11 +7,13 @@ comes later, for playback. Both are plain values that a widget sets; the mark th
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.bars import lanes, preemptions
-from workbench.charts.drawing import Drawing, drawn, message
+from workbench.charts.drawing import Chart, Drawing, composed, message
 from workbench.charts.gantt_data import (
     BAR_COLUMNS,
     MOST_HEIGHT_PX,
@@ -32,7 +34,8 @@ from workbench.charts.gantt_data import (
     spoken,
     time_span,
 )
-from workbench.charts.gantt_layers import layers
+from workbench.charts.gantt_layers import Margin, layers
+from workbench.charts.gantt_thin import thinned_bars, thinned_marks
 from workbench.cluster import Cluster
 
 
@@ -58,7 +61,8 @@ def gantt(
     slots and their order; without it only those that were used. selected, until_s: first values of the parameters.
     end_s: end of the axis (default: the last end, finish or arrival). max_height in pixels: more rows become lower.
 
-    A restart or switch is drawn at least 2 pixels wide so that it is seen at all; everything else is to scale.
+    A restart or switch is drawn at least 2 pixels wide so that it is seen at all; everything else is to scale. Of more
+    than `MOST_BARS` bars short neighbours are put together, and a note under the title says so; `table` has all.
     """
     colour = theme.job_colours(jobs["job"])
     slots = lanes(timeline, cluster)
@@ -71,31 +75,39 @@ def gantt(
         bars = slot_bars(timeline, slots, colour, frame)
         rows, lines = slot_rows(slots, types, frame)
         marks = lost_at(bars, preemptions(timeline, jobs, events))
+        margin: Margin | None = Margin.of(slots, frame)
         title = title or "Schedule by GPU"
     else:
         bars = job_rows_bars(timeline, jobs, types, frame)
         rows, lines = job_rows(jobs, frame)
-        marks = pd.concat([lost_at(bars, preemptions(timeline, jobs, events)), life_marks(jobs)], ignore_index=True)
+        lost = lost_at(bars, preemptions(timeline, jobs, events))
+        marks, margin = pd.concat([lost, life_marks(jobs, frame)], ignore_index=True), None
         title = title or "Schedule by job"
-    bars = labelled(bars, jobs, span, frame)[BAR_COLUMNS]
-    grid, every = round_grid(decisions if rounds else None)
-    key = key_table(bars, marks, every, colour if by == "slot" else types, by)
+    seconds = span[1] - span[0]
+    few, note = thinned_bars(bars, seconds, frame.row_px)
+    few = labelled(few, jobs, span, frame)[BAR_COLUMNS]
+    marks = thinned_marks(marks, seconds, frame.row_px)
+    grid, every = round_grid(decisions if rounds else None, span[1])
+    key = key_table(few, marks, every, colour if by == "slot" else types, by)
     data = {
         "rows": rows,
         "lines": lines,
-        "bars": bars,
+        "bars": few,
         "marks": marks,
         "rounds": grid,
         "span": corners(span, frame),
         "key": key,
         "message": message("" if len(bars) else "No jobs" if by == "job" and jobs.empty else "Nothing ran"),
     }
-    return drawn(
-        *layers(frame, slots if by == "slot" else None),
-        data=data,
-        table=behind(bars),
-        label=f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}.",
-        title=title,
-        height=round(frame.height, 2),
-        params={"selected": selected, "until": until_s},
-    )
+    label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}."
+    chart = _chart(frame, margin, title, note, selected, until_s)
+    return Drawing(chart, data, behind(bars, jobs), label, {"selected": selected, "until": until_s})
+
+
+@lru_cache(32)
+def _chart(
+    frame: Frame, margin: Margin | None, title: str, note: str, selected: str | None, until_s: float | None
+) -> Chart:
+    """The specification; a knob changes only the data, so that the same one is used again."""
+    params = {"selected": selected, "until": until_s}
+    return composed(*layers(frame, margin), title=title, subtitle=note, height=round(frame.height, 2), params=params)

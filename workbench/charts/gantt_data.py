@@ -6,10 +6,12 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.bars import blocks, job_bars, merged, thinned
+from workbench.charts.gantt_thin import GREY, SEVERAL, WIDEST_PX, rows_together
 
 By = Literal["slot", "job"]
 
@@ -21,9 +23,6 @@ MANY_MARKS = 150
 """With more marks of preemption than this they are drawn thin."""
 JOB_PX, NODE_PX, TYPE_PX = 170.0, 150.0, 120.0
 """The widest labels of jobs, nodes and types; longer ones are cut with an ellipsis."""
-WIDEST_PX = 2600.0
-"""The widest plot for which labels are sent along."""
-
 PIECES = {
     "run": "run",
     "restart": "restart",
@@ -33,6 +32,7 @@ PIECES = {
     "hold": "held idle",
     "sync": "synchronisation",
     "down": "node down",
+    SEVERAL: "several short bars",
 }
 BAR_COLUMNS = [
     *("where", "accelerator", "unit", "job", "with_job", "model", "kind", "start_s", "end_s", "gpus", "steps"),
@@ -133,13 +133,19 @@ def _paint(colour: str, kind: str) -> tuple[str, str]:
         "hold": (theme.PAPER, colour),
         "sync": (theme.shade(colour, 0.35), theme.PAPER),
         "down": ("#f4d4d6", theme.WARN),
+        SEVERAL: (GREY, theme.PAPER),
     }
     return looks.get(kind, (colour, theme.PAPER))
 
 
+def models(jobs: pd.DataFrame) -> dict[str, str]:
+    """The model of each job."""
+    return dict(zip(jobs["job"], jobs["model"], strict=True))
+
+
 def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], frame: Frame) -> pd.DataFrame:
     """Add model, label and its size; no label where it cannot fit in any plot up to WIDEST_PX."""
-    model = dict(zip(jobs["job"], jobs["model"], strict=True))
+    model = models(jobs)
     if frame.by == "slot":
         copy = bars["unit"].astype(str).str.contains(" #", regex=False) & (bars["with_job"] == "")
         text = bars["job"].where(~copy, bars["unit"]).where(bars["kind"] != "down", "down")
@@ -149,7 +155,7 @@ def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], 
     size = np.select([high >= theme.LABEL_PX + 3, high >= theme.SMALL_PX, high >= 10], [theme.LABEL_PX, 11, 10], 0)
     wide = (bars["end_s"] - bars["start_s"]) / (span[1] - span[0]) * WIDEST_PX
     needed = np.array([theme.text_px(str(t), 1.0) for t in text]) * size + 6
-    shown = (size > 0) & (wide >= needed) & ~bars["kind"].isin([*OVERLAID, "sync"])
+    shown = (size > 0) & (wide >= needed) & ~bars["kind"].isin([*OVERLAID, "sync", SEVERAL])
     if int(shown.sum()) > MOST_LABELS:
         shown &= wide >= np.sort(wide[shown].to_numpy())[-MOST_LABELS]
     label = text.where(shown, "")
@@ -199,9 +205,12 @@ def slot_numbers(slots: pd.DataFrame, frame: Frame) -> bool:
 
 def job_rows(jobs: pd.DataFrame, frame: Frame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows and separating lines of the view by job."""
-    every = max(1, math.ceil((theme.LABEL_PX + 1) / frame.row_px))
+    together = rows_together(frame.row_px)
+    every = together * max(1, math.ceil((theme.LABEL_PX + 1) / (together * frame.row_px)))
+    names = jobs["job"].tolist()
     found = [
-        _row("job", row, 1, job if row % every == 0 else "", job=job) for row, job in enumerate(jobs["job"].tolist())
+        _row("job", row, together, names[row] if row % every == 0 else "", job=names[row])
+        for row in range(0, len(names), together)
     ]
     return _rows(found), pd.DataFrame({"row": [], "weight": [], "over": []})
 
@@ -234,21 +243,36 @@ def lost_at(bars: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
     return found.assign(mark="preempted")[["mark", "job", "time_s", "y0", "y1", "reason"]]
 
 
-def life_marks(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Arrival, completion, and the line of life between them."""
-    row = np.arange(len(jobs), dtype=float)
+def life_marks(jobs: pd.DataFrame, frame: Frame) -> pd.DataFrame:
+    """Arrival, completion, and the line of life between them, of one job where several share a pixel."""
+    together = rows_together(frame.row_px)
+    row, jobs = np.arange(0, len(jobs), together, dtype=float), jobs.iloc[::together]
     base = pd.DataFrame({"job": jobs["job"].to_numpy(), "y0": row, "y1": row + 1, "reason": ""})
     arrived = base.assign(mark="arrived", time_s=jobs["arrival_s"].to_numpy(float))
     finished = base.assign(mark="finished", time_s=jobs["finish_s"].to_numpy(float)).dropna(subset=["time_s"])
     return pd.concat([arrived, finished], ignore_index=True)
 
 
-def round_grid(decisions: pd.DataFrame | None) -> tuple[pd.DataFrame, int]:
-    """Times of rounds, thinned to MOST_ROUNDS, and how many rounds a line stands for."""
+def round_grid(decisions: pd.DataFrame | None, end_s: float) -> tuple[pd.DataFrame, int]:
+    """Times of rounds before the end, thinned to MOST_ROUNDS, and how many rounds a line stands for."""
     if decisions is None or decisions.empty:
         return pd.DataFrame({"time_s": pd.Series(dtype="float64")}), 0
-    times, every = thinned(decisions["time_s"][decisions["cause"] == "round"].tolist(), MOST_ROUNDS)
+    asked = np.unique(decisions["time_s"].to_numpy(float)[(decisions["cause"] == "round").to_numpy()])
+    times, every = thinned(_with_rounds_left_out(asked, end_s).tolist(), MOST_ROUNDS)
     return pd.DataFrame({"time_s": pd.Series(times, dtype="float64")}), every if times else 0
+
+
+def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> npt.NDArray[np.float64]:
+    """A scheduler may be left out of rounds in which it would change nothing: if all gaps are multiples of the least,
+    that is the length of a round, and the rounds between and after are there too."""
+    gaps = np.diff(asked)
+    if not len(gaps):
+        return asked
+    count = gaps / gaps.min()
+    if not np.allclose(count, np.round(count), rtol=0, atol=1e-6):
+        return asked
+    more = np.arange(asked[0], max(end_s, asked[-1]), gaps.min())
+    return more if len(more) > len(asked) else asked
 
 
 def key_table(bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict[str, str], by: By) -> pd.DataFrame:
@@ -278,8 +302,9 @@ def key_table(bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict
     return key.assign(py=-TOP_PX - LINE_PX * (line - key.pop("line").astype("float64")))
 
 
-def behind(bars: pd.DataFrame) -> pd.DataFrame:
-    """The numbers behind the chart."""
+def behind(bars: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers behind the chart, of every bar whether drawn or put together."""
+    bars = bars.assign(model=bars["job"].map(models(jobs)).fillna("").astype("str"))
     return bars[BAR_COLUMNS[:11]].sort_values(["start_s", "where"], kind="stable").reset_index(drop=True)
 
 

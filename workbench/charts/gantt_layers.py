@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import altair as alt
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Layer, message_layer
+from workbench.charts.drawing import Layer, Marks, marks, message_layer
 from workbench.charts.gantt_data import (
     JOB_PX,
     MANY_MARKS,
@@ -23,10 +23,25 @@ from workbench.charts.gantt_data import (
 )
 
 
-def layers(frame: Frame, slots: pd.DataFrame | None) -> Sequence[Layer]:
-    """Every layer, from the back to the front."""
-    labels = _slot_labels(frame, slots) if slots is not None else _job_labels(frame)
-    life = [] if slots is not None else [_life_line(frame)]
+class Margin(NamedTuple):
+    """Left of the plot of the view by slot: pixels to the nodes' names, and to the strip with the types' colours."""
+
+    names_px: float
+    strip_px: float
+
+    @classmethod
+    def of(cls, slots: pd.DataFrame, frame: Frame) -> Margin:
+        """Room for the longest names."""
+        numbers = slot_numbers(slots, frame)
+        names_px = 12 + theme.text_px(str(slots["slot"].max()), theme.SMALL_PX) if numbers else 8
+        longest = max((theme.text_px(str(name)) for name in slots["node"].unique()), default=0.0)
+        return cls(names_px, names_px + min(longest, NODE_PX) + 8)
+
+
+def layers(frame: Frame, margin: Margin | None) -> Sequence[Layer]:
+    """Every layer, from the back to the front; margin: None in the view by job."""
+    labels = _slot_labels(margin) if margin is not None else _job_labels()
+    life = [] if margin is not None else [_life_line(frame)]
     return [
         _axes(frame),
         _lanes(frame),
@@ -41,10 +56,6 @@ def layers(frame: Frame, slots: pd.DataFrame | None) -> Sequence[Layer]:
         *_key_layers(),
         message_layer(),
     ]
-
-
-def _named(name: str) -> alt.Chart:
-    return alt.Chart(alt.NamedData(name))
 
 
 def _expr(expression: str) -> Any:
@@ -67,7 +78,7 @@ def _opacity(full: float = 1.0) -> Any:
 def _axes(frame: Frame) -> Layer:
     """The two scales, from the data set `span`; every other layer uses them."""
     return (
-        _named("span")
+        marks("span")
         .mark_point(opacity=0)
         .encode(
             x=alt.X(
@@ -102,7 +113,7 @@ def _lanes(frame: Frame) -> Layer:
     )
     gap = bar_gap(frame.row_px) if frame.by == "job" else 0
     return (
-        _named("rows")
+        marks("rows")
         .transform_filter(f"datum.column === '{column}'")
         .mark_rect(fill=theme.LANE)
         .encode(x=alt.value(0), x2=_expr("width"), y=_y(f"datum.y0 + {gap}"), y2=_y(f"datum.y1 - {gap}"), tooltip=tips)
@@ -111,7 +122,7 @@ def _lanes(frame: Frame) -> Layer:
 
 def _rounds(frame: Frame) -> Layer:
     return (
-        _named("rounds")
+        marks("rounds")
         .mark_rule(color=theme.PAPER, strokeWidth=1.2, clip=True)
         .encode(x=_x("datum.time_s", frame), y=alt.value(0), y2=_expr("height"))
     )
@@ -120,7 +131,7 @@ def _rounds(frame: Frame) -> Layer:
 def _life_line(frame: Frame) -> Layer:
     """From arrival to completion: the job waits wherever no bar lies on the line."""
     return (
-        _named("marks")
+        marks("marks")
         .transform_filter("datum.mark === 'arrived' || datum.mark === 'finished'")
         .transform_joinaggregate(from_s="min(time_s)", to_s="max(time_s)", signs="count()", groupby=["job"])
         .transform_filter("datum.mark === 'arrived'")
@@ -141,10 +152,10 @@ LEFT = "scale('x', datum.a)"
 RIGHT = "scale('x', datum.b)"
 
 
-def _shown_bars(frame: Frame) -> alt.Chart:
+def _shown_bars(frame: Frame) -> Marks:
     per = f"{frame.unit.seconds:g}"
     return (
-        _named("bars")
+        marks("bars")
         .transform_filter("isValid(until) ? datum.start_s < until : true")
         .transform_calculate(
             a=f"datum.start_s / {per}",
@@ -203,7 +214,7 @@ def _tips() -> list[alt.Tooltip]:
 def _lines(frame: Frame) -> Layer:
     """Between slots, nodes and types; over the bars, so that a gang of four still shows as four GPUs."""
     return (
-        _named("lines")
+        marks("lines")
         .mark_rule(clip=False)
         .encode(
             x=_expr("datum.over ? 0 : -10"),
@@ -240,7 +251,7 @@ def _bar_labels(frame: Frame) -> Layer:
 
 
 def _marks(frame: Frame) -> list[Layer]:
-    shown = _named("marks").transform_filter(SHOWN.format("time_s"))
+    shown = marks("marks").transform_filter(SHOWN.format("time_s"))
     at = _x("datum.time_s", frame)
     tips = [
         alt.Tooltip("job:N", title="Job"),
@@ -298,37 +309,24 @@ ARRIVED = "triangle-right"
 
 def _playhead(frame: Frame) -> Layer:
     return (
-        _named("span")
+        marks("span")
         .transform_filter("isValid(until) && datum.last")
         .mark_rule(color=theme.WARN, strokeWidth=2, clip=True)
         .encode(x=_x("until", frame), y=alt.value(0), y2=_expr("height"))
     )
 
 
-def _strip_px(frame: Frame, slots: pd.DataFrame) -> float:
-    """Where the strip with the types' colours is, left of the plot."""
-    return _number_px(frame, slots) + min(_longest(slots["node"].unique()), NODE_PX) + 8
-
-
-def _number_px(frame: Frame, slots: pd.DataFrame) -> float:
-    return 12 + theme.text_px(str(slots["slot"].max()), theme.SMALL_PX) if slot_numbers(slots, frame) else 8
-
-
-def _longest(names: Iterable[str]) -> float:
-    return max((theme.text_px(str(name)) for name in names), default=0.0)
-
-
-def _slot_labels(frame: Frame, slots: pd.DataFrame) -> list[Layer]:
-    number_px, strip = _number_px(frame, slots), _strip_px(frame, slots)
+def _slot_labels(margin: Margin) -> list[Layer]:
+    strip = margin.strip_px
     middle = _y("(datum.y0 + datum.y1) / 2")
-    rows = _named("rows")
+    rows = marks("rows")
     return [
         rows.transform_filter("datum.column === 'slot'")
         .mark_text(clip=False, align="right", baseline="middle", fontSize=theme.SMALL_PX, color=theme.MUTED)
         .encode(x=alt.value(-6), y=middle, text="text:N"),
         rows.transform_filter("datum.column === 'node'")
         .mark_text(clip=False, align="right", baseline="middle", limit=NODE_PX)
-        .encode(x=alt.value(-number_px), y=middle, text="text:N"),
+        .encode(x=alt.value(-margin.names_px), y=middle, text="text:N"),
         rows.transform_filter("datum.column === 'type'")
         .mark_rect(clip=False)
         .encode(
@@ -344,16 +342,16 @@ def _slot_labels(frame: Frame, slots: pd.DataFrame) -> list[Layer]:
     ]
 
 
-def _job_labels(frame: Frame) -> list[Layer]:
+def _job_labels() -> list[Layer]:
     return [
-        _named("rows")
+        marks("rows")
         .mark_text(clip=False, align="right", baseline="middle", limit=JOB_PX, cursor="pointer")
         .encode(x=alt.value(-10), y=_y("(datum.y0 + datum.y1) / 2"), text="text:N", opacity=_opacity())
     ]
 
 
 def _key_layers() -> list[Layer]:
-    key = _named("key")
+    key = marks("key")
     boxed = key.transform_filter("datum.fill")
     signs = {"preempted": "triangle-left", "arrived": ARRIVED, "finished": "diamond"}
     shape = " : ".join(f"datum.sign === '{sign}' ? '{shape}'" for sign, shape in signs.items())

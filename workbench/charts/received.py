@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, message, message_layer
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.series import time_axis
 from workbench.charts.steps import Floats
 
+Ints = npt.NDArray[np.int64]
+
+MOST_POINTS = 10_000
+"""With more points than this the view of all jobs shows how they are spread instead of each."""
 MOST_TIMES = 300
 """Moments drawn; with more decisions than this, every k-th."""
 
@@ -30,35 +37,52 @@ def received_table(
         return _empty(columns)
     held = timeline[(timeline["unit"] != "") & (timeline["kind"] != "sync")]
     last_s = end_s if end_s is not None else max([float(decisions["time_s"].max()), *held["end_s"].tolist()])
+    changes = shares["time_s"].to_numpy(float)[~shares["decision"].duplicated().to_numpy()]
     moments = np.unique(np.append(decisions["time_s"].to_numpy(float), last_s))
+    moments = moments[(moments > changes[0]) & (moments <= last_s)]
+    period = np.searchsorted(changes, moments, side="left") - 1
+    since = changes[period]
     had = {
         (str(unit), str(kind)): _Held.of(part["start_s"].to_numpy(float), part["end_s"].to_numpy(float))
         for (unit, kind), part in held.groupby(["unit", "accelerator"], sort=False)
     }
-    changes = shares.drop_duplicates("decision")["time_s"].tolist()
-    tables = []
-    for since, until, (_, part) in zip(changes, [*changes[1:], last_s], shares.groupby("decision"), strict=True):
-        ends = moments[(moments > since) & (moments <= until)]
-        target = dict(zip(zip(part["unit"], part["accelerator"], strict=True), part["share"], strict=True))
-        keys = list(dict.fromkeys([*target, *(key for key, times in had.items() if times.any(since, until))]))
-        for key in keys:
-            seconds = had[key].between(since, ends) if key in had else np.zeros(len(ends))
-            tables.append(
-                pd.DataFrame(
-                    {
-                        "time_s": ends,
-                        "since_s": since,
-                        "unit": key[0],
-                        "accelerator": key[1],
-                        "target": float(target.get(key, 0.0)),
-                        "received": seconds / (ends - since),
-                    }
-                )
-            )
-    if not tables:
-        return _empty(columns)
-    found = pd.concat(tables, ignore_index=True).astype({"unit": "str", "accelerator": "str"})
-    return found.sort_values("time_s", kind="stable").reset_index(drop=True)
+    promised = _promised(shares)
+    keys = list(dict.fromkeys([*promised, *had]))
+    found = []
+    for number, key in enumerate(keys):
+        target, listed = np.zeros(len(changes)), np.zeros(len(changes), dtype=bool)
+        if key in promised:
+            places, share = promised[key]
+            target[places], listed[places] = share, True
+        seconds = np.zeros(len(moments))
+        if key in had:
+            seconds = had[key].until(moments) - had[key].until(since)
+            listed |= np.bincount(period, seconds, len(changes)) > 0
+        rows = np.flatnonzero(listed[period])
+        found.append((rows, np.full(len(rows), number), target[period[rows]], seconds[rows]))
+    at, which, target, seconds = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((which, at))
+    at, which = at[order], which[order]
+    columns_of = {
+        "time_s": moments[at],
+        "since_s": since[at],
+        "unit": np.array([unit for unit, _ in keys], dtype=object)[which],
+        "accelerator": np.array([kind for _, kind in keys], dtype=object)[which],
+        "target": target[order],
+        "received": seconds[order] / (moments - since)[at],
+    }
+    return pd.DataFrame(columns_of).astype({"unit": "str", "accelerator": "str"})
+
+
+def _promised(shares: pd.DataFrame) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+    """For each (unit, type) in the shares: in which of their decisions, counted from 0, and how much."""
+    number = pd.factorize(shares["decision"])[0]
+    part = pd.DataFrame({"number": number, "share": shares["share"].to_numpy(float)})
+    grouped = part.groupby([shares["unit"].to_numpy(), shares["accelerator"].to_numpy()], sort=False)
+    return {
+        (str(unit), str(kind)): (rows["number"].to_numpy(np.int64), rows["share"].to_numpy(float))
+        for (unit, kind), rows in grouped
+    }
 
 
 class _Held:
@@ -83,14 +107,6 @@ class _Held:
         found: Floats = self.before[i] - inside
         return found
 
-    def between(self, since: float, times: Floats) -> Floats:
-        """Seconds held from `since` to each time."""
-        return self.until(times) - self.until(np.array([since]))
-
-    def any(self, since: float, until: float) -> bool:
-        """Whether anything is held between the two."""
-        return bool(self.between(since, np.array([until]))[0] > 0)
-
 
 def _empty(columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: [] for name in columns}).astype({"unit": "str", "accelerator": "str"})
@@ -100,7 +116,8 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
     """Draw `received_table`: for one job, received (solid) and target (dashed) by type; else received minus target.
 
     In the view of all jobs each line is one (job, type), coloured by type; they meet at 0 where every job gets what it
-    was promised. With more than 300 moments every k-th is drawn. Parameter `selected` as in `gantt`.
+    was promised. With more than 300 moments every k-th is drawn; with more than 10,000 points the median over jobs and
+    a band from the 5th to the 95th percentile, by type. Parameter `selected` as in `gantt`.
     """
     part = table if job is None else table[[job in unit.split(" + ") for unit in table["unit"]]]
     drawn_rows = _from_the_start(_thinned(part))
@@ -115,13 +132,24 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
         with_job=[name.partition(" + ")[2] for name in drawn_rows["unit"]],
         line=drawn_rows["unit"] + " | " + drawn_rows["accelerator"],
     ).astype({"job": "str", "with_job": "str", "line": "str"})
-    if job is None:
-        base = alt.Chart(alt.NamedData("received")).mark_line(strokeWidth=1.6, interpolate="linear")
+    subtitle = ""
+    if job is None and len(rows) > MOST_POINTS:
+        rows = _spread(rows)
+        subtitle = "median over jobs, and from the 5th to the 95th percentile; select a job to see its own"
+        base = marks("received")
+        x, colours = time_axis(unit), alt.Color("accelerator:N", title="Accelerator", scale=scale)
+        layers = [
+            base.mark_area(opacity=0.25, interpolate="linear").encode(x=x, y=_short("low"), y2="high:Q", color=colours),
+            base.mark_line(strokeWidth=2, interpolate="linear").encode(x=x, y=_short("middle"), color=colours),
+        ]
+        heading = title or "Time received minus target, over all jobs"
+    elif job is None:
+        base = marks("received").mark_line(strokeWidth=1.6, interpolate="linear")
         chosen = "!selected || datum.job === selected || datum.with_job === selected"
         layers = [
             base.encode(
                 x=time_axis(unit),
-                y=alt.Y("short:Q", title="Received − target (share of time)", axis=alt.Axis(format="+.2~f")),
+                y=_short("short"),
                 color=alt.Color("accelerator:N", title="Accelerator", scale=scale),
                 detail=["line:N", "since_s:Q"],
                 opacity=alt.condition(chosen, alt.value(0.75), alt.value(0.08)),
@@ -135,7 +163,7 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
         )
         rows = long.drop(columns=["short"])
         layers = [
-            alt.Chart(alt.NamedData("received"))
+            marks("received")
             .mark_line(interpolate="linear")
             .encode(
                 x=time_axis(unit),
@@ -157,8 +185,19 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
         label=f"{heading}, over time.",
         title=heading,
         height=height,
+        subtitle=subtitle,
         params={"selected": None},
     )
+
+
+def _short(column: str) -> Any:
+    return alt.Y(f"{column}:Q", title="Received − target (share of time)", axis=alt.Axis(format="+.2~f"))
+
+
+def _spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Percentiles of received minus target over the jobs of each moment and type: columns low, middle, high."""
+    found = rows.groupby(["accelerator", "t"])["short"].quantile(np.array([0.05, 0.5, 0.95])).unstack()
+    return found.set_axis(["low", "middle", "high"], axis="columns").reset_index()
 
 
 def _from_the_start(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, message, message_layer
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.steps import MOST_POINTS, at_change
 from workbench.units import format_duration
 
@@ -74,7 +74,7 @@ def over_time(
         look["color"] = alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=colours))
         look["strokeDash"] = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes))
     line = (
-        alt.Chart(alt.NamedData("lines"))
+        marks("lines")
         .mark_line(interpolate="step-after", color=colours[0] if colours else theme.PALETTE[0])
         .encode(
             x=time_axis(axis),

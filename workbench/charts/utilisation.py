@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, message, message_layer
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.series import bin_note, time_axis
 from workbench.charts.steps import MOST_POINTS, held_gpus
 from workbench.cluster import Cluster
@@ -41,7 +41,7 @@ def utilisation(
         "message": message("" if len(held) else "Nothing ran"),
     }
     area = (
-        alt.Chart(alt.NamedData("held"))
+        marks("held")
         .mark_area(interpolate="step-after", line=False, strokeWidth=0)
         .encode(
             x=time_axis(unit),
@@ -59,7 +59,7 @@ def utilisation(
             ),
         )
     )
-    ceiling = alt.Chart(alt.NamedData("capacity"))
+    ceiling = marks("capacity")
     layers = [
         area,
         ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),

@@ -1,7 +1,8 @@
 """The command line: `python -m workbench COMMAND`, also `workbench COMMAND`. Thin: every command calls the library.
 
 Exit codes: 0 done, 1 a stated failure, 2 bad input, 130 Ctrl-C. With `--json` stdout carries one JSON value and nothing
-else, a failure included; messages for people go to stderr. Modules are imported by the command that needs them.
+else, a failure included (all of it: stderr then only says where). Messages for people go to stderr. Modules are
+imported by the command that needs them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from types import FrameType
 from workbench.cli import compute, describe, make
 from workbench.cli.output import say, show
 from workbench.cli.parser import Parser
-from workbench.errors import WorkbenchError
+from workbench.errors import Words, WorkbenchError, why
 from workbench.version import VERSION
 
 INTERRUPTED = 130
@@ -56,16 +57,15 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
             show(args.command(args), args.json)
             return 0
         except WorkbenchError as error:
-            say(f"error: {error}")
-            return _failed(error.exit_code, error, as_json)
+            return _stated(error, as_json)
         except KeyboardInterrupt:
             say("interrupted")
-            return _failed(INTERRUPTED, _failure("interrupted", "Ctrl-C", "to run to the end"), as_json)
+            return _failed(INTERRUPTED, _failure("interrupted", Words("Ctrl-C"), "to run to the end"), as_json)
         except BrokenPipeError:
             raise
         except OSError as error:
-            say(f"error: {error}")
-            return _failed(1, _failure("error", str(error), "to read and write files"), as_json)
+            where = "files" if error.filename is None else str(error.filename)
+            return _stated(WorkbenchError(where, why(error), "to read and write"), as_json)
         except Exception as error:
             return _internal(error, as_json)
     except BrokenPipeError:
@@ -74,6 +74,12 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
         return 0
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0
+
+
+def _stated(error: WorkbenchError, as_json: bool) -> int:
+    """A failure with a message of its own; the JSON holds it, so that stderr need not repeat it."""
+    say(f"error: {error.where}" if as_json else f"error: {error}")
+    return _failed(error.exit_code, error, as_json)
 
 
 def _internal(error: Exception, as_json: bool) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,17 @@ from workbench.cli.inputs import (
 )
 from workbench.cli.output import Answer, aligned, json_text, say, short
 from workbench.cli.parser import Commands, Parser, add_command, add_force, add_scenario, add_set
-from workbench.errors import InputError
+from workbench.errors import InputError, counted
 
 if TYPE_CHECKING:
     from workbench.comparison import Comparison
+    from workbench.contract import Result
     from workbench.metrics import Summary
-    from workbench.papers.paper import Result
     from workbench.scenario import Scenario
     from workbench.simulation.observers import Progress
+
+LATE_S = 86400.0
+"""A scenario whose first job arrives later, and later than its jobs take to arrive, has an odd origin of time."""
 
 MOST_ROWS = 40
 """Jobs that a table for people shows; `--json` has them all."""
@@ -53,6 +57,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--scheduler", metavar="NAME", required=True, help="see `workbench list`")
     add_set(parser, "KNOB=VALUE")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
+    help = "what the scheduler believes about speeds: oracle (default) or low_rank, with knobs low_rank:profiled=0.5"
+    parser.add_argument("--belief", metavar="NAME", help=help)
     _add_run_options(parser, "save the run in this folder")
     parser.set_defaults(command=simulate)
 
@@ -78,13 +84,14 @@ def _add_run_options(parser: Parser, out: str) -> None:
 
 def solve(args: argparse.Namespace) -> Answer:
     """One solve."""
-    from workbench.api import later_arrivals, solve_with, time_of_solve
+    from workbench.api import later_arrivals, time_of_solve
+    from workbench.api import solve as solve_once
     from workbench.papers.paper import find_formulation
     from workbench.solvers import DEFAULT
 
     scenario = read_scenario(args.scenario)
     at_s = time_of_solve(scenario, args.formulation, args.at)
-    result = solve_with(
+    result = solve_once(
         scenario,
         args.formulation,
         settings(args.settings),
@@ -93,22 +100,24 @@ def solve(args: argparse.Namespace) -> Answer:
         time_limit_s=args.time_limit,
         gap=args.gap,
     )
-    left_out = 0 if find_formulation(args.formulation).offline else later_arrivals(scenario, at_s)
+    formulation = find_formulation(args.formulation)
+    left_out = 0 if formulation.offline else later_arrivals(scenario, at_s)
     if left_out:
-        say(f"{left_out} jobs that arrive after {at_s:g} s are left out")
+        say(f"left out, as arriving after {at_s:g} s: {counted(left_out, 'job')}")
     known = {field.name: getattr(result, field.name) for field in fields(result)}
     keys = ("status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s", "iterations")
     data = {"formulation": args.formulation, **{key: known[key] for key in keys}, "result": result.values}
-    return Answer(data, lambda: _solved(args.formulation, result))
+    return Answer(data, lambda: _solved(args.formulation, result, formulation.reading))
 
 
-def _solved(name: str, result: Result) -> str:
+def _solved(name: str, result: Result, reading: str) -> str:
     unit = "" if result.unit in ("", "1") else f" {result.unit}"
     facts = [f"{name}: {result.status}", f"objective {short(result.objective)}{unit} ({result.sense})"]
     if result.gap:
         facts.append(f"gap {100 * result.gap:.3g} %")
     seconds = f"built in {result.build_s:.3f} s, solved in {result.solve_s:.3f} s"
-    return "\n".join([", ".join([*facts, result.solver, seconds]), *_values(result.values)])
+    lines = [", ".join([*facts, result.solver, seconds]), *_values(result.values)]
+    return "\n".join([*lines, "", textwrap.fill(reading, 100)] if reading else lines)
 
 
 def _values(values: Mapping[str, Any]) -> list[str]:
@@ -138,7 +147,8 @@ def _values(values: Mapping[str, Any]) -> list[str]:
 
 def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
-    from workbench.api import simulate_with
+    from workbench.api import ignored
+    from workbench.api import simulate as run_one
     from workbench.metrics import as_json, summary
     from workbench.papers.paper import find_scheduler
     from workbench.simulation.observers import Report
@@ -149,19 +159,29 @@ def simulate(args: argparse.Namespace) -> Answer:
     find_scheduler(args.scheduler).settle(knobs)
     observers = [Report(_progress, every_s=0.5)] if _watched() else []
     began = time.perf_counter()
-    run = simulate_with(scenario, args.scheduler, knobs, seed=args.seed, until_s=args.until, observers=observers)
+    run = run_one(
+        scenario,
+        args.scheduler,
+        knobs,
+        seed=args.seed,
+        until_s=args.until,
+        observers=observers,
+        belief=args.belief,
+    )
     wall_s = time.perf_counter() - began
     _end_progress()
     found = summary(run)
     if args.out is not None:
         run.save(args.out, force=args.force)
-    _say_ignored(scenario, [args.scheduler])
+    _say_notes(scenario, [args.scheduler])
     data = {
         "scheduler": run.scheduler,
         "knobs": run.knobs,
         "seed": run.seed,
+        **({} if args.belief is None else {"belief": args.belief}),
         "metrics": as_json(found),
         "rounds": found["rounds"],
+        "not_used": ignored(scenario, args.scheduler),
         "wall_s": wall_s,
         **({} if args.out is None else {"out": args.out}),
     }
@@ -170,12 +190,22 @@ def simulate(args: argparse.Namespace) -> Answer:
     return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}")
 
 
-def _say_ignored(scenario: Scenario, schedulers: list[str]) -> None:
+def _say_notes(scenario: Scenario, schedulers: Iterable[str]) -> None:
+    """What the scenario sets and schedulers do not use, each property once; and a clock that does not begin near 0."""
     from workbench.api import ignored
+    from workbench.units import format_duration
 
-    for name in schedulers:
-        if unread := ignored(scenario, name):
-            say(f"note: {name} does not read {', '.join(unread)}, which some jobs set")
+    without: dict[str, list[str]] = {}
+    for scheduler in schedulers:
+        for name in ignored(scenario, scheduler):
+            without.setdefault(name, []).append(scheduler)
+    for group in dict.fromkeys(map(tuple, without.values())):
+        unused = [name for name, found in without.items() if tuple(found) == group]
+        say(f"note: not used by {', '.join(group)}: {', '.join(unused)}")
+    arrivals = [job.arrival_s for job in scenario.jobs]
+    if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
+        first = format_duration(min(arrivals), parts=2)
+        say(f"note: the first job arrives at {first}; makespan and utilisation count from 0")
 
 
 def _watched() -> bool:
@@ -236,7 +266,7 @@ def compare(args: argparse.Namespace) -> Answer:
     wall_s = time.perf_counter() - began
     if args.out is not None:
         found.save(args.out, force=args.force)
-    _say_ignored(scenario, list(dict.fromkeys(case.scheduler for case in found.cases)))
+    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases))
     return Answer(_comparison(found, wall_s, args.out), lambda: _compared(found, wall_s, args.out))
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.inputs import check_targets, read_scenario
+from workbench.cli.inputs import called, check_targets, read_scenario
 from workbench.cli.make import written
 from workbench.cli.output import Answer, aligned, short
 from workbench.cli.parser import Commands, Parser, add_command, add_output, add_scenario
-from workbench.errors import InputError
+from workbench.errors import InputError, Words
 
 if TYPE_CHECKING:
     from workbench.knob import Knob
@@ -121,7 +121,7 @@ def presets(args: argparse.Namespace) -> Answer:
 
     if args.name is None:
         if args.output is not None:
-            raise InputError("workbench presets", "no NAME", "the preset to write to " + args.output)
+            raise InputError("workbench presets", Words("no NAME"), "the preset to write to " + args.output)
         known = all_presets()
         data = {"presets": [{"name": name, "description": description} for name, description in known]}
         return Answer(data, lambda: aligned(["name", "description"], [list(row) for row in known], left=2))
@@ -133,9 +133,12 @@ def presets(args: argparse.Namespace) -> Answer:
 
 
 def validate(args: argparse.Namespace) -> Answer:
-    """Whether a scenario is well formed and every job can run somewhere."""
+    """Whether a scenario is well formed, every job can run somewhere, and its plan names what there is."""
+    from workbench.api import check_plan
+
     scenario = read_scenario(args.scenario)
     scenario.require_runnable()
+    check_plan(scenario, called(args.scenario))
     facts = _facts(scenario)
     rows = [["GPUs", ", ".join(f"{gpus} {name}" for name, gpus in facts["gpus"].items())]]
     rows += [["nodes", str(facts["nodes"])], ["jobs", str(facts["jobs"])], ["models", str(facts["models"])]]
@@ -143,8 +146,9 @@ def validate(args: argparse.Namespace) -> Answer:
     def text() -> str:
         from workbench.units import format_duration
 
-        last = ["last arrival", format_duration(facts["last_arrival_s"], parts=2)] if scenario.jobs else ["", ""]
-        return aligned([facts["name"] or Path(args.scenario).name, "valid"], [*rows, last], left=2)
+        for which in ("first", "last") if scenario.jobs else ():
+            rows.append([f"{which} arrival", format_duration(facts[f"{which}_arrival_s"], parts=2)])
+        return aligned([facts["name"] or Path(args.scenario).name, "valid"], rows, left=2)
 
     return Answer({"status": "valid", **facts}, text)
 
@@ -157,6 +161,7 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
         "nodes": len(scenario.cluster.machines),
         "jobs": len(scenario.jobs),
         "models": len({job.model for job in scenario.jobs}),
+        "first_arrival_s": min((job.arrival_s for job in scenario.jobs), default=None),
         "last_arrival_s": max((job.arrival_s for job in scenario.jobs), default=None),
     }
 

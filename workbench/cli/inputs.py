@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, Words, why
 
 if TYPE_CHECKING:
     from workbench.scenario import Scenario
@@ -27,8 +27,13 @@ def read_scenario(text: str) -> Scenario:
     try:
         content = sys.stdin.buffer.read().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError("standard input", str(error), "a scenario (UTF-8 JSON)") from None
+        raise InputError("standard input", why(error), "a scenario (UTF-8 JSON)") from None
     return Scenario.from_json(content, "standard input")
+
+
+def called(text: str) -> str:
+    """What messages call a scenario's source."""
+    return "standard input" if text == STANDARD else text
 
 
 def seconds(option: str) -> Callable[[str], float]:
@@ -147,11 +152,13 @@ def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
     for option, path in paths.items():
         if path is None or path == STANDARD:
             continue
+        if not str(path).strip():
+            raise InputError(option, path, "the name of a " + ("folder" if option == "--out" else "file"))
         target = Path(path)
         refuse_to_overwrite(target, force=force)
         if target.is_dir() and not (option == "--out" and is_result_folder(target)):
             expected = "an empty folder, or one that an earlier --out made" if option == "--out" else "a file"
-            raise InputError(f"{option} {path}", "a folder that exists", expected)
+            raise InputError(f"{option} {path}", Words("a folder that exists"), expected)
         folder = target.absolute().parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise InputError(f"{option} {path}", str(folder), "a folder that exists and can be written to")

@@ -20,11 +20,11 @@ CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 
 def add_commands(commands: Commands[Parser]) -> None:
     """Declare the commands of this file."""
     parser = add_command(commands, "convert", "make a scenario from a trace")
-    parser.add_argument("source", metavar="SOURCE", help="the trace file")
+    parser.add_argument("source", metavar="SOURCE", help="the trace file, or - for standard input")
     parser.add_argument("--from", metavar="FORMAT", required=True, dest="format", help="the trace's format, as gavel")
     parser.add_argument("--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace")
     parser.add_argument("--cluster", metavar="NODES", help=CLUSTER_HELP)
-    parser.add_argument("--from-s", metavar="S", type=seconds("--from-s"), help="keep jobs that arrive from then on")
+    parser.add_argument("--from-s", metavar="S", type=seconds("--from-s"), help="keep jobs from then on, the new 0")
     parser.add_argument("--to-s", metavar="S", type=seconds("--to-s"), help="keep jobs that arrive before then")
     parser.add_argument("--sample", metavar="N", type=whole("--sample", 1), help="keep N jobs, drawn with --seed")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), default=0, help="default 0")
@@ -44,7 +44,7 @@ def add_commands(commands: Commands[Parser]) -> None:
         help="static (all at 0, default) or poisson",
     )
     parser.add_argument(
-        "--mean-gap", metavar="S", type=seconds("--mean-gap"), default=900.0, help="between arrivals, default 15 min"
+        "--mean-gap", metavar="S", type=seconds("--mean-gap"), help="between arrivals (poisson), default 15 min"
     )
     parser.add_argument("--multi-gpu", action="store_true", help="gangs of 1, 2, 4 and 8 GPUs (default: 1)")
     parser.add_argument(

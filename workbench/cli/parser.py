@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import NoReturn
 
-from workbench.errors import InputError
+from workbench.errors import NOTHING, InputError, Words
 
 _REQUIRED = re.compile(r"the following arguments are required: (.+)", re.DOTALL)
 _UNKNOWN = re.compile(r"unrecognized arguments: (.+)", re.DOTALL)
@@ -24,15 +24,20 @@ class Parser(argparse.ArgumentParser):
         """Raise what argparse found as an InputError."""
         hint = f"(`{self.prog} --help`)"
         if found := _REQUIRED.fullmatch(message):
-            raise InputError(self.prog, "nothing", f"{found[1]} {hint}")
+            raise InputError(self.prog, NOTHING, f"{found[1]} {hint}")
         if found := _UNKNOWN.fullmatch(message):
             raise InputError(self.prog, found[1], f"arguments that the command has {hint}")
         if found := _CHOICE.fullmatch(message):
             names = found[3].replace("'", "")
             raise InputError(f"{self.prog} {found[1]}", found[2].strip("'"), f"one of {names}")
         if found := _ARGUMENT.fullmatch(message):
-            raise InputError(f"{self.prog} {found[1]}", found[2], f"a value {hint}")
-        raise InputError(self.prog, message, f"arguments as the command takes them {hint}")
+            raise InputError(f"{self.prog} {found[1]}", *_missing(found[2], hint))
+        raise InputError(self.prog, Words(message), f"arguments as the command takes them {hint}")
+
+
+def _missing(message: str, hint: str) -> tuple[str, str]:
+    """Value and expected of an argument's own message: mostly that its value is missing."""
+    return (NOTHING, f"a value {hint}") if message.startswith("expected") else (Words(message), f"a value {hint}")
 
 
 Commands = argparse._SubParsersAction

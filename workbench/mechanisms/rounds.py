@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.boundaries import boundary_after
+from workbench.boundaries import LONGEST_ROUND_S, boundary_after
+from workbench.contract import Timing
 from workbench.knob import Knob
-from workbench.papers.paper import Timing
 from workbench.throughput import FloatArray
 
 SLACK = 1e-6
@@ -18,7 +18,7 @@ SLACK = 1e-6
 SHORTEST_S = 1e-3
 """A round lasts at least so many seconds."""
 
-ROUND_S = Knob("round_s", 360.0, "Length of a round", "s", "paper", minimum=1.0, main=True)
+ROUND_S = Knob("round_s", 360.0, "Length of a round", "s", "paper", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
 WHOLE_STEPS = Knob(
     "whole_steps",
     False,

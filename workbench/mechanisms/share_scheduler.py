@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from workbench.contract import Knobs, Scheduler, Timing
 from workbench.decision import Decision, Snapshot
+from workbench.errors import InputError
 from workbench.knob import Knob, Value
 from workbench.mechanisms import priority, rounds
-from workbench.papers.paper import Knobs, Scheduler, Timing
+from workbench.mechanisms.worker_types import worker_types
 from workbench.scenario import Scenario
 
 PRESET = Knob(
@@ -21,6 +23,16 @@ PRESET = Knob(
     choices=("paper", "authors"),
     main=True,
 )
+
+
+def require_sharing(scenario: Scenario, knobs: Knobs) -> None:
+    """Raise InputError if the knob `space_sharing` is on in a scenario in which no two jobs may share their GPUs."""
+    if not knobs.get("space_sharing", False):
+        return
+    if not scenario.core.space_sharing:
+        raise InputError("core.space_sharing", False, "true, since the knob space_sharing is on")
+    if not scenario.colocated:
+        raise InputError("colocated", [], "speeds of pairs of models, since the knob space_sharing is on")
 
 
 class ShareScheduler(Scheduler):
@@ -53,7 +65,8 @@ class ShareScheduler(Scheduler):
         return rounds.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> priority.Memory:
-        return priority.start(scenario.cluster.types)
+        require_sharing(scenario, knobs)
+        return priority.start(scenario.cluster.types, worker_types(scenario.cluster, knobs))
 
     def decide(
         self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator

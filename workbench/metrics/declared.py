@@ -139,7 +139,8 @@ _WHOLE = (
         "Rounds",
         "rounds",
         "",
-        "decisions, and round boundaries with jobs present at which the scheduler had asked to be left out",
+        "decisions, and round boundaries with jobs present at which the scheduler had asked to be left out. A round "
+        "begins only while a job is there: the log of Gavel's simulator counts one more, the empty one after the last",
     ),
     Metric("decisions", "Decisions", "decisions", "", "calls of the scheduler"),
 )
@@ -203,6 +204,17 @@ HEADLINE = (
     "jobs_unfinished",
 )
 """The few that a short table shows."""
+
+MAIN = (
+    "mean_jct_s",
+    "makespan_s",
+    "utilisation",
+    "max_finish_time_fairness",
+    "preemptions",
+    "cost_usd",
+    "jobs_unfinished",
+)
+"""The fewer that schedulers are first compared by."""
 
 _BY_NAME = {found.name: found for found in METRICS}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from workbench.errors import InputError
 from workbench.metrics.declared import PER_JOB
 from workbench.metrics.intervals import Intervals, left_s, presence
 from workbench.run import Run
@@ -22,6 +23,10 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
     present: whether the n of finish-time fairness is the mean number of jobs present in the job's life, or the number
     at its arrival. Missing where undefined: what needs a completion is missing for a job without one.
     """
+    if not isinstance(run, Run):
+        raise InputError("run", run, "a Run, what `simulate` returns")
+    if present not in get_args(Present):
+        raise InputError("present", present, "one of " + ", ".join(get_args(Present)))
     jobs = run.jobs
     arrival, finish = jobs["arrival_s"].to_numpy(dtype=float), jobs["finish_s"].to_numpy(dtype=float)
     jct = finish - arrival

@@ -51,6 +51,8 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     the cluster are of the whole run. Without a window averages are over the jobs that have finished, and
     `jobs_unfinished` says how many have not. present: see `per_job`. Raises InputError for a window out of range.
     """
+    if not isinstance(run, Run):
+        raise InputError("run", run, "a Run, what `simulate` returns")
     intervals = Intervals.of(run)
     jobs = per_job(run, present, intervals=intervals)
     measured = _measured(run, window)
@@ -105,9 +107,10 @@ def _measured(run: Run, window: Window | None) -> BoolArray:
     count = len(run.jobs)
     chosen = np.full(count, window is None)
     if window is not None:
+        pair = isinstance(window, (tuple, list)) and len(window) == 2 and all(isinstance(n, int) for n in window)
+        if not pair or not 0 <= window[0] <= window[1] < count:
+            raise InputError("window", window, f"first and last job by arrival, 0 <= first <= last < {count}")
         first, last = window
-        if not 0 <= first <= last < count:
-            raise InputError("window", list(window), f"first and last job by arrival, 0 <= first <= last < {count}")
         chosen[list(run.scenario.order[first : last + 1])] = True
     return chosen
 

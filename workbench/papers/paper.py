@@ -1,161 +1,27 @@
-"""The contract of a paper's room (Formulation, Scheduler) and the registry that finds the rooms.
+"""The registry: finds what papers and baselines offer, and holds the schedulers that a session declares itself.
 
 A room is a package under `workbench/papers/` whose `__init__` sets `TITLE`, `FORMULATIONS` and `SCHEDULERS`; a baseline
 is a module under `workbench/baselines/` that sets `FORMULATIONS` or `SCHEDULERS`. Nothing else is edited to add one.
+What a formulation and a scheduler are is in `workbench.contract`.
 """
 
 from __future__ import annotations
 
 import importlib
-import math
 import pkgutil
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
-
-import numpy as np
+from typing import Any
 
 import workbench.baselines
 import workbench.papers
-from workbench.decision import Cause, Decision, Snapshot
+from workbench.contract import Formulation, Scheduler
+from workbench.decision import Cause
 from workbench.errors import InputError
-from workbench.knob import Knob, Value, settle
-from workbench.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pyomo.environ as pyo
-
-    from workbench.solvers import Solver
-
-Data = TypeVar("Data")
-Knobs = Mapping[str, Any]
-Memory = Any
-"""A scheduler's own frozen value: None, or a frozen dataclass of numbers, texts, arrays, tuples and mappings."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a formulation found, in the words of the command line.
-
-    status: optimal | feasible | time_limit; objective: recomputed from the values, not the solver's word; bound, gap:
-    None if unknown; seconds of wall time; values: `allocation {job: {type: share}}` and the like.
-    """
-
-    status: str
-    objective: float | None
-    sense: str
-    unit: str
-    values: Mapping[str, Any]
-    bound: float | None = None
-    gap: float | None = None
-    solver: str = ""
-    build_s: float = 0.0
-    solve_s: float = 0.0
-    iterations: tuple[Mapping[str, Any], ...] = ()
-
-
-class Formulation(ABC, Generic[Data]):
-    """An optimisation problem of a paper as a readable Pyomo model.
-
-    The module's docstring states it equation by equation; `build` gives the parts the same names and tags.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    knobs: ClassVar[tuple[Knob, ...]] = ()
-    presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
-    offline: ClassVar[bool] = False
-
-    @abstractmethod
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Data:
-        """The numbers of the problem, frozen; they can be built by hand just as well."""
-
-    @abstractmethod
-    def build(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved model."""
-
-    @abstractmethod
-    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
-        """The solved model's values, objective recomputed from them and feasibility checked."""
-
-    def trivial(self, data: Data, knobs: Knobs) -> Result | None:
-        """The answer where no solver is needed (no jobs), else None."""
-        return None
-
-    def options(self, knobs: Knobs, solver: Solver) -> Solver:
-        """The solver's options as the knobs want them."""
-        return solver
-
-    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; a formulation that iterates has its own. Raises the errors of `workbench.solvers`."""
-        from workbench.solvers import Solver, solve_model
-
-        nothing = self.trivial(data, knobs)
-        if nothing is not None:
-            return replace(nothing, status="optimal", solver="none needed")
-        began = time.perf_counter()
-        model = self.build(data, knobs)
-        build_s = time.perf_counter() - began
-        solved = solve_model(model, self.options(knobs, solver or Solver()))
-        return replace(
-            self.read(model, data, knobs),
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=build_s + solved.build_s,
-            solve_s=solved.solve_s,
-        )
-
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Every knob's value, see `workbench.knob.settle`."""
-        return settle(self.knobs, given, self.name, self.presets)
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes."""
-
-    round_s: float | None = None
-    causes: frozenset[Cause] = frozenset()
-
-
-class Scheduler(ABC):
-    """Turns snapshots into decisions. `decide` is pure: same snapshot, memory, knobs and generator, same answer.
-
-    uses: the properties of a job that it reads (the others are reported as ignored); views: names of charts that show
-    its inner life; presets: named sets of knob values, chosen by a knob called `preset`.
-    """
-
-    name: str
-    title: str
-    knobs: tuple[Knob, ...] = ()
-    presets: Mapping[str, Mapping[str, Value]] = {}
-    uses: frozenset[str] = frozenset({"arrival_s", "steps", "gpus"})
-    views: tuple[str, ...] = ()
-    offline: bool = False
-
-    @abstractmethod
-    def timing(self, knobs: Knobs) -> Timing:
-        """When it wants to be asked."""
-
-    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        """The memory before the first decision."""
-        return None
-
-    @abstractmethod
-    def decide(
-        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, Memory]:
-        """The decision at `snapshot.now_s` and the memory for the next one."""
-
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Every knob's value, see `workbench.knob.settle`."""
-        return settle(self.knobs, given, self.name, self.presets)
+from workbench.knob import Knob
+from workbench.own_scheduler import Decide, Declaration, FromFunction
 
 
 @dataclass(frozen=True)
@@ -168,36 +34,8 @@ class Room:
     schedulers: tuple[Scheduler, ...] = ()
 
 
-Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision, Memory]]
-
-
-class _FromFunction(Scheduler):
-    """A scheduler whose `decide` is a plain function, as written in a notebook cell."""
-
-    def __init__(self, name: str, function: Decide, knobs: Iterable[Knob], timing: Timing) -> None:
-        self.name = name
-        self.title = (function.__doc__ or name).strip().splitlines()[0]
-        self.knobs = tuple(knobs)
-        self._function = function
-        self._timing = timing
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return self._timing
-
-    def decide(
-        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, Memory]:
-        return self._function(snapshot, memory, knobs, rng)
-
-
-@dataclass
-class _Own:
-    """Schedulers that this session declared itself."""
-
-    schedulers: dict[str, Scheduler] = field(default_factory=dict)
-
-
-_OWN = _Own()
+_OWN: dict[str, FromFunction] = {}
+"""Schedulers that this session declared itself."""
 
 
 def scheduler(
@@ -209,19 +47,17 @@ def scheduler(
 ) -> Callable[[Decide], Decide]:
     """Make a function a scheduler that stands in every list: `@workbench.scheduler("mine")` above `decide`.
 
-    The same name again replaces the earlier one (cells are run again); a shipped name raises InputError.
+    decide(snapshot, memory, knobs, rng) returns (Decision, memory); memory is None at first, then what JSON can hold.
+    knobs: what it lets others set; round_s: asked at every multiple of it, None: no rounds; causes: also on these.
+    The same name again replaces the earlier one (cells are run again). Raises InputError for a name that cannot be or
+    that a shipped scheduler has, for knobs, times or causes that are none, and for a function with other arguments.
     """
+    declared = Declaration.checked(name, knobs, round_s, causes)
     if name in {found.name for room in rooms() for found in room.schedulers}:
         raise InputError("scheduler name", name, "a name that no shipped scheduler has")
-    if round_s is not None and not 0 < round_s < math.inf:
-        raise InputError(f"scheduler {name}, round_s", round_s, "seconds > 0, or None for no rounds")
-    wrong = set(causes) - set(get_args(Cause)) if not isinstance(causes, str) else {causes}
-    if wrong:
-        raise InputError(f"scheduler {name}, causes", sorted(wrong), "a list of " + ", ".join(get_args(Cause)))
-    timing = Timing(round_s, frozenset(causes))
 
     def register(function: Decide) -> Decide:
-        _OWN.schedulers[name] = _FromFunction(name, function, knobs, timing)
+        _OWN[name] = FromFunction(declared, function)
         return function
 
     return register
@@ -253,36 +89,38 @@ def _room_of(name: str) -> Room | None:
     return None
 
 
-def find_scheduler(name: str) -> Scheduler:
-    """The scheduler of that name; raises InputError that lists the names there are."""
-    if name in _OWN.schedulers:
-        return _OWN.schedulers[name]
-    near = _room_of(name)
-    for room in (near,) if near is not None else rooms():
-        for found in room.schedulers:
-            if found.name == name:
-                return found
-    raise InputError("scheduler", name, "one of " + ", ".join(found.name for found in schedulers()))
+def find_scheduler(name: str, where: str = "scheduler") -> Scheduler:
+    """The scheduler of that name; raises InputError that says where it stands and lists the names there are."""
+    if isinstance(name, str):
+        if name in _OWN:
+            return _OWN[name]
+        near = _room_of(name)
+        for room in (near,) if near is not None else rooms():
+            for found in room.schedulers:
+                if found.name == name:
+                    return found
+    raise InputError(where, name, "one of " + ", ".join(found.name for found in schedulers()))
 
 
 def find_formulation(name: str) -> Formulation[Any]:
     """The formulation of that name; raises InputError that lists the names there are."""
-    near = _room_of(name)
-    for room in (near,) if near is not None else rooms():
-        for found in room.formulations:
-            if found.name == name:
-                return found
+    if isinstance(name, str):
+        near = _room_of(name)
+        for room in (near,) if near is not None else rooms():
+            for found in room.formulations:
+                if found.name == name:
+                    return found
     raise InputError("formulation", name, "one of " + ", ".join(found.name for found in formulations()))
 
 
 def is_own(name: str) -> bool:
     """Whether a scheduler was declared in this session (it exists in this process only)."""
-    return name in _OWN.schedulers
+    return name in _OWN
 
 
 def schedulers() -> tuple[Scheduler, ...]:
     """Every scheduler, own ones last."""
-    return (*(found for room in rooms() for found in room.schedulers), *_OWN.schedulers.values())
+    return (*(found for room in rooms() for found in room.schedulers), *_OWN.values())
 
 
 def formulations() -> tuple[Formulation[Any], ...]:

@@ -24,10 +24,13 @@ from workbench.decision import (
     members,
     unit_name,
 )
+from workbench.errors import Words, counted
 from workbench.job import Job
 from workbench.scenario import Scenario
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"
+
+KINDS, VERDICTS = get_args(Kind), get_args(Verdict)
 
 PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("assign", (tuple, list), "a tuple of Assignment"),
@@ -76,8 +79,8 @@ class Checker:
             if not isinstance(tasks, (tuple, list)):
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
             for task in tasks:
-                if not isinstance(task, Task) or not (_is_whole(task.round) and _is_whole(task.number)):
-                    self.fail(now_s, None, task, "a Task(job, round, number)")
+                if not isinstance(task, Task) or not all(map(_is_whole, task[1:])):
+                    self.fail(now_s, None, task, "a Task(job, round, number, steps)")
         for reason in decision.why.values():
             if not isinstance(reason, Reason):
                 self.fail(now_s, None, f"why {reason!r}", "a Reason")
@@ -114,8 +117,8 @@ class Checker:
         for name, verdict in decision.verdicts.items():
             if not isinstance(name, str):
                 self.fail(now_s, None, name, "a job's name")
-            if not isinstance(verdict, str) or verdict not in get_args(Verdict):
-                self.fail(now_s, name, verdict, "a verdict, one of " + ", ".join(get_args(Verdict)))
+            if not isinstance(verdict, str) or verdict not in VERDICTS:
+                self.fail(now_s, name, verdict, "a verdict, one of " + ", ".join(VERDICTS))
             if verdict == "refused" and any(name in members(unit) for unit in seen):
                 self.fail(now_s, name, "refused and assigned", "no GPUs for a refused job")
         if decision.next_s is not None and not decision.next_s > now_s:
@@ -130,7 +133,7 @@ class Checker:
                 self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node}", "a whole number >= 1")
         if not a.gpus:
             self.fail(now_s, a.unit, {}, "at least one GPU")
-        if a.kind not in get_args(Kind):
+        if a.kind not in KINDS:
             self.fail(now_s, a.unit, a.kind, "kind run or profile")
         self.limits(a, now_s)
         self._gang(a, now_s, jobs)
@@ -155,15 +158,16 @@ class Checker:
             if jobs[0].name == jobs[1].name:
                 self.fail(now_s, a.unit, unit_name(a.unit), "two different jobs in a pair")
             if any(total not in each.sizes for each in jobs):
-                self.fail(now_s, a.unit, f"{total} GPUs", "the gang of both jobs")
+                self.fail(now_s, a.unit, Words(counted(total, "GPU")), "the gang of both jobs")
         elif is_copy(a.unit):
             if len(a.gpus) != 1 or not 1 <= total <= job.gpus:
-                self.fail(now_s, a.unit, dict(a.gpus), f"one node with at most {job.gpus} GPUs (a copy)")
+                self.fail(now_s, a.unit, dict(a.gpus), f"one node with at most {counted(job.gpus, 'GPU')} (a copy)")
         elif a.kind == "profile":
             if not 1 <= total <= max(job.sizes):
-                self.fail(now_s, a.unit, f"{total} GPUs", f"1 to {max(job.sizes)} GPUs to profile")
+                most = counted(max(job.sizes), "GPU")
+                self.fail(now_s, a.unit, Words(counted(total, "GPU")), f"at least 1 and at most {most} to profile")
         elif total not in job.sizes:
-            self.fail(now_s, a.unit, f"{total} GPUs", f"its gang, {' or '.join(map(str, job.sizes))} GPUs")
+            self.fail(now_s, a.unit, Words(counted(total, "GPU")), f"its gang, {counted(job.sizes, 'GPU')}")
 
 
 def _is_unit(unit: object) -> bool:

@@ -12,12 +12,16 @@ from workbench.scenario import Scenario
 from workbench.schema import JOBS
 from workbench.throughput import FloatArray
 
+FINISHED = 1e-9
+"""A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""
+
 
 class JobBook:
     """One entry per rank: a job's place in the order of (arrival, position).
 
     left: steps that are neither done nor booked; attained_s, waited_s: up to since_s, the last change of held (GPUs);
-    done_at_s: when it will complete if nothing changes; stepped: whether steps were booked since the core last asked.
+    done_at_s: when it will complete if nothing changes; stepped: whether steps were booked since the core last asked;
+    fruitless: since the last job left, how often in a row a fault threw a job back to where the one before had.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -44,6 +48,8 @@ class JobBook:
         self.first_alive = 0
         self.unfinished = count
         self.stepped = False
+        self.fruitless: dict[int, int] = {}
+        self._left_when_lost: dict[int, float] = {}
 
     def active(self) -> IntArray:
         """Ranks of the jobs that have arrived and not finished, rising."""
@@ -83,6 +89,15 @@ class JobBook:
                 self.waited_s[rank] += pause
         self.since_s[rank] = now_s
 
+    def lose(self, rank: int, steps: float) -> None:
+        """A fault takes back steps that a job had done."""
+        self.left[rank] += steps
+        self.lost[rank] += steps
+        left, before = float(self.left[rank]), self._left_when_lost.get(rank, math.inf)
+        further = left < before - FINISHED * self.steps[rank]
+        self.fruitless[rank] = 0 if further else self.fruitless.get(rank, 0) + 1
+        self._left_when_lost[rank] = left
+
     def leave(self, rank: int, now_s: float, *, finished: bool) -> None:
         """A job goes: it has finished, or was refused."""
         self.settle(rank, now_s)
@@ -93,6 +108,8 @@ class JobBook:
         self.alive[rank] = False
         self._active = None
         self.unfinished -= 1
+        self._left_when_lost.pop(rank, None)
+        self.fruitless.clear()
         while self.first_alive < self.admitted and not self.alive[self.first_alive]:
             self.first_alive += 1
 

@@ -9,22 +9,19 @@ import numpy as np
 
 from workbench.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
 from workbench.scenario import Scenario
-from workbench.simulation.jobbook import JobBook
+from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.lease import Lease
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.pool import SlotSet
 from workbench.simulation.progress import TIE, Runners
 from workbench.simulation.recorder import Recorder
 
-FINISHED = 1e-9
-"""A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""
-
 
 class Leasing:
     """Who holds which GPUs.
 
     leases: in force; ended: their end is now, and the scheduler may renew them; holder: units of each job; former:
-    the slots a job or copy had last.
+    the slots a job or copy had last; broken_off: how many restarts ended before their time, without a step.
     """
 
     def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
@@ -37,23 +34,32 @@ class Leasing:
         self.holder: dict[int, list[Unit]] = {}
         self.former: dict[Unit, SlotSet] = {}
         self._next_end_s: float | None = None
+        self.broken_off = 0
         self.measured: list[Observation] = []
         self.measured_from_s = 0.0
 
     # Begin -----------------------------------------------------------------------------------------------------------
 
-    def start(self, wanted: list[Assignment], now_s: float, why: Mapping[str, Reason], *, free: bool = False) -> None:
-        """Give units their slots; free: without paying for a restart."""
+    def start(
+        self,
+        wanted: list[Assignment],
+        rates: list[tuple[float, ...]],
+        now_s: float,
+        why: Mapping[str, Reason],
+        *,
+        free: bool = False,
+    ) -> None:
+        """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
         slots = self._nodes.take([(a.gpus, self.former.get(_former_key(a.unit), ())) for a in wanted])
-        for a, chosen in zip(wanted, slots, strict=True):
-            ranks = tuple(self._jobs.rank[name] for name in members(a.unit))
-            again = any(self._jobs.has_run(rank) for rank in ranks)
-            ready_s = now_s + (self.restart_s(len(chosen)) if again and not free else 0.0)
-            a = a._replace(gpus=dict(a.gpus))
+        self._next_end_s = None
+        for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
+            ranks = tuple([self._jobs.rank[name] for name in members(a.unit)])
+            again = not free and any(self._jobs.has_run(rank) for rank in ranks)
+            ready_s = now_s + self.restart_s(len(chosen)) if again else now_s
+            a = Assignment(a.unit, dict(a.gpus), *a[2:])
             lease = Lease(a, ranks, chosen, a.until_s, mark_s=now_s, ready_s=ready_s, began_s=ready_s)
-            lease.rates, lease.done, lease.saved = self.rates(a), [0.0] * len(ranks), [0.0] * len(ranks)
+            lease.rates, lease.done, lease.saved = speeds, [0.0] * len(ranks), [0.0] * len(ranks)
             self.leases[a.unit] = lease
-            self._next_end_s = None
             self._count_start(lease, now_s, why, free)
             self._run(lease)
         for a in wanted:
@@ -71,7 +77,8 @@ class Leasing:
         runner = pair.runners[half]
         steps = None if a.steps is None else float(self.runners.cap[runner]) - self.runners.done(runner, now_s)
         self.close(unit, now_s)
-        self.start([a._replace(unit=name, steps=steps)], now_s, {name: Reason("alone", reason)}, free=True)
+        alone = a._replace(unit=name, steps=steps)
+        self.start([alone], [self.rates(alone)], now_s, {name: Reason("alone", reason)}, free=True)
         lease = self.leases[name]
         lease.began_s, lease.done, lease.saved = pair.began_s, [pair.done[half]], [pair.saved[half]]
 
@@ -84,11 +91,11 @@ class Leasing:
 
     def restart_s(self, gpus: int) -> float:
         """Seconds that a restart on so many GPUs takes."""
-        return self._restart.restart_s * (1.0 + math.log2(gpus) if self._restart.law == "log2" else 1.0)
+        return self._restart.seconds(gpus)
 
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], free: bool) -> None:
         a, book = lease.assignment, self._jobs
-        where = ", ".join(f"{node} x {count}" for node, count in a.gpus.items())
+        where = ", ".join([f"{node} x {count}" for node, count in a.gpus.items()])
         for name, rank in zip(members(a.unit), lease.jobs, strict=True):
             moved = book.has_run(rank) and book.held[rank] == 0 and book.since_s[rank] == now_s and not free
             book.settle(rank, now_s)
@@ -124,12 +131,10 @@ class Leasing:
 
     def _open_steps(self, rank: int) -> float:
         """Steps of a job that no runner has been given yet."""
-        given = sum(
-            float(self.runners.cap[runner])
-            for lease in self._leases_of(rank)
-            for job, runner in zip(lease.jobs, lease.runners, strict=False)
-            if job == rank
-        )
+        given = 0.0
+        for lease in self._leases_of(rank):
+            if lease.runners:
+                given += float(self.runners.cap[lease.runners[lease.jobs.index(rank)]])
         return max(float(self._jobs.left[rank]) - given, 0.0)
 
     def foresee(self, ranks: Iterable[int], now_s: float) -> None:
@@ -140,14 +145,14 @@ class Leasing:
                 self._jobs.done_at_s[rank] = math.inf
                 continue
             runners = [lease.runners[lease.jobs.index(rank)] for lease in leases]
-            given = sum(float(self.runners.cap[runner]) for runner in runners)
+            given = sum([float(self.runners.cap[runner]) for runner in runners])
             for lease in leases:
                 lease.tail_from_s = self._tail_from(lease)
             if given < self._jobs.left[rank] - FINISHED * self._jobs.steps[rank]:
                 self._jobs.done_at_s[rank] = math.inf
                 continue
-            stop_s = max(now_s, *(float(self.runners.stop[runner]) for runner in runners))
-            tail_s = max(lease.assignment.tail_s for lease in leases)
+            stop_s = max([now_s, *[float(self.runners.stop[runner]) for runner in runners]])
+            tail_s = max([lease.assignment.tail_s for lease in leases])
             self._jobs.done_at_s[rank] = stop_s + tail_s
             if tail_s > 0:
                 for lease in leases:
@@ -208,6 +213,7 @@ class Leasing:
         lease = self.leases.get(unit) or self.ended[unit]
         self._record(lease, now_s)
         self._stop_runners(lease)
+        self.broken_off += now_s < lease.ready_s
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
         for name in members(unit):
             self.former[unit if is_copy(unit) else name] = lease.slots
@@ -231,8 +237,7 @@ class Leasing:
         """A closed lease's node has failed: take back each job's steps since the last checkpoint; returns them."""
         lost = [max(done - saved, 0.0) for done, saved in zip(lease.done, lease.saved, strict=True)]
         for rank, steps in zip(lease.jobs, lost, strict=True):
-            self._jobs.left[rank] += steps
-            self._jobs.lost[rank] += steps
+            self._jobs.lose(rank, steps)
         self.foresee(lease.jobs, now_s)
         return lost
 
@@ -251,9 +256,10 @@ class Leasing:
         lease.done = [before + steps for before, steps in zip(lease.done, done, strict=True)]
         names = [self._jobs.jobs[rank].name for rank in lease.jobs]
         pair = (names[0], names[1] if len(names) > 1 else "")
+        ran = (done[0], done[1] if len(done) > 1 else 0.0)
         for kind, start_s, end_s in lease.phases(now_s):
             running = kind == lease.assignment.kind
-            shares = (done[0], done[1] if len(done) > 1 else 0.0) if running else (0.0, 0.0)
+            shares = ran if running else (0.0, 0.0)
             lease.segment = self._recorder.interval(
                 lease.segment, lease.slots, lease.assignment.unit, pair, kind, start_s, end_s, shares
             )

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from workbench.boundaries import boundary_after, boundary_from
-from workbench.decision import Belief, Cause, Decision, Snapshot
+from workbench.decision import Belief, Cause, Decision, Learns, Snapshot
 from workbench.errors import WorkbenchError
 from workbench.estimators.oracle import Oracle
 from workbench.run import Run
@@ -21,17 +21,25 @@ from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
 
 MOST_IDLE_ROUNDS = 1000
-"""So many decisions in a row that leave every GPU idle while jobs wait and none is to come mean that it is stuck. So do
-as many without a step of any job while somebody holds GPUs."""
+"""After so many decisions in a row that leave every GPU idle while jobs wait, rounds are skipped until a job comes or a
+node changes; if neither is to come, it is stuck. So it is after as many without a step of any job while somebody holds
+GPUs."""
+
+MOST_IDLE_CHANGES = 10 * MOST_IDLE_ROUNDS
+"""It is stuck, too, after so many of them although nodes fail and come back all the time, if no job is to come."""
 
 RESTARTS = 10
-"""They do so only once as many of the longest restarts could have ended (many decisions may fall into one)."""
+"""Rounds without a step count only once as many of the longest restarts could have ended (many may fall into one), or
+MOST_IDLE_ROUNDS of them have been broken off."""
+
+MOST_LOSSES = 1000
+"""After so many faults in a row that throw a job back to the same step, while no other finishes, it never will."""
 
 ORDER: tuple[Cause, ...] = ("round", "fault", "repair", "completion", "arrival", "lease_end", "idle", "timer")
 
 
 class Asks(Protocol):
-    """When a scheduler is asked (`workbench.papers.paper.Timing`)."""
+    """When a scheduler is asked (`workbench.contract.Timing`)."""
 
     @property
     def round_s(self) -> float | None: ...
@@ -41,7 +49,7 @@ class Asks(Protocol):
 
 
 class Schedules(Protocol):
-    """What the core needs of a scheduler (`workbench.papers.paper.Scheduler`)."""
+    """What the core needs of a scheduler (`workbench.contract.Scheduler`)."""
 
     name: str
     offline: bool
@@ -76,8 +84,8 @@ def simulate(
 ) -> Run:
     """Run a scheduler on a scenario until `stop` (default: all jobs finished).
 
-    seed defaults to the scenario's; belief to the oracle; detail: how many decisions are recorded with their shares,
-    signals and renewals (None: all). Equal inputs give equal runs.
+    seed defaults to the scenario's; belief to the oracle (one that learns is told what was measured); detail: how many
+    decisions are recorded with their shares, signals and renewals (None: all). Equal inputs give equal runs.
 
     Raises ScenarioError (jobs that can run nowhere), InputError (knobs), InvalidDecision, Stalled, and what the
     scheduler's solver raises.
@@ -97,6 +105,8 @@ def simulate(
     cause = clock.begin(state)
     while cause is not None and not stop(state):
         snapshot = state.snapshot(cause, future=scheduler.offline)
+        if isinstance(belief, Learns):
+            belief.learn(snapshot.observations)
         decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, shown, rng), state.now_s)
         state.apply(decision, cause)
         for observer in observers:
@@ -126,6 +136,7 @@ class Clock:
         self._idle_rounds = 0
         self._stepless_rounds = 0
         self._stepped_s = self._watched_s = 0.0
+        self._broken_off = 0
 
     def begin(self, state: State) -> Cause | None:
         """Go to the first moment at which there is a job."""
@@ -137,13 +148,16 @@ class Clock:
 
     def advance(self, state: State, decision: Decision) -> Cause | None:
         """Go to the next moment; None when the run's latest time is reached or every job has finished."""
-        self._watch(state)
+        wanted_s = decision.next_s
+        ask_s = math.inf if wanted_s is None else wanted_s
+        if self._has_idled(state):
+            wanted_s, ask_s = math.inf, math.inf if self._round_s is not None else state.next_change_s()
         self._watch_steps(state)
-        ask_s = math.inf if decision.next_s is None else decision.next_s
+        self._watch_losses(state)
         while state.book.unfinished:
             if not len(state.book.active()):
                 return self._wait_for_arrival(state)
-            boundary_s = self._next_boundary(state, decision.next_s)
+            boundary_s = self._next_boundary(state, wanted_s)
             next_s = min(boundary_s, ask_s, self._next_cause(state))
             if boundary_s < math.inf and is_tie(next_s, boundary_s):
                 next_s = boundary_s
@@ -209,35 +223,54 @@ class Clock:
     def _at_boundary(self, now_s: float) -> bool:
         return self._round_s is not None and boundary_from(now_s, self._round_s) == now_s
 
-    def _watch(self, state: State) -> None:
-        """Count decisions that leave everything idle with nothing to wait for (a node's repair is worth a wait)."""
-        resting = not state.leasing.leases and not state.sequences.busy
-        nothing = resting and len(state.book.active()) and state.book.next_arrival_s() == math.inf
-        if not nothing:
+    def _has_idled(self, state: State) -> bool:
+        """Whether decisions have left everything idle so often that the next change may be waited for at once."""
+        if state.leasing.leases or state.sequences.busy or not len(state.book.active()):
             self._idle_rounds = 0
-        elif state.nodes.up.all() or state.faults.next_s() == math.inf:
-            self._idle_rounds += 1
-        if self._idle_rounds >= MOST_IDLE_ROUNDS:
-            self._stuck(state)
+            return False
+        self._idle_rounds += 1
+        if self._idle_rounds < MOST_IDLE_ROUNDS:
+            return False
+        if state.book.next_arrival_s() == math.inf:
+            settled = state.nodes.up.all() or state.faults.next_s() == math.inf
+            if settled or self._idle_rounds >= MOST_IDLE_CHANGES:
+                self._stuck(state)
+        return True
 
     def _watch_steps(self, state: State) -> None:
         """Count decisions between which nobody did a step although GPUs are held: restarts that never end."""
         if state.has_stepped(self._watched_s):
-            self._stepless_rounds, self._stepped_s = 0, state.now_s
+            self._stepless_rounds, self._stepped_s, self._broken_off = 0, state.now_s, state.leasing.broken_off
         elif state.leasing.leases:
             self._stepless_rounds += 1
         self._watched_s = state.now_s
         if self._stepless_rounds < MOST_IDLE_ROUNDS:
             return
         restart_s = max((state.leasing.restart_s(len(each.slots)) for each in state.leasing.leases.values()), default=0)
-        if state.now_s - self._stepped_s >= RESTARTS * restart_s:
-            found = f"{self._stepless_rounds} rounds without a step"
+        broken_off = state.leasing.broken_off - self._broken_off
+        if broken_off >= MOST_IDLE_ROUNDS or state.now_s - self._stepped_s >= RESTARTS * restart_s:
+            found = f"{self._stepless_rounds} rounds without a step of {_listed(state)}"
             if restart_s > 0:
                 found += f": a restart takes {restart_s:g} s"
             expected = "rounds longer than a restart" if restart_s > 0 else "a scheduler that lets jobs run"
             raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
 
+    def _watch_losses(self, state: State) -> None:
+        """Look for a job that faults throw back again and again, unless the run ends at a time anyway."""
+        if self._latest_s < math.inf or not state.book.fruitless:
+            return
+        rank, times = max(state.book.fruitless.items(), key=lambda found: found[1])
+        if times >= MOST_LOSSES:
+            found = f"{state.book.jobs[rank].name} lost all that it had done to faults {times} times in a row"
+            expected = "faults further apart (mtbf_s), a shorter checkpoint_s, or a time to end at"
+            raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
+
     def _stuck(self, state: State) -> None:
-        names = [state.book.jobs[i].name for i in state.book.active().tolist()]
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        raise Stalled(f"simulation at {state.now_s:g} s", shown, "a scheduler that gives GPUs to the jobs that wait")
+        expected = "a scheduler that gives GPUs to the jobs that wait"
+        raise Stalled(f"simulation at {state.now_s:g} s", _listed(state), expected)
+
+
+def _listed(state: State) -> str:
+    """The jobs that are there, the first ones by name."""
+    names = [state.book.jobs[i].name for i in state.book.active().tolist()]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

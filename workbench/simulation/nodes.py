@@ -13,7 +13,7 @@ from workbench.simulation.pool import Pool, SlotSet
 
 
 class Nodes:
-    """Arrays over nodes in cluster order, and the pool of their slots."""
+    """Arrays over nodes in cluster order, and the pool of their slots; held: GPUs that somebody holds."""
 
     def __init__(self, scenario: Scenario) -> None:
         machines, types = scenario.cluster.machines, scenario.cluster.types
@@ -25,6 +25,8 @@ class Nodes:
         self.gpus.setflags(write=False)
         self.idle = self.gpus.copy()
         self.up = np.ones(len(machines), dtype=bool)
+        self.held = 0
+        self._gpus_up = int(self.gpus.sum())
         self.pool = Pool({node.name: node.gpus for node in machines})
         self.down_since_s: dict[int, float] = {}
 
@@ -42,6 +44,7 @@ class Nodes:
     def _count(self, gpus: Mapping[str, int], sign: int) -> None:
         for node, count in gpus.items():
             self.idle[self.at[node]] += sign * count
+            self.held -= sign * count
 
     def free(self, held: Collection[Lease], ending: Collection[Lease]) -> IntArray:
         """GPUs free on each node once the leases `ending` are gone and `held` stay; 0 on nodes that are down."""
@@ -57,6 +60,11 @@ class Nodes:
         """What a scheduler sees of the nodes."""
         return NodeView(self.names, self.kind, self.gpus, self.free(held, ending), self.up.copy())
 
-    def busy(self) -> int:
-        """GPUs that somebody holds."""
-        return int(self.gpus.sum() - self.idle.sum())
+    def turn(self, node: int, up: bool) -> None:
+        """A node goes down or comes back."""
+        self.up[node] = up
+        self._gpus_up = int(self.gpus[self.up].sum())
+
+    def gpus_up(self) -> int:
+        """GPUs of the nodes that are up."""
+        return self._gpus_up

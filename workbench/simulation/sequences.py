@@ -1,9 +1,12 @@
 """Tasks in sequence on single slots (`Decision.sequences`, Hare): a slot is held while a task computes, no longer.
 
-A job is ceil(steps left / K) synchronised rounds of K tasks, K = tasks_per_round or else gpus; a task is one step, in
-the last round an equal part of what is left. Computing takes 1/r(1) on the slot's type and node. Then the task
-synchronises for `sync_s`, or max(0, K/r(K) - 1/r(1)), while its slot goes on. A round starts when all tasks of the one
-before have synchronised. Each slot takes its tasks in order, and none is interrupted. Moving between slots is free.
+A job is ceil(steps left / (K k)) synchronised rounds of K tasks, K = tasks_per_round or else gpus; a task is
+k = `Task.steps` steps (1 by default), in the last round an equal part of what is left. A step computes for 1/r(1) on
+the slot's type and node, a part of one as well. Then the task synchronises, for each of its steps `sync_s` or
+max(0, K/r(K) - 1/r(1)), while its slot goes on. A round starts when all tasks of the one before have synchronised.
+Each slot takes its tasks in order, and none is interrupted. Moving between slots is free.
+
+Coarse rounds (k > 1) are optimistic: others use waiting in one piece that the barriers of k rounds would cut up.
 """
 
 from __future__ import annotations
@@ -29,10 +32,12 @@ NO_TASKS = TaskView()
 
 @dataclass(slots=True)
 class Rounds:
-    """How far a job is. started: tasks of any round; missing: tasks of the current round not yet synchronised."""
+    """How far a job is. steps_each: of a task, but in the last round; started: tasks of any round; missing: tasks of
+    the current round not yet synchronised."""
 
     rank: int
     tasks: int
+    steps_each: int
     count: int
     last_steps: float
     current: int = 0
@@ -41,7 +46,16 @@ class Rounds:
 
     def steps(self, number: int) -> float:
         """Steps of one task of a round."""
-        return 1.0 if number < self.count - 1 else self.last_steps
+        return float(self.steps_each) if number < self.count - 1 else self.last_steps
+
+    def whole_steps(self, number: int) -> int:
+        """The same, a part of a step counted as one."""
+        return math.ceil(self.steps(number) * (1 - TIE))
+
+    @property
+    def begun(self) -> bool:
+        """Whether a task has started."""
+        return bool(self.current or self.started)
 
 
 class Computing(NamedTuple):
@@ -98,7 +112,8 @@ class Sequences:
         self, sequences: Mapping[Slot, tuple[Task, ...]], free: set[Slot], checker: Checker, now_s: float
     ) -> None:
         """Every slot free or its own, every task there is, once, and not started; raises InvalidDecision."""
-        seen: set[Task] = set()
+        seen: dict[tuple[str, int, int], Task] = {}
+        steps_each: dict[str, int] = {}
         for slot, tasks in sequences.items():
             if slot not in free and slot not in self._queue:
                 checker.fail(now_s, None, slot, "a free slot of a node that is up")
@@ -106,15 +121,22 @@ class Sequences:
                 if not isinstance(task, Task):
                     checker.fail(now_s, None, task, "a Task")
                 self._check_task(Slot(*slot), task, checker, now_s)
-                if task in seen:
+                if task.steps != steps_each.setdefault(task.job, task.steps):
+                    checker.fail(now_s, task.job, task, f"{steps_each[task.job]} steps as its other tasks")
+                if task[:3] in seen:
                     checker.fail(now_s, task.job, task, "each task once")
-                seen.add(task)
+                seen[task[:3]] = task
 
     def _check_task(self, slot: Slot, task: Task, checker: Checker, now_s: float) -> None:
         if not self._book.is_active(task.job):
             checker.fail(now_s, task.job, task, "a job that has arrived and not finished")
-        rank = self._book.rank[task.job]
-        rounds = self._rounds.get(task.job) or self._plan(rank)
+        if task.steps < 1:
+            checker.fail(now_s, task.job, task, "a task of at least 1 step")
+        rank, rounds = self._book.rank[task.job], self._rounds.get(task.job)
+        if rounds is None or not rounds.begun:
+            rounds = self._plan(rank, task.steps)
+        if task.steps != rounds.steps_each:
+            checker.fail(now_s, task.job, task, f"{rounds.steps_each} steps as its tasks that have started")
         if not (0 <= task.round < rounds.count and 0 <= task.number < rounds.tasks):
             checker.fail(now_s, task.job, task, f"a round below {rounds.count} and a task below {rounds.tasks}")
         if task.round < rounds.current or (task.round, task.number) in rounds.started:
@@ -131,20 +153,19 @@ class Sequences:
                 self._nodes.take([({slot.node: 1}, (slot,))])
             if tasks:
                 self._queue[Slot(*slot)] = deque(tasks)
-        planned = {task.job for tasks in sequences.values() for task in tasks}
-        for name in planned - set(self._rounds):
-            self._rounds[name] = self._plan(self._book.rank[name])
+        self._rounds = {name: rounds for name, rounds in self._rounds.items() if rounds.begun}
+        steps_each = {task.job: task.steps for tasks in sequences.values() for task in tasks}
+        for name, steps in steps_each.items():
+            if name not in self._rounds:
+                self._rounds[name] = self._plan(self._book.rank[name], steps)
         self._go_on(now_s)
-        for name in [
-            name for name, r in self._rounds.items() if name not in planned and not r.current and not r.started
-        ]:
-            del self._rounds[name]
 
-    def _plan(self, rank: int) -> Rounds:
+    def _plan(self, rank: int, steps_each: int) -> Rounds:
         job = self._book.jobs[rank]
         tasks, left = job.tasks_per_round or job.gpus, float(self._book.left[rank])
-        count = max(math.ceil(left / tasks * (1 - TIE)), 1)
-        return Rounds(rank, tasks, count, last_steps=left / tasks - (count - 1), missing=tasks)
+        count = max(math.ceil(left / (tasks * steps_each) * (1 - TIE)), 1)
+        last_steps = left / tasks - (count - 1) * steps_each
+        return Rounds(rank, tasks, steps_each, count, last_steps, missing=tasks)
 
     # Time ------------------------------------------------------------------------------------------------------------
 
@@ -166,7 +187,7 @@ class Sequences:
         job = self._book.jobs[rounds.rank]
         self._stop(slot, found, now_s, rounds.steps(task.round))
         self._number += 1
-        sync_s = self._sync_s(job, rounds.tasks, slot)
+        sync_s = rounds.whole_steps(task.round) * self._sync_s(job, rounds.tasks, slot)
         heapq.heappush(self._synchronising, (found.end_s + sync_s, self._number, slot, task, now_s))
 
     def _synchronised(self, task: Task) -> Iterator[int]:
@@ -193,7 +214,7 @@ class Sequences:
     def _start(self, slot: Slot, task: Task, now_s: float) -> None:
         book, rounds = self._book, self._rounds[task.job]
         rounds.started.add((task.round, task.number))
-        end_s = now_s + self._compute_s(book.jobs[rounds.rank], slot)
+        end_s = now_s + rounds.whole_steps(task.round) * self._compute_s(book.jobs[rounds.rank], slot)
         self._computing[slot] = Computing(task, now_s, end_s)
         book.settle(rounds.rank, now_s)
         book.held[rounds.rank] += 1
@@ -232,8 +253,7 @@ class Sequences:
                 steps = self._part(found, now_s)
                 self._stop(slot, found, now_s, steps)
                 rounds.started.discard((found.task.round, found.task.number))
-                self._book.left[rounds.rank] += steps
-                self._book.lost[rounds.rank] += steps
+                self._book.lose(rounds.rank, steps)
                 lost.append((found.task.job, steps))
             self._release(slot)
         return lost
@@ -253,10 +273,12 @@ class Sequences:
     # How long it takes -----------------------------------------------------------------------------------------------
 
     def _compute_s(self, job: Job, slot: Slot) -> float:
+        """Seconds that one step computes."""
         rate = self._table.on_nodes(job.model, {slot.node: 1})
         return 1.0 / rate if rate > 0 else math.inf
 
     def _sync_s(self, job: Job, tasks: int, slot: Slot) -> float:
+        """Seconds in which one step synchronises."""
         kind = self._machine[slot.node].accelerator
         listed = self._table.sync_s(job.model, kind, tasks)
         if listed is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from workbench.cluster import Cluster
 from workbench.decision import (
     Assignment,
@@ -19,6 +21,7 @@ from workbench.decision import (
     members,
     unit_name,
 )
+from workbench.errors import Words, counted
 from workbench.scenario import Scenario
 from workbench.simulation.checks import Checker
 from workbench.simulation.faults import FaultPlan
@@ -63,7 +66,8 @@ class State:
                 self.book.preemptions[self.book.rank[held.job]] += 1
                 self.recorder.event(self.now_s, "preempt", held.job, held.job, reason=f"{down[0]} is down")
             else:
-                self.leasing.start([Assignment(held.job, held.gpus, self.now_s)], self.now_s, {}, free=True)
+                a = Assignment(held.job, held.gpus, self.now_s)
+                self.leasing.start([a], [self.leasing.rates(a)], self.now_s, {}, free=True)
         self.leasing.end_due(self.now_s)
         self._happened.clear()
 
@@ -93,6 +97,7 @@ class State:
             future=tuple(self.book.jobs[self.book.admitted :]) if future else (),
             observe=self._observer(),
             tasks=self.sequences.view(),
+            entities=self.scenario.entities,
         )
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
@@ -196,7 +201,7 @@ class State:
         """Change the nodes that go down or come back now."""
         for change in self.faults.until(self.now_s):
             name = self.nodes.names[change.node]
-            self.nodes.up[change.node] = change.up
+            self.nodes.turn(change.node, change.up)
             self._happened.add("repair" if change.up else "fault")
             self.recorder.event(self.now_s, "repair" if change.up else "fault", where=name)
             if change.up:
@@ -236,7 +241,7 @@ class State:
         renewed, fresh = self._sort_out(decision)
         preempted = [unit for unit in self.leasing.leases if unit in decision.preempt]
         dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
-        self._check_new(fresh, set(dropped))
+        rates = self._check_new(fresh, set(dropped))
         self._check_verdicts(decision)
         self._check_sequences(decision)
         again = {name for a in fresh for name in members(a.unit)}
@@ -245,7 +250,7 @@ class State:
             self._suspend(unit, reason, decision.why, again)
         self.leasing.renew(renewed, self.now_s)
         if fresh:
-            self.leasing.start(fresh, self.now_s, decision.why)
+            self.leasing.start(fresh, rates, self.now_s, decision.why)
         if decision.sequences is not None:
             self.sequences.replace(decision.sequences, self.now_s)
         refused = self._take_verdicts(decision)
@@ -274,12 +279,13 @@ class State:
                 fresh.append(a)
         return renewed, fresh
 
-    def _check_new(self, fresh: list[Assignment], dropped: set[Unit]) -> None:
-        """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit."""
+    def _check_new(self, fresh: list[Assignment], dropped: set[Unit]) -> list[tuple[float, ...]]:
+        """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit; returns their rates."""
         if not fresh:
-            return
+            return []
         room = self._room_after(dropped)
         units: dict[str, Unit] = {}
+        rates: list[tuple[float, ...]] = []
         for a in fresh:
             for name in members(a.unit):
                 self._check_member(a, name, dropped, units.get(name))
@@ -290,10 +296,13 @@ class State:
                     self.checker.fail(self.now_s, a.unit, node, "a node that is up")
                 free = room.get(node, self.nodes.pool.free(node))
                 if gpus > free:
-                    self.checker.fail(self.now_s, a.unit, f"{gpus} GPUs on {node}", f"at most the {free} that are free")
+                    asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
+                    self.checker.fail(self.now_s, a.unit, asked, f"at most the {free} that are free")
                 room[node] = free - gpus
-            if a.steps != 0 and min(self.leasing.rates(a)) <= 0:
+            rates.append(self.leasing.rates(a))
+            if a.steps != 0 and min(rates[-1]) <= 0:
                 self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
+        return rates
 
     def _room_after(self, dropped: set[Unit]) -> dict[str, int]:
         """Free GPUs of the nodes that `dropped` leaves."""
@@ -371,9 +380,8 @@ class State:
 
     def _record(self, decision: Decision, cause: Cause, *, changed: bool) -> None:
         ranks = self.book.active()
-        waiting = int((self.book.held[ranks] == 0).sum())
-        up = int(self.nodes.gpus[self.nodes.up].sum())
-        row = (cause, len(ranks), waiting, self.nodes.busy(), up, changed)
+        waiting = len(ranks) - int(np.count_nonzero(self.book.held[ranks]))
+        row = (cause, len(ranks), waiting, self.nodes.held, self.nodes.gpus_up(), changed)
         self.recorder.decision(self.now_s, row, decision)
 
     def close(self) -> None:

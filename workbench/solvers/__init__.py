@@ -13,6 +13,7 @@ from workbench.solvers.errors import (
     TimeLimitError,
     UnboundedError,
 )
+from workbench.solvers.highs import Kept
 from workbench.solvers.options import DEFAULT, Method, Progress, Solver, SolverName
 from workbench.solvers.programme import Columns, Point, Programme, Sparse
 from workbench.solvers.report import PROVEN, Solved, Status, relative_gap
@@ -24,6 +25,7 @@ __all__ = [
     "CancelledError",
     "Columns",
     "InfeasibleError",
+    "Kept",
     "Method",
     "MissingSolverError",
     "Point",

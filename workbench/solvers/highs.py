@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.solvers.errors import (
     CancelledError,
@@ -22,6 +23,11 @@ from workbench.solvers.errors import (
 from workbench.solvers.options import Progress, Solver
 from workbench.solvers.programme import Point, Programme
 from workbench.solvers.report import relative_gap, report
+from workbench.throughput import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+DUAL, PRIMAL = 1, 4
+"""HiGHS's numbers of the two simplex methods."""
 
 
 def library() -> Any:
@@ -59,6 +65,65 @@ def solve(programme: Programme, solver: Solver) -> Point:
         # The interior point stopped short of its tolerance; crossover and simplex finish the job.
         return solve(programme, replace(solver, method="ipm"))
     return _point(highs, highspy, programme, solver, time.perf_counter() - began)
+
+
+class Kept:
+    """A linear programme kept in HiGHS: limits and coefficients may change, and a solve starts from the last basis.
+
+    For a sequence of programmes that differ little. The first solve is by the solver's method, the later ones by the
+    primal simplex, which starts well where a change leaves the last point within the limits.
+    """
+
+    def __init__(self, programme: Programme, solver: Solver | None = None) -> None:
+        self._programme, self._solver = programme, solver or Solver()
+        if programme.mixed or self._solver.name != "highs":
+            found = "columns that must be whole" if programme.mixed else f"the solver {self._solver.name}"
+            raise SolverFailedError(programme.name, found, "a linear programme for HiGHS")
+        self._solved = False
+        self._library = library()
+        self._highs = self._library.Highs()
+        _set_options(self._highs, programme, self._solver)
+        if self._highs.passModel(_lp(self._library, programme)) == self._library.HighsStatus.kError:
+            raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
+        self._raised = _listen(self._highs, self._library, programme, self._solver, time.perf_counter())
+
+    def limit_rows(self, rows: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Give rows new limits."""
+        self._highs.changeRowsBounds(len(rows), rows.astype(np.int32), lower, upper)
+
+    def limit_columns(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Give columns new limits."""
+        self._highs.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper)
+
+    def set_column(self, column: int, rows: IntArray, values: FloatArray) -> None:
+        """Give a column new coefficients in some rows."""
+        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+            self._highs.changeCoeff(row, column, value)
+
+    def solve(self) -> Point:
+        """Solve, from the basis of the last solve; raises the errors of `workbench.solvers`."""
+        began = time.perf_counter()
+        if self._solved:
+            self._highs.setOptionValue("solver", "simplex")
+            self._highs.setOptionValue("simplex_strategy", PRIMAL)
+        self._run()
+        self._solved = True
+        states = self._library.HighsModelStatus
+        if self._highs.getModelStatus() in (states.kUnknown, states.kUnboundedOrInfeasible, states.kSolveError):
+            # The basis it began with led it astray, or presolve left open which of the two it is.
+            self._highs.clearSolver()
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.setOptionValue("simplex_strategy", DUAL)
+            self._run()
+        return _point(self._highs, self._library, self._programme, self._solver, time.perf_counter() - began)
+
+    def _run(self) -> None:
+        self._highs.run()
+        if self._highs.getModelStatus() == self._library.HighsModelStatus.kNotset and not self._raised:
+            self._library.Highs.resetGlobalScheduler(True)
+            self._highs.run()
+        if self._raised:
+            raise self._raised[0]
 
 
 def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:

@@ -23,8 +23,9 @@ __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
 class Loader(Protocol):
     """Reads a trace file into a scenario.
 
-    throughputs: the file of speeds, where the format has one; cluster: as in a scenario file; from_s (included) and
-    to_s (excluded): arrivals to keep, which then count from from_s; sample: how many jobs to keep, drawn with seed.
+    source: a file, or `-` for standard input; throughputs: the file of speeds, where the format has one; cluster: as in
+    a scenario file; from_s (included) and to_s (excluded), in the file's time: arrivals to keep, which then count from
+    from_s, without it from the file's first one; sample: how many jobs to keep, drawn with seed.
     Raises InputError if the file is no such trace or no row is left; single bad rows are dropped and reported.
     """
 

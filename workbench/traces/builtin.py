@@ -56,6 +56,11 @@ def models(group: str, names: Collection[str] | None = None) -> list[Row]:
     return [row for row in _rows("models.csv", group) if names is None or row["name"] in names]
 
 
+def facts(model: str) -> list[Row]:
+    """What the groups say of a model of that name, one row for each that has it."""
+    return [row for row in _table("models.csv") if row["name"] == model]
+
+
 def throughputs(group: str, types: Collection[str], names: Collection[str] | None = None) -> list[Row]:
     """Throughput rows of a group on some accelerator types."""
     rows = _rows("throughputs.csv", group)

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.errors import InputError
+from workbench.errors import InputError, Words
+from workbench.frozen import LEAST_WEIGHT, MOST_WEIGHT
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.traces.report import Drops, Report
-from workbench.traces.rows import check_cut, draw_sample, number, read_json, read_text
+from workbench.traces.rows import STANDARD, check_cut, draw_sample, number, read_json, read_text, source_name
 
 FORMAT = "gavel"
 TRACE = "a Gavel trace: one job a line, 10 columns between tabs"
@@ -82,14 +83,18 @@ def convert(
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace, its throughputs and a cluster (see `workbench.traces.Loader`).
 
-    Jobs keep the numbers of their rows. Speeds are kept for the models that occur, on the cluster's types, at every
-    number of GPUs the file knows; pairs only where both run, at the numbers of GPUs that occur.
+    Jobs keep the numbers of their rows; arrivals count from `from_s`, without it from the first one of the file. Speeds
+    are kept for the models that occur, on the cluster's types, at every number of GPUs the file knows; pairs only where
+    both run, at the numbers of GPUs that occur.
     """
     if throughputs is None:
         raise InputError("throughputs", None, THROUGHPUTS)
     if cluster is None:
         raise InputError("cluster", None, CLUSTER_EXPECTED)
+    if str(source) == str(throughputs) == STANDARD:
+        raise InputError("throughputs", STANDARD, "a file, when the trace comes from standard input")
     check_cut(from_s, to_s, sample, seed)
+    called = source_name(source)
     drops, notes = Drops(), list[str]()
     read = list(read_trace(source, drops))
     tables = read_throughputs(throughputs)
@@ -100,22 +105,26 @@ def convert(
     kept = [row for i, row in enumerate(kept) if i in chosen]
     dropped = drops.result()
     rows_read = len(kept) + sum(reason.count for reason in dropped)
-    report = Report(str(source), FORMAT, rows_read, len(kept), dropped)
+    report = Report(called, FORMAT, rows_read, len(kept), dropped)
     if not kept:
-        raise InputError(str(source), "; ".join(map(str, dropped)) or "no rows", "at least one job that can be kept")
+        raise InputError(called, Words("; ".join(map(str, dropped)) or "no rows"), "at least one job that can be kept")
     notes += _slo_notes(kept)
+    begin_s = min(row.arrival_s for row in read) if from_s is None else from_s
+    if from_s is None and begin_s > 0:
+        notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
+    name, speeds = (Path(source_name(path)) for path in (source, throughputs))
     data = {
-        "name": Path(source).stem,
-        "description": f"{len(kept)} jobs of Gavel's trace {Path(source).name}, speeds of {Path(throughputs).name}",
+        "name": name.stem,
+        "description": f"{len(kept)} jobs of Gavel's trace {name.name}, speeds of {speeds.name}",
         "seed": seed,
         "cluster": dict(cluster),
-        "jobs": [_job(row, tables, from_s or 0.0) for row in kept],
+        "jobs": [_job(row, tables, begin_s) for row in kept],
         "throughputs": list(_speed_rows(kept, tables, _types(cluster))),
         "colocated": list(_pair_rows(kept, tables, _types(cluster), notes)),
         "plan": [{"scheduler": name} for name in PLAN],
     }
     notes += _type_notes(tables, _types(cluster))
-    return Scenario.from_dict(data, str(source)), replace(report, notes=tuple(notes))
+    return Scenario.from_dict(data, called), replace(report, notes=tuple(notes))
 
 
 def read_trace(source: str | Path, drops: Drops) -> Iterator[Row]:
@@ -123,10 +132,11 @@ def read_trace(source: str | Path, drops: Drops) -> Iterator[Row]:
     lines = read_text(source, TRACE).split("\n")
     rows = [(i, line.rstrip("\r").split("\t")) for i, line in enumerate(lines, start=1) if line.strip()]
     if not rows:
-        raise InputError(str(source), "an empty file", TRACE)
+        raise InputError(source_name(source), Words("an empty file"), TRACE)
     usual = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
     if usual in OTHER_FORMS:
-        raise InputError(f"{source}, line {rows[0][0]}", f"{usual} columns", f"{TRACE}; this is {OTHER_FORMS[usual]}")
+        where = f"{source_name(source)}, line {rows[0][0]}"
+        raise InputError(where, Words(f"{usual} columns"), f"{TRACE}; this is {OTHER_FORMS[usual]}")
     for position, (line, cells) in enumerate(rows):
         row = _row(line, position, cells)
         if isinstance(row, Row):
@@ -149,7 +159,7 @@ def _row(line: int, position: int, cells: list[str]) -> Row | str:
         (not model, "no job type"),
         (steps <= 0, "total steps not above 0"),
         (gpus != int(gpus) or not 1 <= gpus <= MOST_GPUS, f"scale factor not a whole number from 1 to {MOST_GPUS}"),
-        (weight <= 0, "priority weight not above 0"),
+        (not LEAST_WEIGHT <= weight <= MOST_WEIGHT, f"priority weight not from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"),
         (slo == 0, "SLO neither -1 nor above 0"),
         (arrival_s < 0, "arrival before 0"),
     ]
@@ -163,8 +173,8 @@ def read_throughputs(path: str | Path) -> dict[str, Table]:
     """Speeds by type, `..._unconsolidated` types included. Raises InputError naming file and path."""
     data = read_json(path, THROUGHPUTS)
     if not isinstance(data, dict) or not data:
-        raise InputError(str(path), data, THROUGHPUTS)
-    return {name: _table(f"{path}: {name}", kinds) for name, kinds in data.items()}
+        raise InputError(source_name(path), data, THROUGHPUTS)
+    return {name: _table(f"{source_name(path)}: {name}", kinds) for name, kinds in data.items()}
 
 
 def _table(where: str, kinds: Any) -> Table:
@@ -291,8 +301,9 @@ def _pair_rows(
     rows: list[Row], tables: dict[str, Table], types: list[str], notes: list[str]
 ) -> Iterator[dict[str, Any]]:
     kinds = {row.kind for row in rows}
-    odd = 0
+    odd = lonely = 0
     for accelerator in types:
+        alone = {kind for table in _both(tables, accelerator) for kind in table.alone}
         for word, suffix in (("consolidated", ""), ("unconsolidated", UNCONSOLIDATED)):
             pairs = tables[accelerator + suffix].pairs if accelerator + suffix in tables else {}
             seen: set[tuple[Kind, Kind]] = set()
@@ -300,10 +311,15 @@ def _pair_rows(
                 if one not in kinds or other not in kinds or one[1] != other[1] or (other, one) in seen:
                     continue
                 seen.add((one, other))
+                if one not in alone or other not in alone:
+                    lonely += 1
+                    continue
                 odd += not _agree(speeds, pairs.get((other, one)))
                 if min(speeds) > 0 and (one[1] > 1 or word == "consolidated"):
                     row = {"model": one[0], "with_model": other[0], "accelerator": accelerator, "gpus": one[1]}
                     yield row | {"placement": word, "steps_per_s": speeds[0], "with_steps_per_s": speeds[1]}
+    if lonely:
+        notes.append(f"{lonely} co-located pairs are left out: one of the two has no throughput alone on that type")
     if odd:
         notes.append(f"{odd} co-located pairs differ from their mirrored entry or have none: the first one is kept")
 

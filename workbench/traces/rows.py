@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, why
 from workbench.files import parse_json
+
+STANDARD = "-"
+"""Stands for standard input."""
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def read_text(path: str | Path, expected: str) -> str:
-    """The file's text; raises InputError if it cannot be read as UTF-8."""
+    """The file's text, or what standard input has (`-`); raises InputError if it cannot be read as UTF-8."""
     try:
+        if str(path) == STANDARD:
+            return sys.stdin.buffer.read().decode("utf-8-sig")
         return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), str(error), expected) from None
+        raise InputError(source_name(path), why(error), expected) from None
+
+
+def source_name(path: str | Path) -> str:
+    """What messages and reports call a source."""
+    return "standard input" if str(path) == STANDARD else str(path)
 
 
 def read_json(path: str | Path, expected: str) -> Any:
@@ -29,7 +40,7 @@ def read_json(path: str | Path, expected: str) -> Any:
     try:
         return parse_json(text)
     except ValueError as error:
-        raise InputError(str(path), str(error), expected) from None
+        raise InputError(source_name(path), why(error), expected) from None
 
 
 def number(text: str) -> float | None:

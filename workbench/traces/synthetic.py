@@ -31,6 +31,7 @@ Arrivals = Literal["static", "poisson"]
 GANGS, GANG_SHARES = (1, 2, 4, 8), (0.70, 0.10, 0.15, 0.05)  # code: Gavel; the paper says 70 / 25 / 5 % for 1 / 2-4 / 8
 SLO_FACTORS = (1.2, 2.0, 10.0)  # paper: Gavel 7.3
 HIGH_PRIORITY = 5.0  # code: Gavel, for 20 % of the jobs
+MEAN_GAP_S = 900.0  # ours
 MOST_JOBS = 1_000_000
 PLAN = ("gavel.max_min_fairness", "las", "fifo")
 
@@ -40,7 +41,7 @@ def generate(
     jobs: int = 120,
     seed: int = 0,
     arrivals: Arrivals = "static",
-    mean_gap_s: float = 900.0,
+    mean_gap_s: float | None = None,
     multi_gpu: bool = False,
     durations: Durations = "gandiva",
     priority_share: float = 0.0,
@@ -52,7 +53,7 @@ def generate(
 ) -> Scenario:
     """A scenario with `jobs` made-up jobs on a cluster (`v100=8x4` or as in a scenario file).
 
-    arrivals: all at 0, or a Poisson process whose first job arrives at 0 and whose gaps average `mean_gap_s`;
+    arrivals: all at 0, or a Poisson process whose first job arrives at 0 and whose gaps average `mean_gap_s` (900);
     multi_gpu: gangs of 1, 2, 4 and 8 (70, 10, 15, 5 %), lowered to what the model and the cluster can run;
     durations: Gandiva's law, or "short", 1 to 4 whole hours as in Gavel's traces for the physical cluster;
     priority_share: share of jobs with weight 5; slo: deadlines of 1.2, 2 or 10 x the duration, reward 1;
@@ -62,13 +63,14 @@ def generate(
     """
     check_seed(seed)
     _check(jobs, mean_gap_s, arrivals, durations, priority_share)
+    gap_s = MEAN_GAP_S if mean_gap_s is None else float(mean_gap_s)
     plain = _plain_cluster(cluster)
     table = Workload.build(plain, group, throughputs, reference)
     streams = [np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(6)]
     models = [table.models[i] for i in streams[0].integers(len(table.models), size=jobs)]
     length_s = draw_durations(streams[1], jobs) if durations == "gandiva" else draw_short(streams[1], jobs)
     wanted = draw_gangs(streams[2], jobs) if multi_gpu else np.ones(jobs, dtype=np.int64)
-    start_s = draw_arrivals(streams[3], jobs, mean_gap_s) if arrivals == "poisson" else np.zeros(jobs)
+    start_s = draw_arrivals(streams[3], jobs, gap_s) if arrivals == "poisson" else np.zeros(jobs)
     high = streams[4].random(jobs) < priority_share
     factors = streams[5].choice(SLO_FACTORS, size=jobs)
     made = []
@@ -79,7 +81,7 @@ def generate(
         if slo:
             job["rewards"] = [[round(float(factors[i] * length_s[i]), 3), 1.0]]
         made.append(job)
-    what = f"{jobs} made-up jobs, {'all at the start' if arrivals == 'static' else f'one every {mean_gap_s:g} s'}"
+    what = f"{jobs} made-up jobs, {'all at the start' if arrivals == 'static' else f'one every {gap_s:g} s'}"
     return Scenario.from_dict(
         {"name": name or f"generated-{seed}", "description": what, "seed": seed, **table.scenario(made)}, "generator"
     )
@@ -195,14 +197,21 @@ def _fastest(speeds: Throughputs, models: Sequence[str]) -> str:
     return speeds.cluster.types[int(np.argmax((matrix / matrix.max(axis=1, keepdims=True)).mean(axis=0)))]
 
 
-def _check(jobs: int, mean_gap_s: float, arrivals: str, durations: str, priority_share: float) -> None:
-    if isinstance(jobs, bool) or not 1 <= jobs <= MOST_JOBS:
+def _check(jobs: int, mean_gap_s: float | None, arrivals: str, durations: str, priority_share: float) -> None:
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS:
         raise InputError("jobs", jobs, f"a whole number from 1 to {MOST_JOBS}")
-    if not (math.isfinite(mean_gap_s) and mean_gap_s > 0):
+    if mean_gap_s is not None and not (_is_number(mean_gap_s) and mean_gap_s > 0):
         raise InputError("mean_gap_s", mean_gap_s, "seconds above 0")
+    if mean_gap_s is not None and arrivals == "static":
+        raise InputError("mean_gap_s", mean_gap_s, "arrivals poisson with it (static jobs all arrive at 0)")
     if arrivals not in ("static", "poisson"):
         raise InputError("arrivals", arrivals, "static or poisson")
     if durations not in ("gandiva", "short"):
         raise InputError("durations", durations, "gandiva or short")
-    if not 0 <= priority_share <= 1:
+    if not (_is_number(priority_share) and 0 <= priority_share <= 1):
         raise InputError("priority_share", priority_share, "a share from 0 to 1")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

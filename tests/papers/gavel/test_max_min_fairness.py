@@ -12,8 +12,11 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 from workbench.errors import InputError
-from workbench.papers.gavel.max_min_fairness import FairnessData, MaxMinFairness, build, check, objective
-from workbench.papers.gavel.max_min_fairness_matrix import SIMPLEX_UP_TO, allocate, classes
+from workbench.papers.gavel.allocation import AllocationData, check
+from workbench.papers.gavel.matrix import SIMPLEX_UP_TO, Grid
+from workbench.papers.gavel.max_min_fairness import NAME, MaxMinFairness, build, objective
+from workbench.papers.gavel.max_min_fairness_matrix import allocate
+from workbench.papers.gavel.view import seen
 from workbench.shares import isolated_share
 from workbench.solvers import Solver, SolverFailedError, solve_model
 
@@ -22,8 +25,8 @@ GOLDEN = Path(__file__).with_name("max_min_fairness_two_jobs.lp")
 BOTH = pytest.mark.parametrize("name", ["highs", "glpk"])
 AWARE = pytest.mark.parametrize("aware", [True, False])
 
-TWO = FairnessData(("a", "b"), ("v100", "k80"), [[4.0, 1.0], [3.0, 0.0]], [1.0, 2.0], [1, 2], [2, 4])
-PAPER = FairnessData(
+TWO = AllocationData(("a", "b"), ("v100", "k80"), [[4.0, 1.0], [3.0, 0.0]], [1.0, 2.0], [1, 2], [2, 4])
+PAPER = AllocationData(
     ("job 0", "job 1", "job 2"), ("v100", "k80"), [[4, 1], [3, 1], [2, 1]], [1, 1, 1], [1, 1, 1], [1, 1]
 )
 
@@ -38,7 +41,12 @@ def random_data(seed, jobs=None):
     pick = rng.integers(0, kinds, jobs or rng.integers(1, 9))
     workers = rng.integers(1, 9, types)
     names, columns = tuple(f"j{i}" for i in range(len(pick))), tuple(f"t{j}" for j in range(types))
-    return FairnessData(names, columns, speed[pick], weight[pick], gang[pick], workers)
+    return AllocationData(names, columns, speed[pick], weight[pick], gang[pick], workers)
+
+
+def view(data, aware):
+    """The data as the policy sees them."""
+    return seen(data, {"heterogeneity_aware": aware})
 
 
 DATA = st.integers(0, 2**32 - 1).map(random_data)
@@ -107,14 +115,14 @@ def test_scale_factor_and_weight_by_hand():
 
     The value of a is 2 X_a, of b X_b, so b is worst off with 1. With weight 4, a is: 2 / 4 = 0.5.
     """
-    data = FairnessData(("a", "b"), ("t",), [[10], [3]], [1, 1], [2, 1], [4])
+    data = AllocationData(("a", "b"), ("t",), [[10], [3]], [1, 1], [2, 1], [4])
     assert GAVEL.run(data, {}).objective == pytest.approx(1)
     assert GAVEL.run(dataclasses.replace(data, weight=[4, 1]), {}).objective == pytest.approx(0.5)
 
 
 def test_a_gang_larger_than_the_type_may_take_a_fraction():
     """The bare formulation says z X <= c: the authors' reading, which `data` from a scenario overrules."""
-    data = FairnessData(("a",), ("t",), [[10]], [1], [4], [2])
+    data = AllocationData(("a",), ("t",), [[10]], [1], [4], [2])
     assert GAVEL.run(data, {}).values["allocation"]["a"]["t"] == pytest.approx(0.5)
 
 
@@ -129,7 +137,7 @@ def test_optimum_equals_an_independent_one(aware, data):
         assert found.objective == pytest.approx(expected, rel=1e-6)
         assert keeps_the_limits(data, shares(found, data))
     for optimum in ("vertex", "interior"):
-        fast = allocate(data, aware, optimum)
+        fast = allocate(view(data, aware), optimum)
         assert fast.solved.objective == pytest.approx(expected, rel=1e-6)
         assert fast.solved.status == "optimal"
         assert keeps_the_limits(data, fast.shares)
@@ -138,7 +146,7 @@ def test_optimum_equals_an_independent_one(aware, data):
 @given(data=DATA)
 def test_equal_jobs_get_equal_shares_and_the_answer_repeats(data):
     found = allocate(data).shares
-    _, member, _ = classes(data)
+    member = Grid.of(data).member
     for group in range(member.max() + 1):
         rows = found[member == group]
         assert (rows == rows[0]).all()
@@ -146,9 +154,9 @@ def test_equal_jobs_get_equal_shares_and_the_answer_repeats(data):
 
 
 def test_classes_in_order_of_their_first_member():
-    data = FairnessData(tuple("abcd"), ("t",), [[2], [1], [2], [2]], [1, 1, 1, 5], [1, 1, 1, 1], [4])
-    first, member, count = classes(data)
-    assert (first.tolist(), member.tolist(), count.tolist()) == ([0, 1, 3], [0, 1, 0, 2], [2, 1, 1])
+    data = AllocationData(tuple("abcd"), ("t",), [[2], [1], [2], [2]], [1, 1, 1, 5], [1, 1, 1, 1], [4])
+    grid = Grid.of(data)
+    assert (grid.first.tolist(), grid.member.tolist(), grid.count.tolist()) == ([0, 1, 3], [0, 1, 0, 2], [2, 1, 1])
 
 
 @AWARE
@@ -159,8 +167,8 @@ def test_many_different_jobs(aware):
     speed = rng.uniform(1, 2, (jobs, 1)) * rng.uniform(1, 9, (jobs, 3))
     gang = rng.choice([1, 2, 4], jobs)
     names = tuple(map(str, range(jobs)))
-    data = FairnessData(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [200] * 3)
-    fast = allocate(data, aware)
+    data = AllocationData(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [200] * 3)
+    fast = allocate(view(data, aware))
     assert fast.solved.objective == pytest.approx(GAVEL.run(data, {"heterogeneity_aware": aware}).objective, rel=1e-6)
 
 
@@ -174,8 +182,8 @@ def test_sharing_incentive(data):
 @given(data=DATA)
 def test_one_type_makes_awareness_pointless(data):
     """Section 4.4: on a homogeneous cluster both forms have the same objective."""
-    one = FairnessData(data.jobs, data.types[-1:], data.speed[:, -1:], data.weight, data.gang, data.workers[-1:])
-    assert allocate(one, True).solved.objective == pytest.approx(allocate(one, False).solved.objective, rel=1e-6)
+    one = AllocationData(data.jobs, data.types[-1:], data.speed[:, -1:], data.weight, data.gang, data.workers[-1:])
+    assert allocate(one).solved.objective == pytest.approx(allocate(view(one, False)).solved.objective, rel=1e-6)
 
 
 @given(data=DATA, factor=st.floats(0.01, 100))
@@ -193,19 +201,19 @@ def test_units_of_speed_do_not_matter_and_weights_scale(data, factor):
 def test_more_workers_help_under_a_fixed_yardstick(data, more):
     """P_m changes with the workers, so the agnostic form is the one that is monotone in capacity."""
     larger = dataclasses.replace(data, workers=data.workers + more)
-    assert allocate(larger, False).solved.objective >= allocate(data, False).solved.objective - 1e-6
+    assert allocate(view(larger, False)).solved.objective >= allocate(view(data, False)).solved.objective - 1e-6
 
 
 @given(data=DATA)
 def test_order_of_jobs_does_not_matter(data):
-    turned = FairnessData(
+    turned = AllocationData(
         data.jobs[::-1], data.types, data.speed[::-1], data.weight[::-1], data.gang[::-1], data.workers
     )
     assert allocate(turned).solved.objective == pytest.approx(allocate(data).solved.objective, rel=1e-6)
 
 
 def test_no_jobs_need_no_solver():
-    none = FairnessData((), ("k80",), np.zeros((0, 1)), [], [], [4])
+    none = AllocationData((), ("k80",), np.zeros((0, 1)), [], [], [4])
     found = GAVEL.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
     assert (found.status, found.objective) == ("optimal", None)
     assert found.values == {"allocation": {}, "normalized_throughput": {}}
@@ -240,11 +248,11 @@ def test_data_is_frozen():
 
 def test_limits_are_checked_when_values_are_read():
     good = allocate(TWO).shares
-    assert check(TWO, good) == pytest.approx(good)
-    assert check(TWO, good - 1e-9).min() == 0
+    assert check(TWO, good, NAME) == pytest.approx(good)
+    assert check(TWO, good - 1e-9, NAME).min() == 0
     for bad in (good * 3, good - 0.1, good + np.array([[0, 0], [0, 0.5]]), good * np.nan):
         with pytest.raises(SolverFailedError):
-            check(TWO, bad)
+            check(TWO, bad, NAME)
     model = build(TWO)
     model.capacity.deactivate()
     model.job_time.deactivate()
@@ -281,7 +289,7 @@ def instances(shared, file):
         weight = [job["priority_weight"] for job in case["jobs"]]
         gang = [job["scale_factor"] for job in case["jobs"]]
         names = tuple(str(job["id"]) for job in case["jobs"])
-        data = FairnessData(names, types, speed, weight, gang, [case["cluster_spec"][kind] for kind in types])
+        data = AllocationData(names, types, speed, weight, gang, [case["cluster_spec"][kind] for kind in types])
         yield case, data
 
 
@@ -291,8 +299,8 @@ def test_reference_cases_on_both_solvers_and_as_a_matrix(shared, file, aware):
     for case, data in instances(shared, file):
         expected = pytest.approx(case["exact"]["objective"], rel=1e-6)
         assert GAVEL.run(data, {"heterogeneity_aware": aware}, Solver("glpk")).objective == expected
-        assert allocate(data, aware).solved.objective == expected
-        assert allocate(data, aware, "interior").solved.objective == expected
+        assert allocate(view(data, aware)).solved.objective == expected
+        assert allocate(view(data, aware), "interior").solved.objective == expected
 
 
 def test_the_interior_is_nearer_to_the_authors_allocations(shared):
@@ -302,5 +310,5 @@ def test_the_interior_is_nearer_to_the_authors_allocations(shared):
         for case, data in instances(shared, file):
             theirs = np.array([[case["gavel"]["allocation"][name][kind] for kind in data.types] for name in data.jobs])
             for optimum, found in apart.items():
-                found.append(np.abs(allocate(data, aware, optimum).shares - theirs).mean())
+                found.append(np.abs(allocate(view(data, aware), optimum).shares - theirs).mean())
     assert np.mean(apart["interior"]) < np.mean(apart["vertex"]) / 3

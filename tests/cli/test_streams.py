@@ -1,0 +1,104 @@
+"""Ctrl-C, closed pipes, and terminals that cannot show everything."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests.cli.support import program, strict
+from workbench.cli import main
+from workbench.cli.output import Answer
+
+
+def test_ctrl_c_while_writing_leaves_nothing_half_written(tmp_path, cli, monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", interrupt)
+        code, out, err = cli("presets", "start_here", "-o", tmp_path / "s.json", "--json")
+    assert (code, strict(out)["status"], err) == (130, "interrupted", "interrupted\n")
+    with monkeypatch.context() as patch:
+        patch.setattr("pandas.DataFrame.to_csv", interrupt)
+        assert cli("simulate", "preset:start_here", "--scheduler", "fifo", "--out", tmp_path / "r")[0] == 130
+        assert cli("compare", "preset:start_here", "--schedulers", "fifo", "--out", tmp_path / "c")[0] == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_that_a_library_swallows_still_counts(monkeypatch):
+    def swallow(args):
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        return Answer([], str)
+
+    monkeypatch.setattr("workbench.cli.describe.presets", swallow)
+    assert main(["presets"]) == 130
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(("workers", "wait_s"), [(1, 0.5), (1, 3.0), (2, 1.0)])
+def test_ctrl_c(tmp_path, workers, wait_s):
+    """As in a terminal: every process of the group gets the signal, all of them end, nothing is left."""
+    argv = ["compare", "preset:gavel_simulated", "--schedulers", "fifo,las", "--seeds", "0:2000", "--out", "runs"]
+    argv += ["--workers", str(workers)]
+    code = f"import sys\nfrom workbench.cli import main\nprint('up', flush=True)\nsys.exit(main({argv!r}))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "up\n"
+    until = time.monotonic() + 60
+    while workers > 1 and len(family(process)) < workers and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(wait_s)
+    children = family(process)
+    assert process.poll() is None, process.communicate()
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert workers == 1 or len(children) >= workers
+    assert psutil.wait_procs(children, timeout=30)[1] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def family(process):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.pid).children(recursive=True)
+    return []
+
+
+@pytest.mark.parametrize("argv", [("presets", "hops_512"), ("list", "--json")])
+def test_a_reader_that_leaves_is_no_error(argv):
+    process = program(*argv)
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_a_terminal_without_our_letters(tmp_path):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    process = program("simulate", "preset:start_here", "--scheduler", "fifo", env=environment)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "") and "fairness" in out
+
+
+def test_a_closed_standard_error(tmp_path):
+    script = f"{sys.executable} -m workbench validate missing.json 2>&-; echo $?"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "2\n"

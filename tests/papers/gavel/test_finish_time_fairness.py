@@ -1,0 +1,345 @@
+"""Finish-time fairness: by hand, independent optima, the search, its memory, properties, both solvers, golden model."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq, linprog
+
+from tests.mechanisms.support import look, make, plain
+from tests.papers.gavel.sum_support import (
+    PAPER,
+    TWO,
+    dense,
+    keeps_the_limits,
+    random_data,
+    same_as_golden,
+    solve_all,
+    table,
+)
+from tests.papers.gavel.time_support import finish_data, instance, isolated
+from workbench.errors import InputError
+from workbench.papers.gavel import finish_time_fairness_matrix as matrix
+from workbench.papers.gavel.finish_time_fairness import FinishTimeData, FinishTimeFairness, build
+from workbench.papers.gavel.isolated_time import Account, IsolatedTime
+from workbench.papers.gavel.view import seen
+from workbench.papers.paper import find_scheduler
+from workbench.solvers import Solver, SolverFailedError, solve_model
+
+POLICY = FinishTimeFairness()
+AWARE = pytest.mark.parametrize("aware", [True, False])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def allocate(data, knobs):
+    """The sparse matrix as the scheduler calls it."""
+    return matrix.allocate(
+        seen(data, knobs), knobs.get("method", "newton"), knobs.get("tolerance", 1e-8), knobs.get("optimum", "vertex")
+    )
+
+
+def with_times(seed, pairs=True):
+    """A random instance with a past: new jobs, jobs that are early, late, and hopelessly late."""
+    rng = np.random.default_rng(seed)
+    data = random_data(seed, pairs)
+    isolated_s = rng.uniform(0, 200, len(data.jobs)) * (rng.random(len(data.jobs)) < 0.7)
+    return data, finish_data(data, isolated_s * rng.choice([0.3, 1, 3, 100], len(data.jobs)), isolated_s)
+
+
+def reference(data, times, aware=True):
+    """The smallest rho by bisection with scipy, from the paper's formula."""
+    parts = dense(data, aware)
+    alone_s = times.isolated_s + data.steps / isolated(data, aware)
+
+    def possible(rho):
+        left_s = rho * alone_s - times.elapsed_s
+        if (left_s <= 0).any():
+            return False
+        # The part of its need that every job gets, so that scipy's tolerance is on a number near 1.
+        need, ones = data.steps / left_s, np.ones((len(left_s), 1))
+        limits = np.block([[parts.limits, np.zeros((len(parts.limits), 1))], [-parts.throughput / need[:, None], ones]])
+        right = np.concatenate([parts.right, np.zeros(len(need))])
+        gain = np.append(np.zeros(parts.limits.shape[1]), -1.0)
+        return -linprog(gain, limits, right, bounds=[*parts.bounds, (0, None)]).fun >= 1
+
+    low, high = 0.0, 1.0
+    while not possible(high):
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if possible(middle) else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("method", ["newton", "bisection"])
+def test_the_papers_jobs_by_hand(method):
+    """One V100 and one K80, speeds (4, 1), (3, 1), (2, 1), all new: rho = 11/12 for everybody, whatever the steps.
+
+    By itself a job has a third of each: 5/3, 4/3, 1 steps/s, 2/3 of P = (2.5, 2, 1.5). Without a past rho is isolated
+    throughput over throughput, so this is max-min fairness, whose level is 8/11 P: (2/3) / (8/11) = 11/12.
+    """
+    data = finish_data(PAPER)
+    assert data.isolated == pytest.approx([5 / 3, 4 / 3, 1])
+    found = solve_all(POLICY, data, {"method": method}, allocate, 11 / 12)
+    assert list(found.values["rho"].values()) == pytest.approx([11 / 12] * 3)
+    assert (found.sense, found.unit) == ("min", "1")
+
+
+@pytest.mark.parametrize("method", ["newton", "bisection"])
+def test_two_jobs_with_a_past_by_hand(method):
+    """One GPU, one step/s. a waited 100 s and has 10 steps left, b is new and has 100.
+
+    Alone, at half the speed, a needs 20 s and b 200 s. With x for a: (100 + 10 / x) / 20 = 100 / (1 - x) / 200.
+    """
+    fields = (("a", "b"), ("t",), [[1], [1]], [1, 1], [1, 1], [1])
+    data = FinishTimeData(*fields, steps=[10, 100], elapsed_s=[100, 0], isolated_s=[0, 0])
+    x = brentq(lambda x: (100 + 10 / x) / 20 - 0.5 / (1 - x), 1e-6, 1 - 1e-6)
+    found = solve_all(POLICY, data, {"method": method}, allocate, 0.5 / (1 - x))
+    assert found.values["allocation"]["a"]["t"] == pytest.approx(x, rel=1e-5)
+    # With 30 s of isolated time behind it, a's denominator is 50 s.
+    later = dataclasses.replace(data, isolated_s=[30, 0])
+    x = brentq(lambda x: (100 + 10 / x) / 50 - 0.5 / (1 - x), 1e-6, 1 - 1e-6)
+    solve_all(POLICY, later, {"method": method}, allocate, 0.5 / (1 - x))
+
+
+def test_agnostic_counts_one_speed_in_the_isolated_time_too():
+    """Mean speeds of the paper's jobs are P on both types, so each job's two thirds of the time are rho = 1."""
+    solve_all(POLICY, finish_data(PAPER), {"heterogeneity_aware": False}, allocate, 1.0)
+    by_v100 = POLICY.run(finish_data(PAPER, [0, 0, 50]), {"heterogeneity_aware": False, "reference": "v100"})
+    assert by_v100.objective == pytest.approx(
+        reference(dataclasses.replace(PAPER, speed=np.repeat(PAPER.speed[:, :1], 2, axis=1)),
+                  finish_data(PAPER, [0, 0, 50])), rel=1e-7
+    )  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(seed=SEEDS, aware=st.booleans(), method=st.sampled_from(["newton", "bisection"]))
+def test_optimum_equals_an_independent_one(seed, aware, method):
+    data, times = with_times(seed)
+    assert seen(times, {"heterogeneity_aware": aware}).isolated == pytest.approx(isolated(data, aware))
+    knobs = {"heterogeneity_aware": aware, "method": method}
+    found = solve_all(POLICY, times, knobs, allocate, reference(data, times, aware))
+    assert max(found.values["rho"].values()) == pytest.approx(found.objective, rel=1e-12)
+
+
+@settings(max_examples=60)
+@given(seed=SEEDS)
+def test_newton_rises_to_the_optimum_and_proves_it(seed):
+    """Every rho tried is a lower bound, each larger than the one before; few are needed."""
+    _, data = with_times(seed)
+    found = POLICY.run(data, {})
+    tried = [row["rho"] for row in found.iterations]
+    assert tried == sorted(set(tried)) and len(tried) <= 12
+    assert found.bound == min(tried[-1], found.objective)
+    assert tried[-1] <= found.objective * (1 + 1e-9)
+    assert found.gap <= 1e-7
+    assert all(row["part"] <= 1 + 1e-7 for row in found.iterations)
+
+
+@settings(max_examples=60)
+@given(seed=SEEDS, optimum=st.sampled_from(["vertex", "interior"]))
+def test_no_worse_than_every_job_by_itself(seed, optimum):
+    """Sharing incentive: for new jobs rho is at most 1, for others at most what the isolated allocation gives."""
+    data, times = with_times(seed)
+    apart = times.terms.rho(times.isolated).max()
+    assert allocate(times, {"optimum": optimum}).solved.objective <= apart * (1 + 1e-6)
+    assert allocate(finish_data(data), {"optimum": optimum}).solved.objective <= 1 + 1e-6
+
+
+@given(seed=SEEDS)
+def test_pairs_never_hurt(seed):
+    """The isolated time does not count pairs."""
+    _, data = with_times(seed)
+    alone = dataclasses.replace(data, pairs=np.zeros((0, 2)), pair_speed=np.zeros((0, 2, len(data.types))))
+    assert allocate(data, {}).solved.objective <= allocate(alone, {}).solved.objective * (1 + 1e-6)
+
+
+@given(seed=SEEDS, factor=st.floats(1e-3, 1e3))
+def test_units_of_time_and_of_steps_and_weights_do_not_matter(seed, factor):
+    _, data = with_times(seed)
+    expected = pytest.approx(allocate(data, {}).solved.objective, rel=1e-6)
+    slower = dataclasses.replace(
+        data, steps=data.steps * factor, elapsed_s=data.elapsed_s * factor, isolated_s=data.isolated_s * factor
+    )
+    assert allocate(slower, {}).solved.objective == expected
+    smaller = dataclasses.replace(
+        data, steps=data.steps * factor, speed=data.speed * factor, pair_speed=data.pair_speed * factor
+    )
+    assert allocate(smaller, {}).solved.objective == expected
+    heavier = dataclasses.replace(data, weight=np.arange(1.0, len(data.jobs) + 1))
+    assert allocate(heavier, {}).solved.objective == expected
+
+
+@given(seed=SEEDS)
+def test_equal_jobs_get_equal_shares(seed):
+    data = finish_data(random_data(seed, pairs=False))
+    found = allocate(data, {}).shares
+    keys = [(*row, gang, n) for row, gang, n in zip(data.speed, data.gang, data.steps, strict=True)]
+    for key in set(keys):
+        rows = found[[other == key for other in keys]]
+        assert np.abs(rows - rows[0]).max() == 0
+
+
+@AWARE
+@pytest.mark.parametrize("late_s", [1e3, 1e6, 1e9])
+def test_a_job_so_late_that_its_rho_is_fixed(aware, late_s):
+    """Almost nothing of its rho can change, so it runs all of the time, and the others still run."""
+    data = dataclasses.replace(finish_data(PAPER, [late_s, 0, 0]), steps=[1e-3, 240, 200])
+    knobs = {"heterogeneity_aware": aware}
+    for found in (POLICY.run(data, knobs), POLICY.run(data, {**knobs, "method": "bisection"})):
+        assert found.status == "optimal"
+        assert found.objective >= late_s / seen(data, knobs).terms.alone_s[0]
+        assert found.objective == pytest.approx(allocate(data, knobs).solved.objective, rel=1e-8)
+        assert all(np.isfinite(list(found.values["rho"].values())))
+        keeps_the_limits(data, table(found, data))
+
+
+def test_steps_left_from_one_to_a_thousand_million():
+    rng = np.random.default_rng(3)
+    names, speed = tuple(map(str, range(15))), rng.uniform(1, 10, (15, 2))
+    steps = 10.0 ** rng.uniform(0, 9, 15)
+    times = {"elapsed_s": rng.uniform(0, 1e6, 15), "isolated_s": rng.uniform(0, 1e6, 15)}
+    data = FinishTimeData(names, ("x", "y"), speed, np.ones(15), np.ones(15), [3, 2], steps=steps, **times)
+    expected = POLICY.run(data, {})
+    assert expected.status == "optimal"
+    for knobs in ({}, {"optimum": "interior"}, {"method": "bisection"}):
+        assert allocate(data, knobs).solved.objective == pytest.approx(expected.objective, rel=1e-7)
+
+
+def test_no_jobs_need_no_solver():
+    none = FinishTimeData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[], elapsed_s=[], isolated_s=[])
+    found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
+    assert (found.status, found.objective) == ("optimal", None)
+    assert found.values == {"allocation": {}, "normalized_throughput": {}, "rho": {}}
+    assert allocate(none, {}).shares.shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"steps": [10, 0]}, "job b, steps: got 0.*expected a number of steps > 0"),
+        ({"elapsed_s": [-1, 0]}, "job a, elapsed_s: got -1.*expected seconds >= 0"),
+        ({"elapsed_s": [0, np.inf]}, "job b, elapsed_s: got inf"),
+        ({"isolated_s": [0, np.nan]}, "job b, isolated_s: got nan"),
+        ({"isolated_s": [0]}, "isolated_s"),
+    ],
+)
+def test_bad_numbers_are_named(change, named):
+    with pytest.raises(InputError, match=named):
+        dataclasses.replace(finish_data(TWO), **change)
+
+
+def test_a_rho_that_no_allocation_reaches_is_refused():
+    """a is 100 s old, and would have had 50 s + 10 s by itself: rho > 100 / 60."""
+    data = FinishTimeData(("a",), ("t",), [[1]], [1], [1], [1], steps=[10], elapsed_s=[100], isolated_s=[50])
+    with pytest.raises(InputError, match=r"rho: got 1\.5; expected more than 1\.66666667"):
+        build(data, 1.5)
+
+
+def test_programmes_that_are_too_inexact_are_an_error():
+    """Prices that are wrong lead nowhere, which is said and not passed over."""
+    from workbench.papers.gavel.finish_time_fairness_search import search
+
+    data = finish_data(PAPER)
+    bad = matrix.Tried(np.zeros((3, 2)), 7.0, 0.5, np.zeros(3), allocate(data, {}).solved)
+    with pytest.raises(SolverFailedError, match="rho 7 found"):
+        search(data.terms, "newton", 1e-8, lambda rho: bad)
+
+
+def test_a_student_may_solve_for_a_rho_of_their_own():
+    data = finish_data(PAPER)
+    for rho, reached in ((0.9, False), (11 / 12 + 1e-6, True), (2.0, True)):
+        model = build(data, rho)
+        solve_model(model)
+        found = POLICY.read(model, data, {})
+        assert (model.lacking.value <= 0) == reached == (found.objective <= rho * (1 + 1e-9))
+
+
+def test_golden_model_of_two_jobs(tmp_path):
+    """a: 20 s old, 10 s by itself done, 100 steps; by itself 2 steps/s, so it needs 100 / (1.5 x 60 - 20) steps/s."""
+    data = finish_data(TWO, [20.0, 0.0], [10.0, 0.0])
+    same_as_golden(build(data, 1.5), "finish_time_fairness_two_jobs.lp", tmp_path)
+
+
+def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):
+    """The authors' instances, and the second call 1920 s later with its isolated time so far."""
+    calls = 0
+    for case in json.loads((shared / "cases/gavel/finish_time_fairness.json").read_text())["instances"]:
+        elapsed_s = [job["time_since_start"] for job in case["jobs"]]
+        data = FinishTimeData(**instance(case), elapsed_s=elapsed_s, isolated_s=np.zeros(len(elapsed_s)))
+        assert data.isolated == pytest.approx(case["isolated_throughput"], rel=1e-12)
+        solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
+        second = case.get("second_call")
+        if second is None:
+            continue
+        calls += 1
+        steps = np.array([second["num_steps_remaining"][job] for job in data.jobs], dtype=float)
+        past = IsolatedTime().after(data.jobs, data.isolated_s, data.steps, data.isolated)
+        isolated_s = past.until_now(data.jobs, steps)
+        assert isolated_s == pytest.approx(second["cumulative_isolated_time"], rel=1e-12)
+        elapsed_s = [second["time_since_start"][job] for job in data.jobs]
+        later = dataclasses.replace(data, steps=steps, elapsed_s=elapsed_s, isolated_s=isolated_s)
+        solve_all(POLICY, later, {}, allocate, second["exact"]["objective"])
+    assert calls >= 3
+
+
+def test_isolated_time_grows_by_the_isolated_throughput_then_in_force():
+    """One GPU, one step/s. Two jobs: 1/2 each, so 30 steps are 60 s; with a third 1/3 each, and 10 more are 30 s."""
+    jobs = [{"steps": 100}, {"steps": 100}, {"steps": 100, "arrival_s": 100}]
+    scenario = make({"a": ("t", 1)}, jobs)
+    scheduler = find_scheduler("gavel.finish_time_fairness")
+    knobs = scheduler.settle({})
+    policy = scheduler.policy
+    first = policy(look(scenario, 0.0), knobs, None)
+    assert first.memory.accounts == {"j0": Account(0.0, 100.0, 0.5), "j1": Account(0.0, 100.0, 0.5)}
+    second = policy(look(scenario, 100.0, left={"j0": 70.0, "j1": 50.0}), knobs, first.memory)
+    third_of_a_step = pytest.approx(1 / 3)
+    assert second.memory.accounts["j0"] == (pytest.approx(60.0), 70.0, third_of_a_step)
+    assert second.memory.accounts["j1"] == (pytest.approx(100.0), 50.0, third_of_a_step)
+    assert second.memory.accounts["j2"] == (0.0, 100.0, third_of_a_step)
+    third = policy(look(scenario, 200.0, left={"j0": 60.0, "j1": 50.0}, gone=["j2"]), knobs, second.memory)
+    assert set(third.memory.accounts) == {"j0", "j1"}
+    assert third.memory.accounts["j0"] == (pytest.approx(90.0), 60.0, 0.5)
+    assert third.memory.accounts["j1"] == (pytest.approx(100.0), 50.0, 0.5)
+    # t = 200 and D = 90 + 60 / 0.5, 100 + 50 / 0.5 for both.
+    x = brentq(lambda x: (200 + 60 / x) / 210 - (200 + 50 / (1 - x)) / 200, 1e-6, 1 - 1e-6)
+    assert third.solution.objective == pytest.approx((200 + 60 / x) / 210)
+    again = policy(look(scenario, 200.0, left={"j0": 60.0, "j1": 50.0}, gone=["j2"]), knobs, second.memory)
+    assert plain(third.memory) == plain(again.memory)
+
+
+def test_the_isolated_time_of_an_agnostic_policy_is_as_it_sees_it():
+    scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, [{"steps": 100}], {"fast": 3.0, "slow": 1.0})
+    scheduler = find_scheduler("gavel.finish_time_fairness")
+    for knobs, speed in (({}, 2.0), ({"heterogeneity_aware": False, "reference": "fast"}, 3.0)):
+        found = scheduler.policy(look(scenario), scheduler.settle(knobs), None)
+        assert found.memory.accounts["j0"].steps_per_s == pytest.approx(speed)
+
+
+def test_a_job_that_cannot_run_for_a_while_keeps_its_account():
+    scenario = make({"a": ("t", 2), "b": ("t", 1)}, [{"gpus": 2}, {}])
+    scheduler = find_scheduler("gavel.finish_time_fairness")
+    knobs = scheduler.settle({})
+    before = scheduler.policy(look(scenario), knobs, None).memory
+    during = scheduler.policy(look(scenario, 60.0, down=["a-0"], left={"j0": 980.0}), knobs, before)
+    assert during.shares.units == ("j1",)
+    assert during.memory.accounts["j0"] == before.accounts["j0"]
+    after = scheduler.policy(look(scenario, 90.0, left={"j0": 980.0}), knobs, during.memory).memory
+    assert after.accounts["j0"].isolated_s == pytest.approx(20 / before.accounts["j0"].steps_per_s)
+
+
+@pytest.mark.parametrize("method", ["newton", "bisection"])
+def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
+    jobs = [{"steps": 100}, {"steps": 200, "gpus": 2}, {"steps": 300, "arrival_s": 50}]
+    scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, jobs, {"fast": 3.0, "slow": 1.0})
+    scheduler = find_scheduler("gavel.finish_time_fairness")
+    found = [
+        scheduler.policy(look(scenario, 50.0), scheduler.settle({"method": method, "model": model}), None)
+        for model in ("matrix", "pyomo")
+    ]
+    assert found[0].solution.objective == pytest.approx(found[1].solution.objective, rel=1e-7)
+    assert found[0].solution.status == found[1].solution.status == "optimal"
+    assert plain(found[0].memory) == plain(found[1].memory)

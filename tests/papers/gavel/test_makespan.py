@@ -1,0 +1,287 @@
+"""Minimum makespan: by hand, independent optima, the bisection beside it, properties, both solvers, golden models."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from tests.mechanisms.support import look, make
+from tests.papers.gavel.sum_support import (
+    DATA,
+    PAPER,
+    TWO,
+    dense,
+    random_data,
+    same_as_golden,
+    solve_all,
+)
+from tests.papers.gavel.time_support import instance, isolated, makespan_data
+from workbench import notation
+from workbench.errors import InputError
+from workbench.papers.gavel import makespan_bisection, makespan_matrix
+from workbench.papers.gavel.makespan import Makespan, MakespanData, build, durations, objective
+from workbench.papers.gavel.makespan_bisection import bracket
+from workbench.papers.gavel.view import seen
+from workbench.papers.paper import find_scheduler
+from workbench.solvers import InfeasibleError, Solver, solve_model
+
+POLICY = Makespan()
+AWARE = pytest.mark.parametrize("aware", [True, False])
+
+
+def allocate(data, knobs):
+    """The sparse matrix as the scheduler calls it."""
+    known, optimum = seen(data, knobs), knobs.get("optimum", "vertex")
+    if knobs.get("method") == "bisection":
+        return makespan_matrix.bisect(known, knobs.get("tolerance", 1e-6), optimum)
+    return makespan_matrix.allocate(known, optimum)
+
+
+def reference(data, aware=True):
+    """The optimum by scipy: the columns of `dense` in seconds, then M."""
+    parts = dense(data, aware)
+    columns = parts.throughput.shape[1]
+    limits = np.column_stack([parts.limits, -parts.right])
+    finished = np.column_stack([-parts.throughput, np.zeros(len(data.jobs))])
+    bounds = [(0, None if high > 0 else 0) for _, high in parts.bounds] + [(0, None)]
+    found = linprog(
+        np.append(np.zeros(columns), 1.0),
+        np.vstack([limits, finished]),
+        np.concatenate([np.zeros(len(limits)), -data.steps]),
+        bounds=bounds,
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("method", ["single", "bisection"])
+def test_the_papers_jobs_by_hand(method):
+    """One V100 and one K80, speeds (4, 1), (3, 1), (2, 1), steps 400, 240, 200: M = 188 s.
+
+    The V100 helps job 0 most (4 times), job 2 least. Job 2 fills its time: 176 s on the K80 and 12 s on the V100 are
+    200 steps in 188 s. The K80's other 12 s go to job 1, which does 228 more in 76 s on the V100; job 0 needs 100 s
+    there: 12 + 76 + 100 = 188.
+    """
+    data = makespan_data(PAPER)
+    if method == "single":
+        found = solve_all(POLICY, data, {}, allocate, 188.0)
+        x = found.values["allocation"]
+        assert [x["job 2"]["k80"] * 188, x["job 2"]["v100"] * 188] == pytest.approx([176, 12])
+    else:
+        found = POLICY.run(data, {"method": "bisection", "tolerance": 1e-8})
+        assert found.objective == pytest.approx(188, rel=1e-7)
+    assert found.sense == "min" and found.unit == "s"
+    assert max(found.values["duration_s"].values()) == pytest.approx(found.objective)
+
+
+def test_one_job_takes_its_fastest_type():
+    data = MakespanData(("a",), ("x", "y"), [[3, 7]], [1], [2], [2, 2], steps=[700])
+    solve_all(POLICY, data, {}, allocate, 100.0)
+
+
+def test_a_gang_counts_all_its_workers():
+    """Erratum of A.1: two gangs of 2 on 2 workers take turns, 50 s each; the printed row would let both run at once."""
+    data = MakespanData(("a", "b"), ("x",), [[2], [2]], [1, 1], [2, 2], [2], steps=[100, 100])
+    solve_all(POLICY, data, {}, allocate, 100.0)
+
+
+@settings(max_examples=60)
+@given(data=DATA, aware=st.booleans())
+def test_optimum_equals_an_independent_one(data, aware):
+    solve_all(POLICY, makespan_data(data), {"heterogeneity_aware": aware}, allocate, reference(data, aware))
+
+
+@settings(max_examples=25)
+@given(data=DATA, aware=st.booleans(), solver=st.sampled_from(["highs", "glpk"]))
+def test_the_bisection_finds_the_same(data, aware, solver):
+    """As Pyomo model and as matrix, to its tolerance; what it tries is listed and halves the interval."""
+    data, tolerance = makespan_data(data), 1e-5
+    knobs = {"heterogeneity_aware": aware, "method": "bisection", "tolerance": tolerance}
+    single = POLICY.run(data, {"heterogeneity_aware": aware}).objective
+    found = POLICY.run(data, knobs, Solver(solver))
+    for objective_s, bound in ((found.objective, found.bound), _ends(allocate(data, knobs))):
+        assert single * (1 - 1e-7) <= objective_s <= single * (1 + tolerance)
+        assert single * (1 - tolerance) <= bound <= single * (1 + 1e-7)
+    tried = found.iterations
+    assert tried[0]["feasible"] and all(set(row) == {"makespan_s", "feasible"} for row in tried)
+    for row in tried:
+        assert row["feasible"] == (row["makespan_s"] >= single) or row["makespan_s"] == pytest.approx(single, rel=1e-6)
+
+
+def _ends(allocation):
+    keeps_the_limits_of(allocation)
+    return allocation.solved.objective, allocation.solved.bound
+
+
+def keeps_the_limits_of(allocation):
+    assert (allocation.shares >= 0).all() and (allocation.shares <= 1 + 1e-9).all()
+
+
+@AWARE
+def test_the_bracket_holds_the_optimum(aware):
+    for seed in range(40):
+        data = random_data(seed)
+        known = seen(makespan_data(data), {"heterogeneity_aware": aware})
+        low, high = bracket(known, known.steps)
+        assert low * (1 - 1e-9) <= reference(data, aware) <= high
+        assert high == pytest.approx((data.steps / isolated(data, aware)).max())
+
+
+def test_the_bisection_stops_when_the_interval_is_narrow_enough():
+    """Between 100 s (job 0 and job 2 on the V100 alone) and 240 s (job 0 on thirds of both): 170 s is too short."""
+    found = POLICY.run(makespan_data(PAPER), {"method": "bisection", "tolerance": 1.0})
+    assert [row["feasible"] for row in found.iterations] == [True, False]
+    assert [row["makespan_s"] for row in found.iterations] == pytest.approx([240, 170])
+    assert found.bound == pytest.approx(170)
+    assert found.status == "feasible" and found.gap > 1e-3
+
+
+def test_no_allocation_beats_the_least_makespan():
+    data = makespan_data(PAPER)
+    with pytest.raises(InfeasibleError):
+        solve_model(makespan_bisection.build(data, data.steps, 187.9))
+    assert makespan_bisection.attempt(data, data.steps, 187.9, Solver()) is None
+    assert makespan_bisection.attempt(data, data.steps, 188.1, Solver()) is not None
+
+
+def test_the_statement_of_the_bisection_and_its_model_say_the_same():
+    data = makespan_data(PAPER)
+    stated = {line.part: line.tag for line in notation.equations(makespan_bisection)}
+    assert stated == notation.tags(POLICY.build(data, {"method": "bisection"}))
+    assert "$$" in notation.render(makespan_bisection)
+
+
+@given(data=DATA)
+def test_sharing_incentive(data):
+    """Never later than if every job kept to its own 1/M."""
+    alone_s = (data.steps / isolated(data)).max()
+    assert allocate(makespan_data(data), {}).solved.objective <= alone_s * (1 + 1e-6)
+
+
+@given(data=DATA)
+def test_pairs_never_hurt(data):
+    data = makespan_data(data)
+    alone = dataclasses.replace(data, pairs=np.zeros((0, 2)), pair_speed=np.zeros((0, 2, len(data.types))))
+    assert allocate(data, {}).solved.objective <= allocate(alone, {}).solved.objective * (1 + 1e-6)
+
+
+@given(data=DATA, more=st.integers(1, 5))
+def test_more_workers_never_hurt(data, more):
+    data = makespan_data(data)
+    larger = dataclasses.replace(data, workers=data.workers + more)
+    assert allocate(larger, {}).solved.objective <= allocate(data, {}).solved.objective * (1 + 1e-6)
+
+
+@given(data=DATA, factor=st.floats(1e-3, 1e4))
+def test_twice_the_steps_take_twice_as_long_whatever_the_weights(data, factor):
+    data = makespan_data(data)
+    longer = dataclasses.replace(data, steps=data.steps * factor, weight=np.arange(1.0, len(data.jobs) + 1))
+    expected = pytest.approx(factor * allocate(data, {}).solved.objective, rel=1e-6)
+    assert allocate(longer, {}).solved.objective == expected
+    assert POLICY.run(longer, {}).objective == expected
+
+
+@AWARE
+def test_jobs_of_very_different_lengths(aware):
+    """From one step to a thousand million: the programmes stay exact."""
+    rng = np.random.default_rng(5)
+    steps = 10.0 ** rng.uniform(0, 9, 12)
+    speed = rng.uniform(1, 10, (12, 2))
+    data = MakespanData(tuple(map(str, range(12))), ("x", "y"), speed, np.ones(12), np.ones(12), [3, 2], steps=steps)
+    knobs = {"heterogeneity_aware": aware}
+    single = POLICY.run(data, knobs)
+    assert allocate(data, knobs).solved.objective == pytest.approx(single.objective, rel=1e-7)
+    assert POLICY.run(data, {**knobs, "method": "bisection"}).objective == pytest.approx(single.objective, rel=2e-6)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_equal_jobs_get_equal_shares(seed):
+    data = makespan_data(random_data(seed, pairs=False))
+    data = dataclasses.replace(data, weight=np.ones(len(data.jobs)))
+    found = allocate(data, {}).shares
+    keys = [(*row, gang, n) for row, gang, n in zip(data.speed, data.gang, data.steps, strict=True)]
+    for key in set(keys):
+        rows = found[[other == key for other in keys]]
+        assert np.abs(rows - rows[0]).max() == 0
+
+
+def test_a_job_that_never_runs_is_never_done():
+    data = makespan_data(PAPER)
+    shares = np.array([[1.0, 0], [0, 1], [0, 0]])
+    assert durations(data, shares).tolist() == [100, 240, np.inf]
+    assert objective(data, shares) == np.inf
+
+
+def test_no_jobs_need_no_solver():
+    none = MakespanData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
+    for method in ("single", "bisection"):
+        found = POLICY.run(none, {"method": method}, Solver("no such solver"))  # type: ignore[arg-type]
+        assert (found.status, found.objective) == ("optimal", None)
+        assert found.values == {"allocation": {}, "normalized_throughput": {}, "duration_s": {}}
+        assert allocate(none, {"method": method}).shares.shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"steps": [10, 0]}, "job b, steps: got 0.*expected a number of steps > 0"),
+        ({"steps": [np.nan, 1]}, "job a, steps: got nan"),
+        ({"steps": [np.inf, 1]}, "job a, steps: got inf"),
+        ({"steps": [1]}, "steps"),
+        ({"workers": [0, 4]}, "job b, speed"),
+    ],
+)
+def test_bad_numbers_are_named(change, named):
+    with pytest.raises(InputError, match=named):
+        dataclasses.replace(makespan_data(TWO), **change)
+
+
+def test_bad_knobs_are_named():
+    with pytest.raises(InputError, match="knob method: got 'guess'"):
+        POLICY.settle({"method": "guess"})
+    with pytest.raises(InputError, match="knob tolerance: got 0"):
+        POLICY.settle({"tolerance": 0})
+    with pytest.raises(InputError, match="reference: got 'a100'; expected one of v100, k80"):
+        POLICY.run(makespan_data(TWO), {"heterogeneity_aware": False, "reference": "a100"})
+
+
+def test_a_student_may_add_a_constraint():
+    data = makespan_data(PAPER)
+    model = POLICY.build(data, {})
+    model.share["job 0", "v100"].setub(0)
+    solve_model(model)
+    found = POLICY.read(model, data, {})
+    assert found.values["allocation"]["job 0"]["v100"] == 0
+    assert found.objective == pytest.approx(400)
+
+
+def test_golden_models_of_two_jobs(tmp_path):
+    data = makespan_data(TWO)
+    same_as_golden(build(data), "makespan_two_jobs.lp", tmp_path)
+    same_as_golden(makespan_bisection.build(data, data.steps, 40.0), "makespan_two_jobs_bisection.lp", tmp_path)
+
+
+def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):
+    for case in json.loads((shared / "cases/gavel/makespan.json").read_text())["instances"]:
+        data = MakespanData(**instance(case))
+        exact = case["exact"]["objective"]
+        solve_all(POLICY, data, {}, allocate, exact)
+        wide = allocate(data, {"method": "bisection", "tolerance": 0.05}).solved.objective
+        assert exact * (1 - 1e-6) <= wide <= exact * 1.05
+
+
+@pytest.mark.parametrize("method", ["single", "bisection"])
+def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
+    """Jobs of 100, 200 and 300 steps on a type three times as fast as the other."""
+    jobs = [{"steps": 100}, {"steps": 200}, {"steps": 300}]
+    scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, jobs, {"fast": 3.0, "slow": 1.0})
+    scheduler = find_scheduler("gavel.makespan")
+    knobs = {"method": method, "tolerance": 1e-6}
+    for model in ("matrix", "pyomo"):
+        found = scheduler.policy(look(scenario), scheduler.settle({**knobs, "model": model}), None)
+        assert found.solution.objective == pytest.approx(150, rel=1e-5)
+        assert found.solution.status == "optimal"
+        assert found.shares.values.sum(axis=0) == pytest.approx([1, 1], rel=1e-4)

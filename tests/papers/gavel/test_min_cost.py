@@ -1,0 +1,209 @@
+"""Minimum cost: both objectives by hand, independent optima, both solvers, the matrix, the golden models."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.mechanisms.support import look, make
+from tests.papers.gavel.sum_support import (
+    DATA,
+    PAPER,
+    TWO,
+    dense,
+    equal_share,
+    priced,
+    same_as_golden,
+    solve_all,
+    table,
+)
+from workbench import notation
+from workbench.errors import InputError
+from workbench.papers.gavel import min_cost as page
+from workbench.papers.gavel import min_cost_ratio as ratio
+from workbench.papers.gavel.min_cost import MinCost
+from workbench.papers.gavel.prices import PricedData
+from workbench.papers.gavel.view import seen
+from workbench.papers.paper import find_scheduler
+from workbench.solvers import Solver, solve_model
+
+POLICY = MinCost()
+AWARE = pytest.mark.parametrize("aware", [True, False])
+
+
+def allocate(data, knobs):
+    return page.allocate(seen(data, knobs), knobs)
+
+
+def test_throughput_per_dollar_by_hand():
+    """V100 2 USD/h, K80 0.5 USD/h: steps per dollar (2, 2), (1.5, 2), (1, 2), so one job on each.
+
+    Job 0 on the V100 (2) and another on the K80 (2): 4, for 2.5 USD/h.
+    """
+    found = solve_all(POLICY, priced(PAPER), {}, allocate, 4)
+    assert found.values["allocation"]["job 0"]["v100"] == pytest.approx(1)
+    assert found.values["cost_per_hour"] == pytest.approx(2.5)
+    assert found.unit == "steps/s per USD/h"
+
+
+def test_the_ratio_by_hand():
+    """Job 0 earns 2 on either type, the others 2 on the K80: the best ratio is 2; with the largest throughput both run.
+
+    Job 0 on the V100 (4 steps/s, 2 USD/h), anybody on the K80 (1 step/s, 0.5 USD/h): 5 / 2.5.
+    """
+    found = solve_all(POLICY, priced(PAPER), {"objective": "ratio"}, allocate, 2)
+    assert found.values["allocation"]["job 0"]["v100"] == pytest.approx(1)
+    assert table(found, PAPER).sum(axis=0) == pytest.approx([1, 1])
+    assert found.values["cost_per_hour"] == pytest.approx(2.5)
+
+
+def test_the_ratio_starves_every_job_but_the_cheapest():
+    """Ratios 2 and 1.9 steps/s per USD/h: the second job would lower the ratio, so it gets nothing at all."""
+    data = PricedData(("a", "b"), ("t",), [[2], [1.9]], [1, 1], [1, 1], [4], price=[1])
+    knobs = {"objective": "ratio"}
+    assert table(solve_all(POLICY, data, knobs, allocate, 2), data).ravel() == pytest.approx([1, 0])
+    assert allocate(data, knobs).shares.ravel() == pytest.approx([1, 0])
+    assert table(POLICY.run(data, {}), data).ravel() == pytest.approx([1, 1])
+
+
+def test_cost_carries_the_scale_factor():
+    """a does 6 steps/s on 4 GPUs, b 2 on one, at 1 USD/h each: ratios 1.5 and 2. Without z, a would look better."""
+    data = PricedData(("a", "b"), ("t",), [[6], [2]], [1, 1], [4, 1], [5], price=[1])
+    found = solve_all(POLICY, data, {"objective": "ratio"}, allocate, 2)
+    assert table(found, data).ravel() == pytest.approx([0, 1])
+    assert data.cost(np.array([[1.0], [0.5]])) == 4.5
+
+
+def test_a_pairs_cost_counts_once():
+    """a and b do 3 steps/s alone, 2 each together on one GPU of 1 USD/h: 4 steps per dollar and not 2."""
+    data = PricedData(
+        ("a", "b"), ("t",), [[3], [3]], [1, 1], [1, 1], [1], price=[1], pairs=[[0, 1]], pair_speed=[[[2], [2]]]
+    )
+    for objective in ("ratio", "throughput_per_dollar"):
+        found = solve_all(POLICY, data, {"objective": objective}, allocate, 4)
+        assert found.values["allocation"]["a + b"]["t"] == pytest.approx(1)
+        assert found.values["cost_per_hour"] == pytest.approx(1)
+
+
+@AWARE
+@settings(max_examples=40)
+@given(data=DATA, normalised=st.booleans())
+def test_throughput_per_dollar_equals_an_independent_optimum(aware, data, normalised):
+    parts = dense(data, aware)
+    value = 1 / equal_share(data, aware) if normalised else np.ones(len(data.jobs))
+    price = data.price[np.asarray(data.accelerator)]
+    expected = -parts.best(np.einsum("m,mjc,j->c", value, parts.gained, 1 / price)).fun
+    solve_all(POLICY, priced(data), {"heterogeneity_aware": aware, "normalised": normalised}, allocate, expected)
+
+
+@AWARE
+@settings(max_examples=40)
+@given(data=DATA, normalised=st.booleans())
+def test_the_ratio_is_that_of_the_best_single_entry_and_its_throughput_the_largest(aware, data, normalised):
+    """A ratio of sums is at most the best of the ratios; with only the best entries, throughput is a programme."""
+    parts = dense(data, aware)
+    value = 1 / equal_share(data, aware) if normalised else np.ones(len(data.jobs))
+    gain = value @ parts.throughput
+    each = gain / parts.cost
+    best = each.max()
+    knobs = {"heterogeneity_aware": aware, "normalised": normalised, "objective": "ratio"}
+    found = solve_all(POLICY, priced(data), knobs, allocate, best)
+    open_to = [(0, high if one >= best * (1 - 1e-9) else 0) for one, (_, high) in zip(each, parts.bounds, strict=True)]
+    most = pytest.approx(-parts.best(gain, bounds=open_to).fun, rel=1e-5)
+    assert gain @ table(found, data).ravel() == most
+    assert gain @ allocate(priced(data), knobs).shares.ravel() == most
+
+
+@given(data=DATA, factor=st.floats(0.01, 100))
+def test_the_currency_does_not_matter(data, factor):
+    other = dataclasses.replace(priced(data), price=data.price * factor)
+    for objective in ("ratio", "throughput_per_dollar"):
+        knobs = {"objective": objective}
+        expected = allocate(priced(data), knobs).solved.objective / factor
+        assert allocate(other, knobs).solved.objective == pytest.approx(expected, rel=1e-6)
+
+
+@given(data=DATA)
+def test_equal_prices_make_it_maximum_throughput(data):
+    flat = dataclasses.replace(priced(data), price=np.full(len(data.price), 2.0))
+    parts = dense(flat)
+    most = -parts.best(parts.throughput.sum(axis=0)).fun
+    assert allocate(flat, {}).solved.objective == pytest.approx(most / 2, rel=1e-6)
+
+
+def test_no_jobs_need_no_solver():
+    none = PricedData((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1])
+    for objective in ("ratio", "throughput_per_dollar"):
+        found = POLICY.run(none, {"objective": objective}, Solver("no such solver"))  # type: ignore[arg-type]
+        assert (found.status, found.objective, found.values["cost_per_hour"]) == ("optimal", None, 0)
+        assert allocate(none, {"objective": objective}).shares.shape == (0, 1)
+
+
+@pytest.mark.parametrize("price", [0, -1, np.nan, np.inf])
+def test_bad_prices_are_named(price):
+    with pytest.raises(InputError, match=r"accelerator k80, price_per_hour: got .*; expected a price > 0"):
+        dataclasses.replace(priced(TWO), price=[1, price])
+
+
+def test_a_missing_price_is_named():
+    scenario = make({"n": ("t", 1)}, [{}])
+    with pytest.raises(InputError, match="accelerator t, price_per_hour: got None; expected a price > 0"):
+        POLICY.data(look(scenario), {})
+
+
+def test_golden_models_of_two_jobs(tmp_path):
+    same_as_golden(POLICY.build(priced(TWO), {}), "min_cost_two_jobs.lp", tmp_path)
+    same_as_golden(POLICY.build(priced(TWO), {"objective": "ratio"}), "min_cost_two_jobs_ratio.lp", tmp_path)
+
+
+def test_the_page_of_the_ratio_says_what_its_model_says():
+    """The contract test looks at the default knobs only."""
+    model = POLICY.build(priced(TWO), {"objective": "ratio"})
+    assert {line.part: line.tag for line in notation.equations(ratio)} == notation.tags(model)
+    assert all(notation.to_tex(line.formula) for line in notation.equations(ratio))
+
+
+def test_a_student_may_add_a_constraint():
+    """At most 0.4 USD/h: the K80 for 0.8 of the time, 2 steps/s per USD/h."""
+    model = POLICY.build(priced(PAPER), {})
+    spent = sum(model.price[kind] * model.share[unit, kind] for unit, kind in model.share)
+    model.budget = pyo.Constraint(expr=spent <= 0.4)
+    solve_model(model)
+    found = POLICY.read(model, priced(PAPER), {})
+    assert found.values["cost_per_hour"] <= 0.4 + 1e-9
+    assert found.objective == pytest.approx(1.6)
+
+
+def test_reference_cases_on_glpk_and_as_a_matrix(shared):
+    for case in json.loads((shared / "cases/gavel/min_cost.json").read_text())["instances"]:
+        types = case["worker_types"]
+        data = PricedData(
+            tuple(str(job["id"]) for job in case["jobs"]),
+            tuple(types),
+            [[job["throughputs"][name] for name in types] for job in case["jobs"]],
+            [1] * len(case["jobs"]),
+            [job["scale_factor"] for job in case["jobs"]],
+            [case["cluster_spec"][name] for name in types],
+            price=[case["instance_costs"][name] for name in types],
+        )
+        solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
+        best = allocate(data, {"objective": "ratio"}).solved.objective
+        assert best >= case["paper_ratio_at_gavel_allocation"] - 1e-9
+
+
+@pytest.mark.parametrize("objective", ["ratio", "throughput_per_dollar"])
+def test_the_scheduler_takes_prices_from_the_cluster(objective):
+    """1 step/s for 1 USD/h against 3 for 6: one GPU of each, one job; per dollar the slow one is the better."""
+    scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, [{}], {"fast": 3.0, "slow": 1.0})
+    text = scenario.to_dict()
+    for accelerator in text["cluster"]["accelerators"]:
+        accelerator["price_per_hour"] = {"fast": 6.0, "slow": 1.0}[accelerator["name"]]
+    scheduler = find_scheduler("gavel.min_cost")
+    for model in ("matrix", "pyomo"):
+        knobs = scheduler.settle({"model": model, "objective": objective})
+        found = scheduler.policy(look(type(scenario).from_dict(text)), knobs, None)
+        assert found.shares.values.tolist() == [pytest.approx([0, 1])]

@@ -1,0 +1,28 @@
+"""`python -m benchmarks`: which benchmarks its words choose."""
+
+import pytest
+
+from benchmarks.__main__ import chosen_cases
+from benchmarks.cases import CASES
+
+
+def test_words_choose_by_name():
+    assert chosen_cases([]) == list(CASES)
+    chosen = chosen_cases(["max-min", "Pyomo"])
+    assert [case.name for case in chosen] == ["max-min fairness, Pyomo model"]
+
+
+def test_a_word_that_no_name_has(capsys):
+    with pytest.raises(SystemExit) as ended:
+        chosen_cases(["max-min", "nosuch"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "max-min nosuch" in said and all(case.name in said for case in CASES)
+
+
+def test_help_lists_the_names(capsys):
+    with pytest.raises(SystemExit) as ended:
+        chosen_cases(["--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert all(case.name in said for case in CASES)

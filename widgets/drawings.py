@@ -1,0 +1,85 @@
+"""The charts of a run that a lab shows, each drawn when it is looked at.
+
+Imported when the first of them is: Altair alone takes as long as the rest of a lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+from workbench import charts
+from workbench.charts import Drawing
+from workbench.charts.gantt_data import By
+from workbench.run import Run
+from workbench.units import format_duration
+
+SHARES = "No shares of time: this scheduler does not work with them."
+
+
+class Look(NamedTuple):
+    """What a chart shows: a run, the selected job (None: all), and the time that playback has come to."""
+
+    run: Run
+    job: str | None
+    at_s: float
+
+
+def gantt(run: Run, by: By) -> Drawing:
+    """The schedule, by GPU or by job."""
+    return charts.gantt(
+        run.timeline, run.jobs, run.decisions, run.events, by=by, cluster=run.scenario.cluster, end_s=run.end_s
+    )
+
+
+def _allocation(look: Look) -> Drawing | str:
+    """The shares in force at the time."""
+    run = look.run
+    if run.shares.empty:
+        return SHARES
+    title = f"Share of time on each type, at {format_duration(look.at_s, parts=2)}"
+    found = charts.shares_at(run.shares, at_s=look.at_s)
+    return charts.allocation(found, accelerators=run.scenario.cluster.types, title=title)
+
+
+def _received(look: Look) -> Drawing | str:
+    """Time received against the target, of the selected job or of all."""
+    run, shares, timeline = look.run, look.run.shares, look.run.timeline
+    if shares.empty:
+        return SHARES
+    if look.job is not None:  # as `received` does, but before the work; every decision keeps a row
+        shares = shares[_of(shares, look.job) | ~shares["decision"].duplicated()]
+        timeline = timeline[_of(timeline, look.job)]
+    table = charts.received_table(shares, timeline, run.decisions, end_s=run.end_s)
+    return charts.received(table, look.job)
+
+
+def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
+    """Which rows are of a job, alone or in a pair."""
+    units = {unit: job in unit.split(" + ") for unit in table["unit"].unique()}
+    return table["unit"].map(units).astype(bool)
+
+
+def _completion_times(look: Look) -> Drawing:
+    return charts.jct_cdf(look.run.jobs)
+
+
+def _utilisation(look: Look) -> Drawing:
+    run = look.run
+    return charts.utilisation(run.timeline, cluster=run.scenario.cluster, end_s=run.end_s)
+
+
+def _queue(look: Look) -> Drawing:
+    return charts.queue(look.run.decisions, end_s=look.run.end_s)
+
+
+PAGES: Mapping[str, Callable[[Look], Drawing | str]] = {
+    "Allocation": _allocation,
+    "Received": _received,
+    "JCT": _completion_times,
+    "GPUs in use": _utilisation,
+    "Queue": _queue,
+}
+"""The chart of each tab, or why there is none."""

@@ -1,0 +1,109 @@
+"""The list of schedulers: the paper's own first, then all others, those written in the notebook included."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import ipywidgets as w
+
+from workbench.contract import Scheduler
+from workbench.papers.paper import Room, find_scheduler, schedulers
+
+
+class SchedulerChoice:
+    """A drop-down list of titles. changed: called when another one is chosen, or the chosen one was written anew.
+
+    The list follows the registry: what a paper's room declares, or a cell of the notebook, stands in it by itself.
+    """
+
+    def __init__(self, room: Room, changed: Callable[[], None]) -> None:
+        self._own = [found.name for found in room.schedulers]
+        self._changed = changed
+        self._quiet = False
+        style = {"description_width": "6em"}
+        self.widget = w.Dropdown(
+            options=self._offer(), description="Scheduler", style=style, layout=w.Layout(width="97%")
+        )
+        self.widget.add_class("wb-scheduler")
+        self.widget.observe(lambda _: self._on_choice(), "value")
+        self._found = self.scheduler
+        self._name_in_full()
+        _CHOICES.add(self)
+        _watch_cells()
+
+    @property
+    def name(self) -> str:
+        """The name of the scheduler that is chosen."""
+        return str(self.widget.value)
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler that is chosen, as it was declared last."""
+        return find_scheduler(self.name)
+
+    @property
+    def first(self) -> str:
+        """The paper's first scheduler."""
+        return self._own[0]
+
+    def is_of_the_paper(self, name: str) -> bool:
+        """Whether the paper's room has a scheduler of this name."""
+        return name in self._own
+
+    def choose(self, name: str) -> None:
+        """Offer what there is by now, and choose one; `changed` is not called."""
+        before, self._quiet = self._quiet, True
+        try:
+            offer = self._offer()
+            if list(self.widget.options) != offer:
+                self.widget.options = offer
+            self.widget.value = name
+        finally:
+            self._quiet = before
+        self._found = self.scheduler
+        self._name_in_full()
+
+    def refresh(self) -> None:
+        """Offer the schedulers that were declared since."""
+        again = self._found is not self.scheduler
+        self.choose(self.name)
+        if again:
+            self._changed()
+
+    def _offer(self) -> list[tuple[str, str]]:
+        found = sorted(schedulers(), key=lambda s: s.name not in self._own)
+        return [(s.title, s.name) for s in found]
+
+    def _on_choice(self) -> None:
+        if not self._quiet:
+            self._found = self.scheduler
+            self._name_in_full()
+            self._changed()
+
+    def _name_in_full(self) -> None:
+        """A long title may be cut in the list; hovering shows it."""
+        self.widget.tooltip = f"{self._found.title} ({self.name})"
+
+
+_CHOICES: weakref.WeakSet[SchedulerChoice] = weakref.WeakSet()
+
+
+@cache
+def _watch_cells() -> None:
+    """After every cell the lists look for schedulers that it declared."""
+    with contextlib.suppress(ImportError):
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None:
+            shell.events.register("post_run_cell", refresh_choices)
+
+
+def refresh_choices(_: Any = None) -> None:
+    """Bring every list up to date."""
+    for choice in list(_CHOICES):
+        choice.refresh()

@@ -1,0 +1,64 @@
+"""What a lab says about a scenario and a run, in words."""
+
+from __future__ import annotations
+
+import html
+
+from widgets.editors import spoken
+from workbench.api import ignored
+from workbench.contract import Scheduler
+from workbench.errors import ScenarioError, WorkbenchError
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.units import format_duration
+
+
+def what_is_wrong(error: WorkbenchError) -> str:
+    """What is wrong, and where, in the words of the panel."""
+    problems = error.problems if isinstance(error, ScenarioError) else (error.problem,)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return spoken(problems[0]) + more
+
+
+def ignored_note(scheduler: Scheduler, scenario: Scenario, left_out: str) -> str:
+    """Which properties of the jobs the scheduler does not read, though they are set; and what was left out. HTML."""
+    unused = ignored(scenario, scheduler.name)
+    told = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
+    return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*told, left_out] if text)
+
+
+def about(scenario: Scenario) -> str:
+    """Name and description, as HTML."""
+    name = f"<b>{html.escape(scenario.name)}</b>" if scenario.name else ""
+    text = ": ".join(filter(None, [name, html.escape(scenario.description)]))
+    return f"<p class='wb-note'>{text}</p>" if text else ""
+
+
+def also(scenario: Scenario) -> str:
+    """What the scenario holds besides the tables and controls: kept as it is, not edited here. HTML."""
+    core = scenario.core
+    counts = {
+        "co-located pairs": scenario.colocated,
+        "entities": scenario.entities,
+        "jobs running at the start": scenario.running,
+        "facts of models": scenario.models,
+        "listed outages": core.faults.list,
+    }
+    found = [f"{len(rows)} {name}" for name, rows in counts.items() if rows]
+    found += [f"checkpoints every {format_duration(core.checkpoint_s)}"] if core.checkpoint_s else []
+    found += [f"a fault every {format_duration(core.faults.mtbf_s)} per node"] if core.faults.mtbf_s else []
+    found += [f"scaling law {scenario.scaling.law}"] if scenario.scaling.law != "none" else []
+    text = f"Also in this scenario, kept as it is: {', '.join(found)}." if found else ""
+    return f"<p class='wb-note'>{html.escape(text)}</p>"
+
+
+def done(run: Run, wall_s: float) -> str:
+    """What was done, with solver status, time and gap."""
+    solved = run.decisions[run.decisions["status"] != ""]
+    text = f"Done: {len(run.decisions)} decisions, {format_duration(run.end_s, parts=2)} simulated in {wall_s:.2f} s"
+    if solved.empty:
+        return text + "."
+    worst, gaps = sorted(set(solved["status"]))[-1], solved["gap"].dropna()
+    gap = f", largest gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
+    seconds = solved["solve_s"].sum() + solved["build_s"].sum()
+    return f"{text}; {len(solved)} problems solved ({worst}{gap}) in {seconds:.2f} s."

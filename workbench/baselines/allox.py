@@ -1,0 +1,346 @@
+r"""AlloX: jobs are matched to accelerator types and places in line, so that they end soonest on average.
+
+min   sum_m sum_j sum_k (k p_mj + t_m) x_mjk                             (code)  total_completion
+s.t.  sum_j sum_k x_mjk = 1                       for all m              (code)  matched
+      sum_m x_mjk <= c_j                          for all j, k           (code)  places
+      x_mjk in {0, 1}, 0 where m cannot run on j  for all m, j, k        (code)  match
+
+Source: Le et al., EuroSys 2020, as Gavel compares itself with it (section 7.3; its policies/allox.py). A job of n_m
+steps takes p_mj = n_m / T_mj on type j. On a GPU's line, the job that is k-th from the end holds up itself and the
+k - 1 behind it, so it adds k p_mj to the sum of completion times, and the t_m it has waited already. Each of a type's
+c_j GPUs is a line. A job that is first in its line runs.
+
+The constraints are those of an assignment problem, which `scipy.optimize.linear_sum_assignment` solves directly
+(`match`); the model states it. No place beyond ceil(M / c_j) is needed: a job there could move up to a free one.
+
+(ours): AlloX is for jobs of one GPU. A gang of z_m counts as z_m times as long, p_mj = z_m n_m / T_mj, and gets its
+GPUs together at its turn, or is passed by who fits. The scheduler matches all jobs to all GPUs anew each time; that
+code matches waiting jobs to the GPUs that are free (knob `preemptive` off), and a long job may be stuck on a slow type.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+from scipy.optimize import linear_sum_assignment
+
+from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
+from workbench.errors import InputError
+from workbench.knob import Knob
+from workbench.mechanisms import queue
+from workbench.placement import Gpus, Request, Room, place, runs_spread
+from workbench.solvers import SolverFailedError
+from workbench.throughput import FloatArray
+
+NAME = "allox"
+ALPHA = Knob(
+    "alpha",
+    1.0,
+    "Part of the jobs to be matched that is looked at, the longest there first; never fewer than there are GPUs",
+    source="code",
+    minimum=0.0,
+    maximum=1.0,
+)
+PREEMPTIVE = Knob(
+    "preemptive",
+    True,
+    "Match all jobs to all GPUs anew, running ones too (otherwise running jobs keep theirs, and those that wait are "
+    "matched to the GPUs that are free)",
+    kind="bool",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class AlloxData:
+    """The numbers of one matching. All arrays are read-only.
+
+    speed: (jobs x types) steps/s of the gang, 0 where it cannot run; steps: (jobs,) left; waited_s: (jobs,) since
+    arrival; gang: (jobs,) GPUs; workers: (types,) whole numbers of GPUs. Raises InputError that names the job or type;
+    a job that can run on no type whose workers its gang fits into is an error too.
+    """
+
+    jobs: tuple[str, ...]
+    types: tuple[str, ...]
+    speed: FloatArray
+    steps: FloatArray
+    waited_s: FloatArray
+    gang: FloatArray
+    workers: IntArray
+
+    def __post_init__(self) -> None:
+        rows, columns = len(self.jobs), len(self.types)
+        shapes = {"speed": (rows, columns), "steps": (rows,), "waited_s": (rows,), "gang": (rows,)}
+        least = {"steps": "above 0", "gang": ">= 1"}
+        for field, shape in {**shapes, "workers": (columns,)}.items():
+            array = np.array(getattr(self, field), dtype=float)
+            if array.shape != shape:
+                raise InputError(f"allox data, {field}", array.shape, f"an array of shape {shape}")
+            names = self.types if field == "workers" else self.jobs
+            low = array <= 0 if field == "steps" else array < (1 if field == "gang" else 0)
+            bad = ~np.isfinite(array) | low | (field == "workers") & (array != np.rint(array))
+            if bad.any():
+                spot = tuple(np.argwhere(bad)[0])
+                kind = " whole" if field == "workers" else ""
+                expected = f"a finite{kind} number {least.get(field, '>= 0')}"
+                raise InputError(f"{names[spot[0]]}, {field}", float(array[spot]), expected)
+            array = array.astype(np.int64) if field == "workers" else array
+            array.setflags(write=False)
+            object.__setattr__(self, field, array)
+        for name, able in zip(self.jobs, self.can_run, strict=True):
+            if not able.any():
+                raise InputError(f"{name}, speed", "none", "a type with workers enough on which it runs")
+
+    @property
+    def can_run(self) -> BoolArray:
+        """(jobs x types) whether a job runs there and its gang fits."""
+        able: BoolArray = (self.speed > 0) & (self.gang[:, None] <= self.workers)
+        return able
+
+    @property
+    def time_s(self) -> FloatArray:
+        """(jobs x types) `p_mj`, infinite where the job cannot run."""
+        with np.errstate(divide="ignore"):
+            return np.where(self.can_run, (self.gang * self.steps)[:, None] / self.speed, np.inf)
+
+    @property
+    def places(self) -> list[range]:
+        """Places from the end, from 1, that each type needs."""
+        able = np.count_nonzero(self.can_run, axis=0).tolist()
+        return [range(1, (math.ceil(n / c) if c else 0) + 1) for n, c in zip(able, self.workers.tolist(), strict=True)]
+
+
+class Matching(NamedTuple):
+    """Of each job: type, GPU of the type, and place from the end of that GPU's line, from 1."""
+
+    kind: IntArray
+    worker: IntArray
+    place: IntArray
+
+    def first(self) -> BoolArray:
+        """(jobs,) whether the job is first in its line."""
+        line = np.column_stack([self.kind, self.worker])
+        _, number = np.unique(line, axis=0, return_inverse=True)
+        last = np.zeros(number.max(initial=-1) + 1, dtype=np.int64)
+        np.maximum.at(last, number.ravel(), self.place)
+        first: BoolArray = self.place == last[number.ravel()]
+        return first
+
+    def total_s(self, data: AlloxData) -> float:
+        """Sum of completion times, counted from each job's arrival."""
+        rows = np.arange(len(data.jobs))
+        return float((self.place * data.time_s[rows, self.kind] + data.waited_s).sum())
+
+
+def match(data: AlloxData) -> Matching:
+    """The matching of the least total time, by the assignment problem over single GPUs."""
+    columns = sorted(
+        (k, j, worker) for j, places in enumerate(data.places) for k in places for worker in range(data.workers[j])
+    )
+    if not data.jobs:
+        return Matching(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+    k, kind, worker = np.array(columns, dtype=np.int64).T
+    _, column = linear_sum_assignment(k * data.time_s[:, kind] + data.waited_s[:, None])
+    return Matching(kind[column], worker[column], k[column])
+
+
+def build(data: AlloxData) -> pyo.ConcreteModel:
+    """Return the unsolved assignment problem, over types instead of single GPUs."""
+    m = pyo.ConcreteModel("allox")
+    lines = [(kind, k) for kind, places in zip(data.types, data.places, strict=True) for k in places]
+    time_s = {
+        (job, kind): float(value)
+        for job, row in zip(data.jobs, data.time_s, strict=True)
+        for kind, value in zip(data.types, row, strict=True)
+        if np.isfinite(value)
+    }
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="m | jobs")
+    m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
+    m.LINES = pyo.Set(dimen=2, initialize=lines, doc="j,k | places in line by type, counted from the end")
+
+    m.time_s = pyo.Param(time_s.keys(), initialize=time_s, doc="p_mj | processing time | s")
+    m.waited_s = pyo.Param(m.JOBS, initialize=_column(data, data.waited_s), doc="t_m | time since arrival | s")
+    workers = dict(zip(data.types, data.workers.tolist(), strict=True))
+    m.workers = pyo.Param(m.TYPES, initialize=workers, doc="c_j | workers | GPUs")
+    choices = [(job, kind, k) for job in data.jobs for kind, k in lines if (job, kind) in time_s]
+    m.match = pyo.Var(choices, domain=pyo.Binary, doc="(code) x_mjk | whether a job is k-th from the end on a type | 1")
+    of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
+    of_line: dict[tuple[str, int], list[tuple[str, str, int]]] = {line: [] for line in lines}
+    for choice in choices:
+        of_job[choice[0]].append(choice)
+        of_line[choice[1:]].append(choice)
+
+    @m.Objective(sense=pyo.minimize, doc="(code) sum of completion times, from each job's arrival")
+    def total_completion(m):
+        return pyo.quicksum((k * m.time_s[job, j] + m.waited_s[job]) * m.match[job, j, k] for job, j, k in choices)
+
+    @m.Constraint(m.JOBS, doc="(code) every job has one place")
+    def matched(m, job):
+        return pyo.quicksum(m.match[choice] for choice in of_job[job]) == 1
+
+    @m.Constraint(m.LINES, doc="(code) a type has as many lines as workers")
+    def places(m, kind, k):
+        if not of_line[kind, k]:
+            return pyo.Constraint.Skip
+        return pyo.quicksum(m.match[choice] for choice in of_line[kind, k]) <= m.workers[kind]
+
+    return m
+
+
+def _column(data: AlloxData, values: FloatArray) -> dict[str, float]:
+    return dict(zip(data.jobs, values.tolist(), strict=True))
+
+
+class Allox(Formulation[AlloxData]):
+    """Who runs where, for the least mean completion time."""
+
+    name = NAME
+    title = "AlloX: the least sum of completion times"
+    reading = (
+        "The objective is the sum over the jobs of place_from_end x seconds on their type + seconds waited. "
+        "A job with a share of 1 is first in the line of one GPU; the others of the type come after it."
+    )
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> AlloxData:
+        """The arrived jobs and the workers that are up."""
+        return _data(snapshot, list(range(len(snapshot.jobs))), snapshot.workers)
+
+    def build(self, data: AlloxData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        return build(data)
+
+    def read(self, model: pyo.ConcreteModel, data: AlloxData, knobs: Knobs) -> Result:
+        """Types, places and who is first; raises SolverFailedError for values that are no matching."""
+        return _result(data, read_matching(model, data))
+
+    def trivial(self, data: AlloxData, knobs: Knobs) -> Result | None:
+        """No jobs, nothing to match."""
+        return None if data.jobs else _result(data, match(data))
+
+
+def read_matching(model: pyo.ConcreteModel, data: AlloxData) -> Matching:
+    """The matching of a solved model; jobs at equal places stand on the type's GPUs in their order."""
+    at = {name: row for row, name in enumerate(data.jobs)}
+    kinds = {name: column for column, name in enumerate(data.types)}
+    found = np.zeros((3, len(data.jobs)), dtype=np.int64)
+    chosen = [index for index in model.match if model.match[index].value > 0.5]
+    taken: dict[tuple[str, int], int] = {}
+    for job, kind, k in sorted(chosen, key=lambda index: at[index[0]]):
+        found[:, at[job]] = kinds[kind], taken.setdefault((kind, k), 0), k
+        taken[kind, k] += 1
+    over = [line for line, count in taken.items() if count > data.workers[kinds[line[0]]]]
+    if sorted(at[job] for job, _, _ in chosen) != list(range(len(data.jobs))) or over:
+        raise SolverFailedError(NAME, over or len(chosen), "one place for every job, on no more lines than workers")
+    return Matching(*found)
+
+
+def _result(data: AlloxData, found: Matching) -> Result:
+    first = found.first().tolist()
+    allocation = {job: dict.fromkeys(data.types, 0.0) for job in data.jobs}
+    for job, kind, runs in zip(data.jobs, found.kind.tolist(), first, strict=True):
+        allocation[job][data.types[kind]] = float(runs)
+    places = dict(zip(data.jobs, found.place.tolist(), strict=True))
+    kinds = {job: data.types[kind] for job, kind in zip(data.jobs, found.kind.tolist(), strict=True)}
+    values = {"allocation": allocation, "matched_type": kinds, "place_from_end": places}
+    return Result("feasible", found.total_s(data), "min", "s", values)
+
+
+def _data(snapshot: Snapshot, rows: list[int], workers: IntArray) -> AlloxData:
+    """The numbers of the jobs at some positions; speeds as believed."""
+    jobs = snapshot.jobs
+    return AlloxData(
+        jobs=tuple(jobs.names[row] for row in rows),
+        types=snapshot.types,
+        speed=snapshot.belief.speeds(jobs)[rows],
+        steps=jobs.steps_left[rows],
+        waited_s=snapshot.now_s - jobs.arrival_s[rows],
+        gang=jobs.gpus[rows].astype(float),
+        workers=workers,
+    )
+
+
+class AlloxScheduler(Scheduler):
+    """Matches jobs to GPUs; who is first in a line starts."""
+
+    name = NAME
+    title = "AlloX: the least mean completion time"
+    knobs = (queue.ROUND_S, ALPHA, PREEMPTIVE)
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return queue.timing(knobs)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"])), None
+
+
+def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
+    """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
+    room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
+    stay = {} if preemptive else _renewed(snapshot, room)
+    running = set() if preemptive else {*snapshot.leases, *stay}
+    waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
+    workers = np.array(room.left(len(snapshot.types)), dtype=np.int64)
+    wanted = _in_line(snapshot, _looked_at(snapshot, waiting, workers, alpha), workers)
+    placed = place(_first(wanted, workers), room, keep_first=True, accept=runs_spread(snapshot))
+    for request in wanted:  # GPUs that a gang could not take
+        if request.unit not in placed:
+            placed |= place([request], room, accept=runs_spread(snapshot))
+    unchanged = {unit for unit, lease in snapshot.leases.items() if placed.get(unit) == lease.gpus}
+    kinds = {request.unit: snapshot.types[request.kind] for request in wanted}
+    fresh = [unit for unit in placed if unit not in unchanged]
+    return Decision(
+        assign=tuple(
+            Assignment(unit, gpus, math.inf) for unit, gpus in (*stay.items(), *placed.items()) if unit not in unchanged
+        ),
+        preempt=frozenset(snapshot.leases) - unchanged if preemptive else frozenset(),
+        why={
+            str(unit): Reason("first_in_line", f"first in a line of {kinds[unit]}", {"type": kinds[unit]})
+            for unit in fresh
+        },
+    )
+
+
+def _renewed(snapshot: Snapshot, room: Room) -> dict[Unit, Gpus]:
+    """Who goes on where its assignment ends now; takes those GPUs."""
+    ended = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
+    return {unit: gpus for unit, gpus in ended.items() if room.keep(room.kind_of(gpus), sum(gpus.values()), gpus)}
+
+
+def _in_line(snapshot: Snapshot, rows: list[int], workers: IntArray) -> list[Request]:
+    """What the jobs at some positions want by the matching, the first in line first."""
+    jobs, found = snapshot.jobs, match(_data(snapshot, rows, workers))
+    held = {unit: lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
+    line = sorted(range(len(rows)), key=lambda i: (-found.place[i], i))
+    return [
+        Request(jobs.names[rows[i]], int(found.kind[i]), int(jobs.gpus[rows[i]]), held.get(jobs.names[rows[i]]))
+        for i in line
+    ]
+
+
+def _looked_at(snapshot: Snapshot, waiting: list[int], workers: IntArray, alpha: float) -> list[int]:
+    """Of the jobs that wait for a place, and fit into the workers of a type on which they run, the longest there."""
+    speed, gangs = snapshot.belief.speeds(snapshot.jobs), snapshot.jobs.gpus
+    fits = (speed > 0) & (gangs[:, None] <= workers)
+    rows = [row for row in waiting if fits[row].any()]
+    return rows[: max(int(workers.sum()), int(alpha * len(rows)))]
+
+
+def _first(wanted: list[Request], workers: IntArray) -> list[Request]:
+    """Those at the front of each type's lines for whom there are GPUs."""
+    left, first = workers.tolist(), []
+    for request in wanted:
+        if request.gpus <= left[request.kind]:
+            left[request.kind] -= request.gpus
+            first.append(request)
+    return first
+
+
+TITLE = "AlloX"
+FORMULATIONS = (Allox(),)
+SCHEDULERS = (AlloxScheduler(),)

@@ -1,0 +1,152 @@
+"""The contract of whoever schedules: Formulation, what it found (Result), Scheduler, and when one is asked (Timing).
+
+Papers and baselines implement it, mechanisms help them, `workbench.papers.paper` finds what they offer.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from workbench.decision import Cause, Decision, Snapshot
+from workbench.knob import Knob, Value, settle
+from workbench.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from workbench.solvers import Solver
+
+Data = TypeVar("Data")
+Knobs = Mapping[str, Any]
+Memory = Any
+"""A scheduler's own frozen value: None, or a frozen dataclass of numbers, texts, arrays, tuples and mappings."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a formulation found, in the words of the command line.
+
+    status: optimal | feasible | time_limit; objective: recomputed from the values, not the solver's word; bound, gap:
+    None if unknown; seconds of wall time; values: `allocation {job: {type: share}}` and the like.
+    """
+
+    status: str
+    objective: float | None
+    sense: str
+    unit: str
+    values: Mapping[str, Any]
+    bound: float | None = None
+    gap: float | None = None
+    solver: str = ""
+    build_s: float = 0.0
+    solve_s: float = 0.0
+    iterations: tuple[Mapping[str, Any], ...] = ()
+
+
+class Formulation(ABC, Generic[Data]):
+    """An optimisation problem of a paper as a readable Pyomo model.
+
+    The module's docstring states it equation by equation; `build` gives the parts the same names and tags. reading:
+    a sentence on how its values relate to its objective, where the names alone could mislead.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    knobs: ClassVar[tuple[Knob, ...]] = ()
+    presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
+    offline: ClassVar[bool] = False
+    reading: ClassVar[str] = ""
+
+    @abstractmethod
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> Data:
+        """The numbers of the problem, frozen; they can be built by hand just as well."""
+
+    @abstractmethod
+    def build(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+
+    @abstractmethod
+    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
+        """The solved model's values, objective recomputed from them and feasibility checked."""
+
+    def trivial(self, data: Data, knobs: Knobs) -> Result | None:
+        """The answer where no solver is needed (no jobs), else None."""
+        return None
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """The solver's options as the knobs want them."""
+        return solver
+
+    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Build, solve, read; a formulation that iterates has its own. Raises the errors of `workbench.solvers`."""
+        from workbench.solvers import Solver, solve_model
+
+        nothing = self.trivial(data, knobs)
+        if nothing is not None:
+            return replace(nothing, status="optimal", solver="none needed")
+        began = time.perf_counter()
+        model = self.build(data, knobs)
+        build_s = time.perf_counter() - began
+        solved = solve_model(model, self.options(knobs, solver or Solver()))
+        return replace(
+            self.read(model, data, knobs),
+            status=solved.status,
+            bound=solved.bound,
+            gap=solved.gap,
+            solver=solved.solver,
+            build_s=build_s + solved.build_s,
+            solve_s=solved.solve_s,
+        )
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value, see `workbench.knob.settle`."""
+        return settle(self.knobs, given, self.name, self.presets)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes."""
+
+    round_s: float | None = None
+    causes: frozenset[Cause] = frozenset()
+
+
+class Scheduler(ABC):
+    """Turns snapshots into decisions. `decide` is pure: same snapshot, memory, knobs and generator, same answer.
+
+    uses: the properties of a job that it reads, and with a dot what it reads of other parts of a scenario
+    (`entities.policy`, `models.load_s`, `cluster.network_gbps`); `workbench.ignored` names what else a scenario sets.
+    views: names of charts that show its inner life; presets: named sets of knob values, chosen by a knob `preset`.
+    """
+
+    name: str
+    title: str
+    knobs: tuple[Knob, ...] = ()
+    presets: Mapping[str, Mapping[str, Value]] = {}
+    uses: frozenset[str] = frozenset({"arrival_s", "steps", "gpus"})
+    views: tuple[str, ...] = ()
+    offline: bool = False
+
+    @abstractmethod
+    def timing(self, knobs: Knobs) -> Timing:
+        """When it wants to be asked."""
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        """The memory before the first decision."""
+        return None
+
+    @abstractmethod
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        """The decision at `snapshot.now_s` and the memory for the next one."""
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value, see `workbench.knob.settle`."""
+        return settle(self.knobs, given, self.name, self.presets)

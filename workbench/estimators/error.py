@@ -1,0 +1,51 @@
+"""How far a belief's speeds of pairs are from the true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from workbench.decision import Belief
+from workbench.errors import InputError
+from workbench.estimators.low_rank import LowRank
+from workbench.job import Job
+from workbench.scenario import Scenario
+
+
+def pair_error(scenario: Scenario, belief: Belief) -> float:
+    """Mean of |believed - true| / true over both members of the scenario's pairs that may share (`colocated`).
+
+    Raises InputError if there is none.
+    """
+    errors: list[float] = []
+    for row in scenario.colocated:
+        true = np.array([row.steps_per_s, row.with_steps_per_s])
+        if true.min() <= 0:
+            continue
+        one, two = (Job(name=name, model=name, steps=1, gpus=row.gpus) for name in (row.model, row.with_model))
+        believed = belief.pair(one, two, row.accelerator, row.placement)
+        errors += (np.abs(np.array(believed or (0.0, 0.0)) - true) / true).tolist()
+    if not errors:
+        raise InputError("colocated", len(scenario.colocated), "speeds > 0 of at least one pair of models")
+    return float(np.mean(errors))
+
+
+def error_by_profiling(
+    scenario: Scenario,
+    profiled: Iterable[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
+    seeds: Iterable[int] = range(5),
+    rank: int = 10,
+    references: int | None = None,
+) -> pd.DataFrame:
+    """The error of Gavel's estimator before it has learnt anything, by the part of the pairs that are profiled.
+
+    Columns: profiled, error (mean over the seeds), lowest and highest error of a seed.
+    """
+    numbers = tuple(seeds)
+    rows = []
+    for part in profiled:
+        found = [pair_error(scenario, LowRank(scenario, part, rank, references, seed)) for seed in numbers]
+        rows.append((part, float(np.mean(found)), min(found), max(found)))
+    return pd.DataFrame(rows, columns=["profiled", "error", "lowest", "highest"])

@@ -1,0 +1,61 @@
+"""Gavel's scheduling mechanism (section 5, Algorithm 1): shares of time become rounds.
+
+priority_mj = X_mj / f_mj, f_mj = t_mj / sum_m' t_m'j, where t_mj is the time that unit m (a job or a pair) has spent on
+type j since the shares X were computed. Highest priority first; a gang must fit into the free workers of its type;
+units that share a job with a chosen one drop out.
+
+A gang counts its time once, and a finished job's time stays in the sum until the shares are computed anew (as in the
+authors' simulator). Then times start afresh, while deficits carry over: `X_mj` times the seconds since the last
+computation minus the seconds received. Ties go by the larger deficit, then the larger X, then the order of the units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.decision import Decision, Snapshot
+from workbench.mechanisms.priority.carrying_out import carry_out
+from workbench.mechanisms.priority.knobs import AUTHORS, KNOBS
+from workbench.mechanisms.priority.memory import Memory, book, carry_over, start
+from workbench.mechanisms.priority.picking import Picked, pick, priorities, type_order
+from workbench.mechanisms.priority.shares import Allocated, SharePolicy, allocate, due
+
+__all__ = [
+    "AUTHORS",
+    "KNOBS",
+    "Allocated",
+    "Memory",
+    "Picked",
+    "SharePolicy",
+    "allocate",
+    "book",
+    "carry_over",
+    "decide",
+    "due",
+    "pick",
+    "priorities",
+    "start",
+    "type_order",
+]
+
+
+def decide(
+    snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any], rng: np.random.Generator, policy: SharePolicy
+) -> tuple[Decision, Memory]:
+    """One round: book the time of the last one, compute shares where they are due, choose units, place them."""
+    memory = carry_over(book(memory, snapshot), snapshot)
+    order = type_order(memory.plan.types, knobs, rng, memory.rounds)
+    fresh = due(memory, snapshot, knobs)
+    if fresh:
+        memory = allocate(memory, snapshot, knobs, policy)
+    priority = priorities(memory)
+    picked = pick(memory, priority, order, knobs)
+    if not picked.units and len(snapshot.jobs) and not fresh and memory.changed:
+        # nothing would run although there are jobs whose share nobody has computed
+        fresh, memory = True, allocate(memory, snapshot, knobs, policy)
+        priority = priorities(memory)
+        picked = pick(memory, priority, order, knobs)
+    return carry_out(snapshot, memory, knobs, priority, picked, fresh)

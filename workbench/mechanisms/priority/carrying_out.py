@@ -1,0 +1,106 @@
+"""From the units chosen to a decision: nodes, lengths of the round, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.decision import Assignment, Decision, IntArray, Snapshot, Unit, members
+from workbench.mechanisms import rounds
+from workbench.mechanisms.per_job import PerJob
+from workbench.mechanisms.priority.memory import Memory, Plan, Ran
+from workbench.mechanisms.priority.picking import Picked
+from workbench.mechanisms.priority.placing import place_units
+from workbench.mechanisms.priority.reasons import reasons
+from workbench.mechanisms.priority.steady import steady_until_s
+from workbench.placement import Gpus
+from workbench.throughput import FloatArray
+
+
+def carry_out(
+    snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any], priority: FloatArray, picked: Picked, fresh: bool
+) -> tuple[Decision, Memory]:
+    """Place the chosen units and write the decision; fresh: whether the shares were computed for it."""
+    plan = memory.plan
+    had = {unit: a.gpus for unit, a in (*snapshot.leases.items(), *snapshot.ended.items())}
+    running, placed = place_units(snapshot, plan, picked, knobs["placement"], had)
+    unit, kind = np.array(running.units, dtype=np.int64), np.array(running.kinds, dtype=np.int64)
+    work = _work(snapshot, memory, unit, kind, knobs)
+    steady_s = steady_until_s(snapshot, memory, knobs, running) if running == picked else None
+    until_s = work.until_s if steady_s is None else np.inf
+    assign = _assignments(plan, running, placed, until_s, work.steps)
+    signal = _per_job(plan, priority)
+    last_job = knobs["round_end"] == "last_job"
+    decision = Decision(
+        assign=assign,
+        preempt=frozenset(snapshot.leases),
+        shares=memory.shares,
+        signals={"priority": signal, **(memory.signals if fresh else {})},
+        solution=memory.solution if fresh else None,
+        why=reasons(snapshot, memory, priority, signal, assign, running),
+        next_s=work.until_s if last_job else steady_s,
+    )
+    ran = Ran(
+        unit,
+        kind,
+        work.seconds if steady_s is None else np.full(len(unit), np.inf),
+        snapshot.jobs.attained_s[plan.row[unit]],
+        _steps_left(snapshot, plan, running) if last_job else {},
+        work.until_s - snapshot.now_s,
+    )
+    return decision, replace(memory, ran=ran, rounds=memory.rounds + 1)
+
+
+def _assignments(
+    plan: Plan, running: Picked, placed: Mapping[Unit, Gpus], until_s: float, steps: FloatArray
+) -> tuple[Assignment, ...]:
+    units = [plan.units[i] for i in running.units]
+    caps = [None if cap != cap else cap for cap in steps.tolist()]
+    return tuple(Assignment(unit, placed[unit], until_s, "run", cap) for unit, cap in zip(units, caps, strict=True))
+
+
+def _steps_left(snapshot: Snapshot, plan: Plan, running: Picked) -> dict[str, float]:
+    """{job: steps left} of the units that run."""
+    at, left = snapshot.jobs.at, snapshot.jobs.steps_left
+    return {name: float(left[at[name]]) for i in running.units for name in plan.members[i]}
+
+
+def least_round_s(snapshot: Snapshot, memory: Memory) -> float:
+    """Twice the last round if a job that had GPUs in it did not do a step (it spent the round restarting), else 0.
+
+    Rounds that end with their last job may be shorter than a restart, which the scheduler does not know.
+    """
+    at, left = snapshot.jobs.at, snapshot.jobs.steps_left
+    stuck = any(name in at and left[at[name]] >= before for name, before in memory.ran.left.items())
+    return 2 * memory.ran.round_s if stuck else 0.0
+
+
+def _work(snapshot: Snapshot, memory: Memory, unit: IntArray, kind: IntArray, knobs: Mapping[str, Any]) -> rounds.Work:
+    """What the units do this round; a pair runs for as long as its slower member needs, without a cap on steps."""
+    left, plan = snapshot.jobs.steps_left, memory.plan
+    least_s = least_round_s(snapshot, memory)
+    work = rounds.work(snapshot.now_s, left[plan.row[unit]], plan.speed[unit, kind], knobs, least_s)
+    pairs = [i for i, u in enumerate(unit.tolist()) if len(plan.members[u]) > 1] if plan.has_pairs else []
+    if not pairs:
+        return work
+    last = np.array([snapshot.jobs.at[plan.members[u][-1]] for u in unit[pairs].tolist()], dtype=np.int64)
+    both = rounds.work(snapshot.now_s, left[last], plan.other[unit[pairs], kind[pairs]], knobs)
+    until_s = max(work.until_s, both.until_s)
+    work.steps[pairs] = np.nan
+    work.seconds[pairs] = np.maximum(work.seconds[pairs], both.seconds)
+    return work._replace(until_s=until_s)
+
+
+def _per_job(plan: Plan, priority: FloatArray) -> Mapping[str, float]:
+    """Each job's largest priority, over types and the units it is in."""
+    best = priority.max(axis=1, initial=0.0)
+    if not plan.has_pairs:
+        return PerJob(plan.units, best)  # type: ignore[arg-type]
+    found: dict[str, float] = {}
+    for unit, value in zip(plan.units, best.tolist(), strict=True):
+        for name in members(unit):
+            found[name] = max(found.get(name, 0.0), value)
+    return found

@@ -1,0 +1,131 @@
+"""Algorithm 1: who runs in this round, and on which type."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import compress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.decision import BoolArray, IntArray
+from workbench.errors import InputError
+from workbench.mechanisms.priority.knobs import AUTHORS_ORDER
+from workbench.mechanisms.priority.memory import Memory, Plan
+from workbench.throughput import FloatArray
+
+
+class Picked(NamedTuple):
+    """Chosen units in the order of choice: rows of the plan and their types."""
+
+    units: list[int]
+    kinds: list[int]
+
+    def only(self, wanted: Sequence[bool]) -> Picked:
+        """Those that are wanted."""
+        return Picked(list(compress(self.units, wanted)), list(compress(self.kinds, wanted)))
+
+
+def priorities(memory: Memory) -> FloatArray:
+    """(units x types) `X / f`; infinite where a unit with a share has not run, 0 without a share or a speed."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = memory.plan.share * memory.total_s / memory.time_s
+    value[memory.time_s <= 0] = np.inf
+    value[~memory.plan.entitled] = 0.0
+    return value
+
+
+class Orders:
+    """Orders of so many things, drawn one after the other by Python's generator; what has been drawn stays."""
+
+    def __init__(self, seed: int, count: int) -> None:
+        self._generator, self._count = random.Random(seed), count
+        self._drawn: list[list[int]] = []
+
+    def number(self, n: int) -> list[int]:
+        """The n-th order, from 0."""
+        while len(self._drawn) <= n:
+            self._drawn.append(list(range(self._count)))
+            self._generator.shuffle(self._drawn[-1])
+        return self._drawn[n]
+
+
+_orders = lru_cache(maxsize=16)(Orders)
+
+
+def type_order(types: Sequence[str], knobs: Mapping[str, Any], rng: np.random.Generator, number: int) -> list[int]:
+    """Positions of the types in the order in which they are filled in round `number` (from 0).
+
+    Types of the authors' that the cluster lacks are passed over; InputError for other names, and for one that is twice.
+    """
+    wanted = [name.strip() for name in str(knobs["type_order"]).split(",") if name.strip()]
+    for name in wanted:
+        if wanted.count(name) > 1 or (name not in types and name not in AUTHORS_ORDER):
+            raise InputError("knob type_order", name, "types of the cluster, each once: " + ", ".join(types))
+    agnostic = not knobs.get("heterogeneity_aware", False)
+    first = [types.index(name) for name in wanted if name in types]
+    order = [*first, *(i for i in range(len(types)) if i not in first)]
+    if knobs["shuffle_types"] == "always" or (knobs["shuffle_types"] == "agnostic" and agnostic):
+        if knobs["shuffle_seed"] is not None:
+            return [order[i] for i in _orders(int(knobs["shuffle_seed"]), len(types)).number(number)]
+        return [int(i) for i in rng.permutation(len(types))]
+    return order
+
+
+def pick(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
+    """Units and types for this round, in the order of choice.
+
+    priority: (units x types); order: positions of the types.
+    """
+    plan = memory.plan
+    allowed = plan.fits & (priority > 0) if knobs["leftovers"] == "none" else plan.fits
+    keys = (_coarse(priority), np.round(memory.deficit_s, 6), plan.rounded_share)
+    unit, kind = _queue(keys, allowed, order, knobs["pick"] == "by_type")
+    picked = _take(plan, unit.tolist(), kind.tolist())
+    if knobs["leftovers"] != "known":
+        return picked
+    return picked.only(plan.known[picked.units].tolist())
+
+
+def _coarse(values: FloatArray) -> FloatArray:
+    """Values to 30 binary digits (1e-9 relative), so that rounding errors do not decide between equals."""
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.rint(fraction * 2.0**30), exponent)
+
+
+def _queue(
+    keys: tuple[FloatArray, FloatArray, FloatArray], allowed: BoolArray, order: Sequence[int], by_type: bool
+) -> tuple[IntArray, IntArray]:
+    """Allowed (unit, type) in the order of choice: by priority, deficit, share (large first), unit, type."""
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[list(order)] = np.arange(len(order))
+    unit, kind = np.nonzero(allowed)
+    sort = [rank[kind], unit, *(-key[unit, kind] for key in reversed(keys))]
+    if by_type:
+        sort.append(rank[kind])
+    best = np.lexsort(sort)
+    return unit[best], kind[best]
+
+
+def _take(plan: Plan, units: list[int], kinds: list[int]) -> Picked:
+    """Go through the queue: take what fits, each job once, until no worker is left."""
+    left: list[int] = plan.workers.tolist()
+    total, gangs, names = sum(left), plan.gangs, plan.members
+    pools: list[int] = plan.pool.tolist()
+    picked = Picked([], [])
+    taken: set[str] = set()
+    for unit, kind in zip(units, kinds, strict=True):
+        gang = gangs[unit]
+        pool = pools[kind]
+        if gang > left[pool] or not taken.isdisjoint(names[unit]):
+            continue
+        taken.update(names[unit])
+        left[pool] -= gang
+        picked.units.append(unit)
+        picked.kinds.append(kind)
+        total -= gang
+        if total == 0:
+            break
+    return picked

@@ -1,0 +1,95 @@
+r"""Hierarchical policies (Gavel, section 4.3): entities share the cluster by weight, each by its policy for its jobs.
+
+One iteration of water filling, with the weights that the entities give their jobs:
+
+max   t                                                                        (4.3)   slowest_rise
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
+      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)           for all m with w^job_m > 0   (4.3)   rise
+      throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
+      t >= 0                                                                   (ours)  step
+
+The weight W_e of entity e goes to those of its jobs that are not bottlenecked yet. Fairness: w^job_m = W_e w_m / sum w,
+the sum over these jobs. FIFO: w^job_m = W_e for the first of them, by arrival, and 0 for the others. The iterations,
+the levels t_m and their erratum are those of `gavel.water_filling`. A job without an entity is one by itself, with the
+job's weight, so that without any entity this is `gavel.water_filling`.
+
+Heterogeneity-agnostic, the cluster is partitioned instead (Fig. 11b): the same programme over GPUs of one kind, then
+each job has its part of every accelerator type, X_mj in proportion to c_j. What a job cannot use after all of its time
+goes to the others by the same weights; what lies on a type where it cannot run is idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyomo.environ as pyo
+
+from workbench.contract import Formulation, Knobs, Result
+from workbench.decision import Snapshot
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel import water_filling
+from workbench.papers.gavel.allocation import read_shares
+from workbench.papers.gavel.entities import HierarchicalData
+from workbench.papers.gavel.partition import pooled, spread
+from workbench.papers.gavel.view import numbers
+from workbench.papers.gavel.water_filling import BOTTLENECK, first, result, run
+from workbench.solvers import Solver
+from workbench.throughput import FloatArray
+
+NAME = "gavel.hierarchical"
+
+
+def collect(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> HierarchicalData:
+    """The data of a snapshot's jobs, or of those at the positions `rows`."""
+    chosen = range(len(snapshot.jobs)) if rows is None else np.asarray(rows, dtype=np.int64).tolist()
+    jobs = [snapshot.jobs.jobs[row] for row in chosen]
+    named = {entity.name: position for position, entity in enumerate(snapshot.entities)}
+    alone = [job for job in jobs if job.entity is None]
+    at = {job.name: len(named) + position for position, job in enumerate(alone)}
+    return HierarchicalData(
+        **numbers(snapshot, knobs, rows),
+        owner=np.array([at[job.name] if job.entity is None else named[job.entity] for job in jobs], dtype=float),
+        entities=(*named, *(f"{job.name} alone" for job in alone)),
+        entity_weight=np.array([*(entity.weight for entity in snapshot.entities), *(job.weight for job in alone)]),
+        fifo=np.array([*(float(entity.policy == "fifo") for entity in snapshot.entities), *(0.0 for _ in alone)]),
+    )
+
+
+def known(data: HierarchicalData, knobs: Knobs) -> HierarchicalData:
+    """The data as the policy sees them: every type's speeds, or GPUs of one kind."""
+    return data if knobs.get("heterogeneity_aware", True) else pooled(data)
+
+
+class Hierarchical(Formulation[HierarchicalData]):
+    """Shares of time by water filling over entities."""
+
+    name = NAME
+    title = "Gavel: hierarchical fairness"
+    knobs = (gavel.AWARE, BOTTLENECK, *gavel.EXTENSIONS, gavel.OPTIMUM)
+    reading = water_filling.WaterFilling.reading
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> HierarchicalData:
+        """The arrived jobs in order of arrival, and their entities."""
+        return collect(snapshot, knobs)
+
+    def build(self, data: HierarchicalData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved programme of the first iteration."""
+        return water_filling.build(first(known(data, knobs)), "gavel_hierarchical")
+
+    def read(self, model: pyo.ConcreteModel, data: HierarchicalData, knobs: Knobs) -> Result:
+        """Shares and levels after one iteration, and normalised throughput (true speeds in both forms)."""
+        found = known(data, knobs)
+        level = first(found).risen(float(model.step.value))
+        return result(data, found, read_shares(model, found), level, self._spread(data, knobs))
+
+    def run(self, data: HierarchicalData, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """All iterations, see `water_filling.fill`."""
+        return run(data, known(data, knobs), self._spread(data, knobs), knobs, solver)
+
+    def _spread(self, data: HierarchicalData, knobs: Knobs) -> Callable[[FloatArray], FloatArray]:
+        aware = knobs.get("heterogeneity_aware", True)
+        return (lambda shares: shares) if aware else (lambda shares: spread(data, shares))

@@ -1,0 +1,126 @@
+r"""The smallest makespan by bisection (Gavel, appendix A.1): is there an allocation with which M is kept?
+
+min   0                                                                (A.1)   any_allocation
+s.t.  M / n_m throughput(m, X) >= 1                     for all m      (A.1)   finished
+      sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+
+M is a number here, and any allocation will do. The appendix prints the row of capacity without z_k and c_a (erratum);
+section 3.1 has them. (ours): the search begins between the time that some job needs on its fastest type and the
+makespan of the isolated allocation, which is known to be possible.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyomo.environ as pyo
+
+from workbench.knob import Knob
+from workbench.papers.gavel.allocation import AllocationData, read_shares
+from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
+from workbench.papers.gavel.model import lay_out
+from workbench.solvers import InfeasibleError, Solved, Solver, solve_model
+from workbench.solvers.report import report
+from workbench.throughput import FloatArray
+
+TOLERANCE = Knob(
+    "tolerance",
+    1e-6,
+    "Relative width of the interval at which a search stops (bisection of the authors' code: 0.05)",
+    source="ours",
+    minimum=1e-8,
+    maximum=1.0,
+)
+ROUNDING = 1e-9
+"""The isolated makespan is this much longer (relative), so that rounding does not make it infeasible."""
+
+
+class Attempt(NamedTuple):
+    """(combinations x types) shares with which a makespan is kept, and the report of the solve."""
+
+    shares: FloatArray
+    solved: Solved
+
+
+class Found(NamedTuple):
+    """The shares of the last makespan that could be kept; the longest that is known to be too short; what was tried.
+
+    iterations: of `makespan_s` and `feasible`; seconds are those of all programmes together.
+    """
+
+    shares: FloatArray
+    too_short_s: float
+    solver: str
+    seconds: float
+    iterations: tuple[Mapping[str, Any], ...]
+
+    def solved(self, makespan_s: float | None) -> Solved:
+        """The report, for shares with that makespan."""
+        assert makespan_s is not None
+        found = report(makespan_s, min(self.too_short_s, makespan_s), timed_out=False)
+        return Solved(
+            found.status, makespan_s, found.bound, found.gap, self.solver, solve_s=self.seconds,
+            iterations=len(self.iterations),
+        )  # fmt: skip
+
+
+def build(data: AllocationData, steps: FloatArray, makespan_s: float) -> pyo.ConcreteModel:
+    """Return the unsolved programme for one makespan; steps: (jobs,) left."""
+    m = pyo.ConcreteModel("gavel_makespan_bisection")
+    lay_out(m, data)
+    m.steps = pyo.Param(m.JOBS, initialize=data.column(steps), doc="n_m | steps left | steps")
+    m.makespan = pyo.Param(initialize=makespan_s, doc="M | makespan | s")
+
+    @m.Objective(sense=pyo.minimize, doc="(A.1) any allocation will do")
+    def any_allocation(m):
+        return 0.0
+
+    @m.Constraint(m.JOBS, doc="(A.1) every job does all its steps")
+    def finished(m, job):
+        return m.makespan / m.steps[job] * m.throughput[job] >= 1
+
+    return m
+
+
+def attempt(data: AllocationData, steps: FloatArray, makespan_s: float, solver: Solver) -> Attempt | None:
+    """Shares with which the makespan is kept; None if there are none."""
+    model = build(data, steps, makespan_s)
+    try:
+        # GLPK's presolve passes rows that are broken by 1e-3; whether they hold is all that is asked here.
+        solved = solve_model(model, replace(solver, presolve=False))
+    except InfeasibleError:
+        return None
+    return Attempt(read_shares(model, data), solved)
+
+
+def bracket(data: AllocationData, steps: FloatArray) -> tuple[float, float]:
+    """A makespan that nothing beats, and one that can be kept, in seconds."""
+    low = float((steps / fastest_throughput(data)).max())
+    return low, float((steps / isolated_throughput(data)).max()) * (1.0 + ROUNDING)
+
+
+def search(
+    data: AllocationData, steps: FloatArray, tolerance: float, attempt: Callable[[float], Attempt | None]
+) -> Found:
+    """Halve the interval until it is narrower than `tolerance`, relative to the makespan."""
+    began = time.perf_counter()
+    low, high = bracket(data, steps)
+    best = attempt(high)
+    if best is None:
+        raise InfeasibleError("gavel.makespan", f"the isolated allocation's makespan of {high:g} s cannot be kept")
+    tried = [(high, True)]
+    while high > low * (1.0 + tolerance):
+        middle = (low + high) / 2
+        found = attempt(middle)
+        tried.append((middle, found is not None))
+        if found is None:
+            low = middle
+        else:
+            high, best = middle, found
+    iterations = tuple({"makespan_s": makespan_s, "feasible": able} for makespan_s, able in tried)
+    return Found(best.shares, low, best.solved.solver, time.perf_counter() - began, iterations)

@@ -1,0 +1,76 @@
+"""Minimum makespan as a sparse matrix: the problems of `makespan` and `makespan_bisection`. Tested equal to those.
+
+The makespan is 1 / t, t the largest level that the worst-off job can have if throughput counts in parts of the steps
+left: `1 / M = max_X min_m throughput(m, X) / n_m`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.papers.gavel import makespan_bisection as bisection
+from workbench.papers.gavel.allocation import check
+from workbench.papers.gavel.makespan import NAME, MakespanData, objective
+from workbench.papers.gavel.matrix import Allocation, Grid, Rows, solve
+from workbench.papers.gavel.worst_job_matrix import worst_job
+from workbench.solvers import InfeasibleError, Solver
+
+
+def allocate(data: MakespanData, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
+    """The allocation of `gavel.makespan` for data as the policy sees them; equal jobs get equal shares.
+
+    Raises the errors of `workbench.solvers`.
+    """
+    if not data.jobs:
+        return Allocation.of_nobody(data)
+    began = time.perf_counter()
+    unit_s = bisection.bracket(data, data.steps)[1]
+    grid = Grid.of(_in_parts(data, unit_s))
+    programme = worst_job(grid, np.ones(len(grid.first)), NAME)
+    build_s = time.perf_counter() - began
+    point = solve(programme, len(grid.first), optimum, solver)
+    shares = check(data, grid.shares(point.values[: len(grid)]), NAME)
+    value = objective(data, shares)
+    assert value is not None
+    bound = None if point.solved.bound is None else unit_s / point.solved.bound
+    return Allocation(shares, replace(point.solved, objective=value, bound=bound, build_s=build_s))
+
+
+def bisect(data: MakespanData, tolerance: float, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
+    """The same by the paper's bisection."""
+    if not data.jobs:
+        return Allocation.of_nobody(data)
+    unit_s = bisection.bracket(data, data.steps)[1]
+    grid = Grid.of(_in_parts(data, unit_s))
+    rows = Rows(grid)
+    classes = len(grid.first)
+    first = rows.add(grid.speed_class, grid.speed_column, grid.speed, lower=np.zeros(classes))
+    programme = rows.programme(np.zeros(len(grid)), NAME, maximise=True)
+
+    def attempt(makespan_s: float) -> bisection.Attempt | None:
+        lower = programme.row_lower.copy()
+        lower[first:] = unit_s / makespan_s
+        try:
+            point = solve(replace(programme, row_lower=lower), classes, optimum, solver)
+        except InfeasibleError:
+            return None
+        return bisection.Attempt(grid.shares(point.values), point.solved)
+
+    found = bisection.search(data, data.steps, tolerance, attempt)
+    shares = check(data, found.shares, NAME)
+    return Allocation(shares, found.solved(objective(data, shares)))
+
+
+def _in_parts(data: MakespanData, unit_s: float) -> MakespanData:
+    """The same with speeds in parts of the steps left per `unit_s`; weights play no part."""
+    part = unit_s / data.steps
+    return replace(
+        data,
+        speed=data.speed * part[:, None],
+        pair_speed=data.pair_speed * part[data.pairs][:, :, None],
+        weight=np.ones(len(data.jobs)),
+        steps=np.ones(len(data.jobs)),
+    )

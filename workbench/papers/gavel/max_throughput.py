@@ -1,0 +1,95 @@
+r"""Maximum total throughput (Gavel, section 4.2).
+
+max   sum_m v_m throughput(m, X)                                       (4.2)   total_throughput
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+
+throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
+shared), T^m_kj the speed of the whole gang of z_m workers. The paper prints "minimize", an erratum. v_m = 1: steps/s of
+all models add up as they are, which favours models with short steps (the authors' code, and the default). With
+`normalised`, v_m = 1 / P_m, P_m the throughput under an equal share of every worker: each job counts in multiples of
+its own. Heterogeneity-agnostic: one speed for all types.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyomo.environ as pyo
+
+from workbench.contract import Knobs, Result
+from workbench.decision import Snapshot
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.allocation import AllocationData, feasible, values
+from workbench.papers.gavel.matrix import Allocation
+from workbench.papers.gavel.model import lay_out
+from workbench.papers.gavel.share_formulation import ShareFormulation
+from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
+from workbench.papers.gavel.weighted_sum_matrix import total
+from workbench.throughput import FloatArray
+
+NAME = "gavel.max_throughput"
+
+
+def value(data: AllocationData, knobs: Knobs) -> FloatArray:
+    """(jobs,) `v_m`: what one step/s of each job counts."""
+    return 1.0 / data.equal if knobs.get("normalised", False) else np.ones(len(data.jobs))
+
+
+def unit(knobs: Knobs) -> str:
+    """Unit of a total throughput."""
+    return "1" if knobs.get("normalised", False) else "steps/s"
+
+
+def worth(data: AllocationData, knobs: Knobs) -> FloatArray:
+    """(jobs x types) what one step/s of a job on a type adds to the objective."""
+    return np.broadcast_to(value(data, knobs)[:, None], data.speed.shape)
+
+
+def build(data: AllocationData, value: FloatArray) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme; value: (jobs,) `v_m`."""
+    m = pyo.ConcreteModel("gavel_max_throughput")
+    lay_out(m, data)
+    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+
+    @m.Objective(sense=pyo.maximize, doc="(4.2) all throughput together")
+    def total_throughput(m):
+        return pyo.quicksum(m.value[job] * m.throughput[job] for job in m.JOBS)
+
+    return m
+
+
+def allocate(data: AllocationData, knobs: Knobs) -> Allocation:
+    """The same by the sparse matrix."""
+    known = seen(data, knobs)
+    return weighted_sum(known, worth(known, knobs), NAME, optimum=str(knobs.get("optimum", "vertex")))
+
+
+def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> AllocationData:
+    """The numbers of the jobs at some positions, by default of all."""
+    return AllocationData(**numbers(snapshot, knobs, rows))
+
+
+class MaxThroughput(ShareFormulation[AllocationData]):
+    """Shares of time with the largest total throughput."""
+
+    name = NAME
+    title = "Gavel: maximum total throughput"
+    knobs = (gavel.AWARE, gavel.REFERENCE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> AllocationData:
+        """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
+        return gather(snapshot, knobs)
+
+    def build(self, data: AllocationData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        known = seen(data, knobs)
+        return build(known, value(known, knobs))
+
+    def report(self, data: AllocationData, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+        known = seen(data, knobs)
+        objective = total(known, worth(known, knobs), shares) if data.jobs else None
+        return feasible(objective, "max", unit(knobs), values(data, shares))

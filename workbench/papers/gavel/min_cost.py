@@ -1,0 +1,129 @@
+r"""Minimum cost (Gavel, section 4.2): the largest throughput per dollar.
+
+max   sum_m v_m sum_{k in C_m} sum_j T^m_kj X_kj / p_j                 (4.2)   throughput_per_dollar
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+
+C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
+workers, p_j the price of one GPU of type j for an hour. v_m = 1, or with `normalised` 1 / P_m, P_m the throughput under
+an equal share of every worker. Heterogeneity-agnostic: one speed for all types, beside their true prices.
+
+This sum is what the authors' code maximises: each job gets the types on which a dollar buys most of its steps. It
+takes the price of one worker whatever the gang. The paper prints the ratio of total throughput to total cost (knob
+`objective = "ratio"`, stated in `min_cost_ratio`). There cost is `sum_k sum_j p_j z_k X_kj`: a gang pays for all of its
+GPUs, a pair's GPUs are paid once. Of that ratio a single entry of X is already optimal, so that every job but the
+cheapest starves; among its optima the one with the largest throughput is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyomo.environ as pyo
+
+from workbench.contract import Knobs, Result
+from workbench.decision import Snapshot
+from workbench.knob import Knob
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel import min_cost_ratio as ratio
+from workbench.papers.gavel.allocation import feasible, values
+from workbench.papers.gavel.matrix import Allocation
+from workbench.papers.gavel.max_throughput import unit, value
+from workbench.papers.gavel.min_cost_ratio_matrix import allocate as largest_ratio
+from workbench.papers.gavel.model import lay_out
+from workbench.papers.gavel.prices import PricedData, priced
+from workbench.papers.gavel.view import seen
+from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
+from workbench.papers.gavel.weighted_sum_matrix import total
+from workbench.solvers import Solver
+from workbench.throughput import FloatArray
+
+NAME = "gavel.min_cost"
+OBJECTIVE = Knob(
+    "objective",
+    "throughput_per_dollar",
+    "Sum of each job's steps per dollar (the authors' code), or total throughput over total cost (the paper)",
+    source="code",
+    kind="str",
+    choices=("throughput_per_dollar", "ratio"),
+    main=True,
+)
+
+
+def by_ratio(knobs: Knobs) -> bool:
+    """Whether the objective is the paper's ratio."""
+    return knobs.get("objective") == "ratio"
+
+
+def worth(data: PricedData, value: FloatArray) -> FloatArray:
+    """(jobs x types) what one step/s of a job on a type adds to the throughput per dollar."""
+    worth: FloatArray = value[:, None] / data.type_price[None, :]
+    return worth
+
+
+def build(data: PricedData, value: FloatArray) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme of the sum; value: (jobs,) `v_m`."""
+    m = pyo.ConcreteModel("gavel_min_cost")
+    lay_out(m, data)
+    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+    price = dict(zip(data.types, data.type_price.tolist(), strict=True))
+    m.price = pyo.Param(m.TYPES, initialize=price, doc="p_j | price of a GPU | USD/h")
+
+    @m.Objective(sense=pyo.maximize, doc="(4.2) steps per dollar of all jobs")
+    def throughput_per_dollar(m):
+        return pyo.quicksum(
+            m.value[job] * m.speed[job, unit, kind] / m.price[kind] * m.share[unit, kind] for job, unit, kind in m.speed
+        )
+
+    return m
+
+
+def objective(data: PricedData, shares: FloatArray, knobs: Knobs) -> float:
+    """Throughput per dollar of (combinations x types) shares, as a sum or as a ratio."""
+    found = value(data, knobs)
+    return ratio.objective(data, found, shares) if by_ratio(knobs) else total(data, worth(data, found), shares)
+
+
+def allocate(
+    data: PricedData, knobs: Knobs, name: str = NAME, floor: FloatArray | None = None, solver: Solver | None = None
+) -> Allocation:
+    """The same by the sparse matrix, for data as the policy sees them; floor: (jobs,) least throughput in steps/s."""
+    found, optimum = value(data, knobs), str(knobs.get("optimum", "vertex"))
+    if by_ratio(knobs):
+        return largest_ratio(data, found, name, floor, optimum, solver)
+    return weighted_sum(data, worth(data, found), name, floor, optimum, solver)
+
+
+def report(known: PricedData, data: PricedData, shares: FloatArray, knobs: Knobs) -> Result:
+    """The result of checked shares; known: the data as the policy sees them."""
+    found = objective(known, shares, knobs) if data.jobs else None
+    more = {"cost_per_hour": data.cost(shares)}
+    return feasible(found, "max", f"{unit(knobs)} per USD/h", {**values(data, shares), **more})
+
+
+class MinCost(ratio.RatioFormulation[PricedData]):
+    """Shares of time with the most throughput for the money."""
+
+    name = NAME
+    title = "Gavel: minimum cost"
+    knobs = (gavel.AWARE, gavel.REFERENCE, OBJECTIVE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> PricedData:
+        """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
+        return gather(snapshot, knobs)
+
+    def build(self, data: PricedData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        known = seen(data, knobs)
+        found = value(known, knobs)
+        return ratio.build(known, found, np.zeros(len(data.jobs))) if by_ratio(knobs) else build(known, found)
+
+    def report(self, data: PricedData, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares, normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms) and cost in USD/h."""
+        return report(seen(data, knobs), data, shares, knobs)
+
+
+def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> PricedData:
+    """The numbers of the jobs at some positions, by default of all, and the types' prices."""
+    return PricedData(**priced(snapshot, knobs, rows))

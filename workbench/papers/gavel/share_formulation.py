@@ -1,0 +1,38 @@
+"""What Gavel's formulations with a sum as their objective have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.contract import Formulation, Knobs, Result
+from workbench.papers.gavel.allocation import AllocationData, check, read_shares
+from workbench.solvers import Solver
+from workbench.throughput import FloatArray
+
+Data = TypeVar("Data", bound=AllocationData)
+
+
+class ShareFormulation(Formulation[Data]):
+    """A formulation whose values are shares of time; what it reports of them is its own."""
+
+    @abstractmethod
+    def report(self, data: Data, shares: FloatArray, knobs: Knobs) -> Result:
+        """The result of (combinations x types) shares that keep the limits."""
+
+    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
+        """Shares of the solved model, checked, and what `report` says of them."""
+        return self.report(data, check(data, read_shares(model, data), self.name), knobs)
+
+    def trivial(self, data: Data, knobs: Knobs) -> Result | None:
+        """No jobs, no shares."""
+        return None if data.jobs else self.report(data, np.zeros((0, len(data.types))), knobs)
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """A point in the interior of the optimal face comes from an interior point method without crossover."""
+        wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
+        return replace(solver, method="interior") if wanted else solver

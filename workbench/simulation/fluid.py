@@ -1,0 +1,159 @@
+"""The fluid limit: every job gets exactly its shares of time, without rounds, slots, restarts or faults.
+
+Gavel compares its mechanism with this ideal (section 7.5, Fig. 13). Shares are computed anew at every arrival and
+completion; in between job m runs at `sum_k sum_j X_kj T^m_kj` steps/s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from workbench.decision import Belief, Cause, Shares, Snapshot, WorkerType, members, unit_name
+from workbench.errors import InputError
+from workbench.estimators.oracle import Oracle
+from workbench.scenario import Scenario
+from workbench.schema import SHARES
+from workbench.simulation.jobbook import JobBook
+from workbench.simulation.nodes import Nodes
+from workbench.simulation.progress import TIE
+from workbench.throughput import FloatArray
+
+
+class Divided(Protocol):
+    """What a policy answers (`workbench.mechanisms.priority.Allocated`)."""
+
+    @property
+    def shares(self) -> Shares: ...
+
+    @property
+    def memory(self) -> Any: ...
+
+
+class Divides(Protocol):
+    """A policy that divides time (`workbench.mechanisms.priority.SharePolicy`)."""
+
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Divided: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Fluid:
+    """What came of it: the tables `jobs` and `shares` of a run (no slots, so no timeline), and the end in s."""
+
+    scenario: Scenario
+    jobs: pd.DataFrame
+    shares: pd.DataFrame
+    end_s: float
+
+
+def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: Belief | None = None) -> Fluid:
+    """Run a policy that divides time until every job has finished, each job at exactly its shares.
+
+    belief: what the policy is shown, default the true speeds; jobs run at the true ones of a type's nodes of speed 1.
+    Raises InputError if no job with steps left has a share, ScenarioError (jobs that can run nowhere), and what the
+    policy's solver raises.
+    """
+    scenario.require_runnable()
+    book, nodes = JobBook(scenario), Nodes(scenario)
+    belief, truth = belief or Oracle(scenario), Oracle(scenario)
+    shown, memory = MappingProxyType(dict(knobs)), None
+    now_s, calls = 0.0, 0
+    cause: Cause = "arrival"
+    rows: list[tuple[Any, ...]] = []
+    finished: list[str] = []
+    while book.unfinished:
+        if not len(book.active()):
+            now_s = book.next_arrival_s()
+            cause = "arrival"
+        book.admit(now_s)
+        snapshot = _look(scenario, book, nodes, belief, now_s, cause, finished)
+        divided = policy(snapshot, shown, memory)
+        memory, finished = divided.memory, []
+        rate, held = _rates(scenario, divided.shares, snapshot, truth)
+        rows += _rows(divided.shares, calls, now_s)
+        calls += 1
+        ranks = book.active()
+        with np.errstate(divide="ignore"):
+            left_s = np.where(rate > 0, book.left[ranks] / rate, np.inf)
+        next_s = min(now_s + float(left_s.min()), book.next_arrival_s())
+        if next_s == math.inf:
+            waiting = ", ".join(snapshot.jobs.names[:5])
+            raise InputError(f"fluid run at {now_s:g} s", waiting, "a policy that gives some waiting job a share")
+        pause = next_s - now_s
+        done = left_s <= pause * (1 + TIE)
+        _book(book, ranks, rate, held, pause, now_s)
+        for rank in ranks[done].tolist():
+            book.leave(rank, next_s, finished=True)
+            finished.append(book.jobs[rank].name)
+        now_s, cause = next_s, "completion" if done.any() else "arrival"
+    return Fluid(scenario, book.table(), SHARES.frame(rows), now_s)
+
+
+def _look(
+    scenario: Scenario, book: JobBook, nodes: Nodes, belief: Belief, now_s: float, cause: Cause, finished: list[str]
+) -> Snapshot:
+    ranks = book.active()
+    return Snapshot(
+        now_s=now_s,
+        cause=cause,
+        cluster=scenario.cluster,
+        types=scenario.cluster.types,
+        nodes=nodes.view((), ()),
+        jobs=book.view(ranks, book.left[ranks], now_s),
+        leases={},
+        ended={},
+        finished=tuple(finished),
+        belief=belief,
+        entities=scenario.entities,
+    )
+
+
+def _rates(scenario: Scenario, shares: Shares, snapshot: Snapshot, truth: Oracle) -> tuple[FloatArray, FloatArray]:
+    """(jobs,) steps/s of the active jobs, and the GPUs that each holds on average."""
+    kinds = shares.kinds or tuple(map(WorkerType, shares.types))
+    wrong = {kind.accelerator for kind in kinds} - set(snapshot.types)
+    if wrong:
+        raise InputError("fluid run, types of the shares", sorted(wrong), "the cluster's accelerator types")
+    by_word = {word: truth.speeds(snapshot.jobs, word) for word in {kind.word for kind in kinds}}
+    alone = np.column_stack([by_word[kind.word][:, snapshot.types.index(kind.accelerator)] for kind in kinds])
+    at, jobs = snapshot.jobs.at, snapshot.jobs.jobs
+    rate, held = np.zeros(len(jobs)), np.zeros(len(jobs))
+    for unit, values in zip(shares.units, shares.values, strict=True):
+        rows = [at[name] for name in members(unit)]
+        for row in rows:
+            held[row] += values.sum() * snapshot.jobs.gpus[row]
+        if len(rows) == 1:
+            rate[rows[0]] += alone[rows[0]] @ values
+            continue
+        for kind in np.flatnonzero(values).tolist():
+            where = kinds[kind]
+            speeds = truth.pair(jobs[rows[0]], jobs[rows[1]], where.accelerator, where.word)
+            for row, speed in zip(rows, speeds or (0.0, 0.0), strict=True):
+                rate[row] += speed * values[kind]
+    return rate, held
+
+
+def _book(book: JobBook, ranks: Any, rate: FloatArray, held: FloatArray, pause: float, now_s: float) -> None:
+    """Book what the active jobs did in some seconds; a job waits for the part of the time in which it has no share."""
+    book.left[ranks] = np.maximum(book.left[ranks] - rate * pause, 0.0)
+    book.attained_s[ranks] += held * pause
+    book.run_s[ranks] += held * pause
+    book.waited_s[ranks] += np.maximum(1.0 - held / book.gpus[ranks], 0.0) * pause
+    starts = ranks[(held > 0) & np.isnan(book.first_start_s[ranks])]
+    book.first_start_s[starts] = now_s
+    book.since_s[ranks] = now_s + pause
+
+
+def _rows(shares: Shares, call: int, now_s: float) -> list[tuple[Any, ...]]:
+    return [
+        (call, now_s, unit_name(unit), kind, value)
+        for unit, values in zip(shares.units, shares.values.tolist(), strict=True)
+        for kind, value in zip(shares.types, values, strict=True)
+        if value > 0
+    ]
