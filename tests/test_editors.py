@@ -91,6 +91,49 @@ def test_fields_without_a_column_or_control_are_kept() -> None:
     assert changed.replace(jobs=scenario.jobs) == scenario
 
 
+def test_a_deadline_is_the_last_reward_and_an_edit_sets_a_single_one() -> None:
+    data = {**EVERYTHING, "jobs": [{**EVERYTHING["jobs"][0], "rewards": [[60, 2.0], [3600, 1.0], [7200, 0.0]]}]}
+    scenario = Scenario.from_dict({**data, "running": []})
+    editors = shown(scenario)
+    jobs = editors.tables["jobs"]
+    assert jobs.rows[0]["deadline_s"] == 3600
+    jobs.edit(0, "steps", "2000")
+    assert editors.read().jobs[0].rewards == scenario.jobs[0].rewards
+    jobs.edit(0, "deadline_s", "2 h")
+    assert editors.read().jobs[0].rewards == ((7200.0, 1.0),)
+    jobs.edit(0, "deadline_s", "")
+    assert editors.read().jobs[0].rewards is None
+    jobs.edit(0, "deadline_s", "soon")
+    with pytest.raises(ScenarioError) as found:
+        editors.read()
+    assert spoken(found.value.problems[0]).startswith("Jobs, row 1, Deadline: ")
+
+
+def test_entities_are_added_renamed_and_missed() -> None:
+    editors = shown(preset("start_here"))
+    jobs, entities = editors.tables["jobs"], editors.tables["entities"]
+    assert entities.rows == []
+    entities.add()
+    entities.edit(0, "policy", "fifo")
+    entities.edit(0, "weight", "3")
+    jobs.edit(0, "entity", entities.rows[0]["name"])
+    read = editors.read()
+    assert [(e.weight, e.policy) for e in read.entities] == [(3.0, "fifo")]
+    assert read.jobs[0].entity == read.entities[0].name
+    entities.edit(0, "name", "physics")
+    assert editors.read().jobs[0].entity == "physics"
+    entities.edit(0, "weight", "-1")
+    with pytest.raises(ScenarioError) as found:
+        editors.read()
+    assert spoken(found.value.problems[0]).startswith("Entities, row 1, Weight: ")
+    entities.edit(0, "weight", "1")
+    jobs.edit(1, "entity", "nobody")
+    with pytest.raises(ScenarioError) as found:
+        editors.read()
+    assert spoken(found.value.problems[0]).startswith("Jobs, row 2, Entity: ")
+    assert "1.entity" in jobs.errors
+
+
 def test_what_is_shown_again_is_left_alone() -> None:
     editors = shown(preset("start_here"))
     before = {key: table.rows for key, table in editors.tables.items()}

@@ -27,12 +27,16 @@ EVERY = pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda formulat
 SYMBOL = re.compile(r"^\S+( \S+)?$")
 
 
+def snapshot_of(formulation):
+    """The instant of the formulation's own preset at which it is solved."""
+    scenario = preset(PRESETS.get(formulation.name.split(".")[0], "gavel_example"))
+    return snapshot_at(scenario, time_of_solve(scenario, formulation.name), offline=formulation.offline)
+
+
 def example(formulation):
     """Data and knobs of the formulation's own preset."""
-    scenario = preset(PRESETS.get(formulation.name.split(".")[0], "gavel_example"))
     knobs = formulation.settle({})
-    at_s = time_of_solve(scenario, formulation.name)
-    return formulation.data(snapshot_at(scenario, at_s, offline=formulation.offline), knobs), knobs
+    return formulation.data(snapshot_of(formulation), knobs), knobs
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +85,40 @@ def test_docstring_and_model_say_the_same(formulation, built):
     missing = {part for part, tag in modelled.items() if not tag}
     assert not missing, f"doc= without a tag: {missing}"
     assert stated == modelled
+
+
+@EVERY
+def test_no_symbol_has_two_meanings(formulation, built):
+    table = notation.symbols(built(formulation))
+    assert table["symbol"].is_unique, table.loc[table["symbol"].duplicated(), "symbol"].tolist()
+
+
+@EVERY
+def test_every_symbol_of_the_statement_is_in_the_table(formulation, built):
+    known = set(notation.symbols(built(formulation))["symbol"])
+    text = " ".join(line.formula for line in notation.equations(formulation))
+    stated = set(re.findall(r"[A-Za-z]+(?:\^[a-z]+)?_[a-z]+", text))
+    assert {s for s in stated if s.split("_")[0] not in ("sum", "max", "min")} <= known
+
+
+@EVERY
+def test_the_text_has_no_raw_symbols_and_no_sentence_without_its_end(formulation):
+    text = re.sub(r"\$\$.*?\$\$|\$.*?\$|`.*?`", "", notation.render(formulation), flags=re.DOTALL)
+    assert not re.findall(r"\b[A-Za-z]\w*[_^]\w*", text)
+    assert not re.search(r":\s*(\n\n|$)", text)
+
+
+@EVERY
+def test_what_states_the_problem_follows_the_knobs(formulation):
+    """Whatever a knob says, what is said to state the problem has the parts of the model that is built."""
+    knobs = formulation.settle({})
+    named = [knob for knob in formulation.knobs if knob.name not in ("preset", "space_sharing")]
+    for knob in named:
+        for value in knob.choices or () if knob.kind == "str" else [not knob.default] if knob.kind == "bool" else []:
+            changed = {**knobs, knob.name: value}
+            model = formulation.build(formulation.data(snapshot_of(formulation), changed), changed)
+            stated = {line.part: line.tag for line in notation.equations(formulation.statement(changed))}
+            assert stated == notation.tags(model), (knob.name, value)
 
 
 @EVERY

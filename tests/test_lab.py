@@ -179,6 +179,12 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         lab._describe()  # while the simulation is being done: neither takes the other's place
         await until(lambda: lab.state == "done" and not lab._formulation.stale)
         assert "Pyomo source" in lab._formulation._rest.value
+        assert "$T^{m}_{kj}$" in lab._formulation._symbols.value
+        lab.set("gavel.min_cost", objective="ratio")
+        lab._describe()
+        await until(lambda: not lab._formulation.stale)
+        assert "The ratio of total throughput to total cost" in lab._formulation._statement.value
+        assert "RatioFormulation" in lab._formulation._rest.value
         lab.set("las")
         tabs.selected_index = tabs.titles.index("Formulation")
         assert "solves no optimisation problem" in lab._formulation._statement.value
@@ -476,6 +482,9 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
         if name in results._tabs.titles:
             results._tabs.selected_index = results._tabs.titles.index(name)
         assert page._table.value == ""
+        if name in ("Signals", "Entities"):
+            assert page.drawing is None and "<p" in page._empty.value  # the first scenario and scheduler have none
+            continue
         page._numbers.value = True
         assert "<table" in page._table.value
         page._format.value = "csv"
@@ -512,6 +521,45 @@ def test_schedulers_without_shares_say_so(work: Waiter) -> None:
     for name in ("Allocation", "Received"):
         lab._results._tabs.selected_index = lab._results._tabs.titles.index(name)
         assert "does not work with them" in lab._results._pages[name]._empty.value
+
+
+def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:
+    lab = GavelLab("gavel_example")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Allocation")
+    page, jobs = results._pages["Allocation"], set(lab.run.jobs["job"])
+    assert page.drawing is not None and set(page.drawing.table["unit"]) == jobs
+    results._round.value = results._round.max - 1
+    assert len(set(page.drawing.table["unit"])) < len(jobs)
+
+
+def test_recorded_signals_and_entities_have_charts(work: Waiter) -> None:
+    lab = GavelLab()
+    lab._editors.tables["entities"].add()
+    lab._editors.tables["jobs"].edit(0, "entity", lab._editors.tables["entities"].rows[0]["name"])
+    lab.set("gavel.finish_time_fairness")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Signals")
+    drawing = results._pages["Signals"].drawing
+    assert drawing is not None and set(drawing.table["signal"]) == {"rho"}
+    assert set(drawing.table["job"]) == set(lab.run.jobs["job"])
+    results._tabs.selected_index = results._tabs.titles.index("Entities")
+    drawing = results._pages["Entities"].drawing
+    assert drawing is not None and lab._editors.tables["entities"].rows[0]["name"] in set(drawing.table["group"])
+
+
+def test_a_scenario_that_forbids_sharing_is_told_by_the_name_of_its_control(work: Waiter) -> None:
+    lab = GavelLab()
+    lab.set(space_sharing=True)
+    lab.solve()
+    with pytest.raises(InputError) as found:
+        work.answer()
+    work.asked[-1][1]({"kind": "error", **found.value.as_json()})
+    assert lab._core._sharing.description in lab.status and "tab Knobs" in lab.status
 
 
 def test_received_of_one_job_is_a_part_of_received_of_all(work: Waiter) -> None:

@@ -522,3 +522,24 @@ def test_a_saved_run_measures_the_same(three: Run, tmp_path: Path) -> None:
     back = Run.load(tmp_path / "run")
     assert summary(back) == summary(three) and check(back) == []
     pd.testing.assert_frame_equal(per_job(back), per_job(three))
+
+
+def test_slo_violations_by_hand() -> None:
+    """The SLO is the last deadline with a reward above 0; what is unfinished violates it once it is over."""
+    jobs = [
+        job("in time", 200, 2, rewards=[[1e5, 1.0]]),
+        job("late", 200, 2, rewards=[[1.0, 1.0], [1e5, 0.0]]),
+        job("soft", 200, 2, rewards=[[1.0, 5.0], [1e5, 1.0]]),
+        job("best effort", 200, 2),
+    ]
+    cluster = {**CARDS, "nodes": [NODE]}
+    run = simulate(scenario(jobs, cluster=cluster), Rounds(4.0, lazy=True))
+    found = summary(run)
+    assert (found["slo_violations"], found["slo_violation_rate"]) == (1, pytest.approx(1 / 3))
+    assert {"slo_violations", "slo_violation_rate"} <= set(table(found)["metric"])
+    assert math.isnan(summary(run, (3, 3))["slo_violations"])
+    # Stopped while nobody is done: the one whose deadline is over, not those with time left.
+    cut = summary(simulate(scenario(jobs, cluster=cluster), Rounds(4.0, lazy=True), stop=Until(5.0)))
+    assert cut["jobs_finished"] == 0 and cut["slo_violations"] == 1
+    none = summary(simulate(scenario(jobs[3:], cluster=cluster), Rounds(4.0, lazy=True)))
+    assert math.isnan(none["slo_violation_rate"]) and "SLO violations" not in set(table(none)["label"])

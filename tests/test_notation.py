@@ -5,7 +5,7 @@ import pytest
 
 import workbench.papers.gavel.max_min_fairness as fairness
 from workbench.baselines.isolated import Isolated
-from workbench.notation import Equation, equations, model_size, render, source, symbols, tags, to_tex
+from workbench.notation import Equation, equations, model_size, render, source, symbols, tags, to_tex, with_tex
 from workbench.papers.gavel.allocation import AllocationData
 
 DATA = AllocationData(("a", "b"), ("v100", "k80"), [[4, 1], [2, 1]], [1, 1], [1, 2], [3, 3])
@@ -23,7 +23,16 @@ def test_symbols_come_from_doc(model):
     assert rows["JOBS"] == ("m", "active jobs", "", "JOBS", "set", 2)
     assert rows["speed"] == ("T^m_kj", "throughput of job m in k on j", "steps/s", "speed", "param", 4)
     assert rows["share"] == ("X_kj", "share of time on a type", "1", "share", "var", 4)
-    assert table["kind"].tolist() == sorted(table["kind"], key=["set", "param", "var"].index)
+    assert rows["throughput"][0] == "throughput(m, X)"
+    kinds = table.loc[table["part"] != "", "kind"].tolist()
+    assert kinds == sorted(kinds, key=["set", "param", "expression", "var"].index)
+
+
+def test_further_lines_of_doc_explain_symbols_that_are_no_parts(model):
+    table = symbols(model)
+    at = table["part"].tolist().index("COMBINATIONS") + 1
+    assert tuple(table.iloc[at]) == ("C_m", "combinations that job m is in: itself and its pairs", "", "", "", 0)
+    assert table["symbol"].is_unique
 
 
 def test_parts_without_doc_are_left_out(model):
@@ -63,13 +72,22 @@ def test_a_minimum_inside_a_formula_is_no_sense():
         ("sum_{m in S_e} w_m^2", r"\sum_{m \in S_{e}} {w_{m}}^{2}"),
         ("N_type >= Umin", r"N_{\mathrm{type}} \ge \mathit{Umin}"),
         ("t free", r"t \text{ free }"),
+        ("throughput(m, X) / P_m", r"\frac{\mathrm{throughput}\left( m , X \right)}{P_{m}}"),
+        ("n_m / throughput(m, X)", r"\frac{n_{m}}{\mathrm{throughput}\left( m , X \right)}"),
+        ("c / P_m (a + b)", r"\frac{c}{P_{m}} \left( a + b \right)"),
+        ("c / f_m(a)", r"\frac{c}{f_{m}\left( a \right)}"),
+        ("0 where k cannot run", r"0 \text{ where } k \text{ cannot run }"),
+        ("rho_m", r"\rho_{m}"),
+        ("a / (sum_j c_j)", r"\frac{a}{\sum_{j} c_{j}}"),
     ],
 )
 def test_plain_text_to_tex(plain, tex):
     assert to_tex(plain) == tex
 
 
-@pytest.mark.parametrize("plain", ["a $ b", "(a", "a)", "a /", "/ a", "x_{a$}", "(a]"])
+@pytest.mark.parametrize(
+    "plain", ["a $ b", "(a", "a)", "a /", "/ a", "x_{a$}", "(a]", "f(a", "a / sum_j c_j", "sum_j / 2"]
+)
 def test_what_it_cannot_read(plain):
     assert to_tex(plain) is None
 
@@ -92,6 +110,22 @@ def test_render_falls_back_to_plain_text():
     assert "a >= b" in text
     assert text.endswith("for all m                (2) low\n```\n\nA note.")
     assert render("Only words.") == "**Only words.**"
+
+
+@pytest.mark.parametrize(
+    ("plain", "marked"),
+    [
+        ("n_m are the steps of job m", r"$n_{m}$ are the steps of job m"),
+        ("with v_m = M - m, where M", r"with $v_{m} = M - m$, where M"),
+        ("of X / 2, a (X_equal) part", r"of $\frac{X}{2}$, a ($X_{\mathrm{equal}}$) part"),
+        ("knob `slo_dropped` of t_m", r"knob `slo_dropped` of $t_{m}$"),
+        ("sum_{k in C_m} X_kj", r"$\sum_{k \in C_{m}} X_{kj}$"),
+        ("weights 3, 1, 1 on 3 GPUs of 1/M", "weights 3, 1, 1 on 3 GPUs of 1/M"),
+        ("x_m / sum_m w_m", "`x_m / sum_m w_m`"),
+    ],
+)
+def test_symbols_within_a_text(plain, marked):
+    assert with_tex(plain) == marked
 
 
 def test_source_is_the_module():

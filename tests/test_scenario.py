@@ -268,6 +268,13 @@ def test_a_pair_in_either_order_is_the_same_pair() -> None:
         Scenario.from_dict(data)
 
 
+def test_two_jobs_of_one_model_share_their_gpus_alike() -> None:
+    data = copy.deepcopy(FULL)
+    data["colocated"] = [{**FULL["colocated"][0], "with_model": "resnet50"}]
+    with pytest.raises(ScenarioError, match=r"colocated\[0\].with_steps_per_s: got 1.5; expected 2, as steps_per_s"):
+        Scenario.from_dict(data)
+
+
 def test_too_many_gpus_in_all() -> None:
     with pytest.raises(ScenarioError, match="at most 1000000 GPUs"):
         Scenario.from_dict(
@@ -428,3 +435,25 @@ def test_a_gap_in_a_column_of_whole_numbers_is_no_fault() -> None:
     assert [job.gpus for job in scenario.jobs] == [2, 1] and scenario.cluster.gpus == 8
     with pytest.raises(ScenarioError, match="gpus"):
         Scenario.from_frames(nodes, jobs.assign(gpus=2.5), speeds)
+
+
+def frames():
+    nodes = pd.DataFrame({"name": ["a", "b"], "accelerator": ["v100", "k80"], "gpus": [1, 1]})
+    jobs = pd.DataFrame({"name": ["x", "y"], "model": ["m", "m"], "steps": [10.0, 1.0]})
+    rows = pd.DataFrame({"model": ["m", "m"], "accelerator": ["v100", "k80"], "steps_per_s": [2.0, 1.0]})
+    return nodes, jobs, rows
+
+
+def test_frames_with_a_type_that_no_throughput_names():
+    nodes, jobs, rows = frames()
+    with pytest.raises(InputError, match=r"nodes\[1\].accelerator: got 'k8o'; expected .*: v100, k80"):
+        Scenario.from_frames(nodes.assign(accelerator=["v100", "k8o"]), jobs, rows)
+    named = pd.DataFrame({"name": ["v100", "k80", "k8o"]})
+    spare = Scenario.from_frames(nodes.assign(accelerator=["v100", "k8o"]), jobs, rows, accelerators=named)
+    assert spare.cluster.types == ("v100", "k8o")
+
+
+def test_frames_without_a_value_that_is_needed():
+    nodes, jobs, rows = frames()
+    with pytest.raises(InputError, match=r"jobs\[0\].steps: got nan; expected a value"):
+        Scenario.from_frames(nodes, jobs.assign(steps=[float("nan"), 1.0]), rows)

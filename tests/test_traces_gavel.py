@@ -267,6 +267,11 @@ def test_missing_files_throughputs_and_cluster(files: tuple[Path, Path]) -> None
         convert("gavel", files[0], throughputs=files[1], cluster=parse_cluster("v100=1x1"))
 
 
+def test_a_type_that_the_throughputs_lack(files: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match=r"cluster, type: got 'a100'; expected types that the throughputs have: .*k80"):
+        read(files, line(), cluster="v100=1x1,a100=8x1")
+
+
 def test_rubbish_is_always_one_clear_error(files: tuple[Path, Path]) -> None:
     rng = random.Random(0)
     good = line().encode()

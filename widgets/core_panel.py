@@ -11,6 +11,8 @@ import ipywidgets as w
 from workbench.errors import InputError
 from workbench.units import EXPECTED, format_duration, parse_duration
 
+SHARING = "Two jobs may share a GPU"
+"""The label of the control for `core.space_sharing`."""
 STYLE = {"description_width": "10em"}
 WIDE = {"width": "97%"}
 
@@ -24,7 +26,7 @@ class CorePanel:
         common = {"continuous_update": False, "style": STYLE, "layout": WIDE}
         self._restart = w.Text(description="Restart", **common)
         self._restart.tooltip = "Time lost when a job that has run before starts again elsewhere or after a pause"
-        self._sharing = w.Checkbox(description="Two jobs may share a GPU", indent=False, layout=WIDE)
+        self._sharing = w.Checkbox(description=SHARING, indent=False, layout=WIDE)
         self._sharing.tooltip = "Only pairs with a measured throughput, and only under schedulers that use them"
         self._seed = w.Text(value="0", description="Seed", **common)
         self._seed.tooltip = "Number that all random draws begin with: the same seed gives the same run"

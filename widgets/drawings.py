@@ -18,13 +18,16 @@ from workbench.units import format_duration
 
 SHARES = "No shares of time: this scheduler does not work with them."
 
+SIGNALS = "This scheduler records no numbers by job besides priorities."
+ENTITIES = "No job of this scenario belongs to an entity."
+
 
 class Look(NamedTuple):
-    """What a chart shows: a run, the selected job (None: all), and the time that playback has come to."""
+    """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end)."""
 
     run: Run
     job: str | None
-    at_s: float
+    at_s: float | None
 
 
 def gantt(run: Run, by: By) -> Drawing:
@@ -35,13 +38,20 @@ def gantt(run: Run, by: By) -> Drawing:
 
 
 def _allocation(look: Look) -> Drawing | str:
-    """The shares in force at the time."""
+    """The shares in force at the time; of the whole run those of the first decision that has most jobs and pairs."""
     run = look.run
     if run.shares.empty:
         return SHARES
-    title = f"Share of time on each type, at {format_duration(look.at_s, parts=2)}"
-    found = charts.shares_at(run.shares, at_s=look.at_s)
+    at_s = _fullest_s(run.shares) if look.at_s is None else look.at_s
+    title = f"Share of time on each type, at {format_duration(at_s, parts=2)}"
+    found = charts.shares_at(run.shares, at_s=at_s)
     return charts.allocation(found, accelerators=run.scenario.cluster.types, title=title)
+
+
+def _fullest_s(shares: pd.DataFrame) -> float:
+    """The time of the first decision with as many units as any has."""
+    units = shares.groupby("time_s")["unit"].nunique()
+    return float(units.index.to_numpy(float)[int(units.to_numpy().argmax())])
 
 
 def _received(look: Look) -> Drawing | str:
@@ -60,6 +70,19 @@ def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
     """Which rows are of a job, alone or in a pair."""
     units = {unit: job in unit.split(" + ") for unit in table["unit"].unique()}
     return table["unit"].map(units).astype(bool)
+
+
+def _signals(look: Look) -> Drawing | str:
+    """What the scheduler went by, besides priorities."""
+    run = look.run
+    numbers = run.signals[run.signals["signal"] != "priority"]
+    return charts.signals(numbers, run.jobs, end_s=run.end_s) if len(numbers) else SIGNALS
+
+
+def _entities(look: Look) -> Drawing | str:
+    """The GPUs that each entity has."""
+    run = look.run
+    return charts.entities(run.timeline, run.jobs, end_s=run.end_s) if (run.jobs["entity"] != "").any() else ENTITIES
 
 
 def _completion_times(look: Look) -> Drawing:
@@ -81,5 +104,7 @@ PAGES: Mapping[str, Callable[[Look], Drawing | str]] = {
     "JCT": _completion_times,
     "GPUs in use": _utilisation,
     "Queue": _queue,
+    "Signals": _signals,
+    "Entities": _entities,
 }
 """The chart of each tab, or why there is none."""

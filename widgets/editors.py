@@ -1,4 +1,4 @@
-"""Tables for the parts of a scenario: accelerator types, nodes, jobs, throughputs."""
+"""Tables for the parts of a scenario: accelerator types, nodes, jobs, entities, throughputs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,14 @@ from workbench.errors import Problem, ScenarioError, shorten
 from workbench.scenario import Scenario
 
 Row = dict[str, Any]
-NAMES = {"cluster.accelerators": "GPU types", "cluster.nodes": "Nodes", "jobs": "Jobs", "throughputs": "Throughputs"}
-PLACE = re.compile(r"^(?:lab: )?(cluster\.accelerators|cluster\.nodes|jobs|throughputs)\[(\d+)\](?:\.(\w+))?")
+NAMES = {
+    "cluster.accelerators": "GPU types",
+    "cluster.nodes": "Nodes",
+    "jobs": "Jobs",
+    "entities": "Entities",
+    "throughputs": "Throughputs",
+}
+PLACE = re.compile(r"^(?:lab: )?(cluster\.accelerators|cluster\.nodes|jobs|entities|throughputs)\[(\d+)\](?:\.(\w+))?")
 
 ACCELERATORS = (
     Column("name", "Type", width=9),
@@ -38,6 +44,13 @@ JOBS = (
     Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=6),
     Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
     Column("weight", "Weight", "float", help="Its share relative to others", minimum=0, width=5),
+    Column("deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5),
+    Column("entity", "Entity", help="One of the entities below; empty: none", required=False, width=6),
+)
+ENTITIES = (
+    Column("name", "Entity", width=8),
+    Column("weight", "Weight", "float", help="Its part of the cluster relative to others", minimum=0, width=5),
+    Column("policy", "Policy", "choice", help="Among its own jobs", choices=("fairness", "fifo"), width=7),
 )
 THROUGHPUTS = (
     Column("model", "Model", width=10.5),
@@ -49,11 +62,17 @@ THROUGHPUTS = (
 DEFAULTS: dict[str, Row] = {
     "cluster.nodes": {"count": 1, "speed": 1.0},
     "jobs": {"arrival_s": 0.0, "gpus": 1, "weight": 1.0},
+    "entities": {"weight": 1.0, "policy": "fairness"},
     "throughputs": {"gpus": 1, "placement": "consolidated"},
 }
+SHOWN_IN = {"rewards": "deadline_s"}
+"""Fields of a scenario's row whose column has another name."""
 
 
-REFERENCES = {"cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator"))}
+REFERENCES = {
+    "cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator")),
+    "entities": (("jobs", "entity"),),
+}
 """The columns of other tables that hold the names of a table's rows."""
 
 
@@ -100,6 +119,7 @@ class Editors:
             "cluster.accelerators": table(ACCELERATORS, "GPU types", "cluster.accelerators", {}, "gpu"),
             "cluster.nodes": table(NODES, "Nodes", "cluster.nodes", {"gpus": 4}, "node"),
             "jobs": table(JOBS, "Jobs (paste rows from a spreadsheet)", "jobs", {"steps": 1000.0}, "job"),
+            "entities": table(ENTITIES, "Entities: groups of jobs that share the cluster", "entities", {}, "entity"),
             "throughputs": table(THROUGHPUTS, "Measured throughputs", "throughputs", {"steps_per_s": 1.0}),
         }
         self._base: dict[str, Any] = {"cluster": {}}
@@ -111,15 +131,21 @@ class Editors:
         """The tab of the cluster."""
         return w.VBox([self.tables["cluster.nodes"], self.tables["cluster.accelerators"]])
 
+    @property
+    def jobs(self) -> w.Widget:
+        """The tab of the jobs."""
+        return w.VBox([self.tables["jobs"], self.tables["entities"]])
+
     def show(self, scenario: Scenario) -> None:
         """Put a scenario into the tables; rows that stay as they are are left alone."""
         data = scenario.to_dict()
-        self._base = {k: v for k, v in data.items() if k not in ("jobs", "throughputs", "cluster")}
+        self._base = {k: v for k, v in data.items() if k not in ("jobs", "entities", "throughputs", "cluster")}
         self._base["cluster"] = {k: v for k, v in data["cluster"].items() if k not in ("accelerators", "nodes")}
         rows = {
             "cluster.accelerators": data["cluster"]["accelerators"],
             "cluster.nodes": data["cluster"]["nodes"],
-            "jobs": data.get("jobs", []),
+            "jobs": [_with_deadline(row) for row in data.get("jobs", [])],
+            "entities": data.get("entities", []),
             "throughputs": data.get("throughputs", []),
         }
         self._choices(rows["cluster.accelerators"], rows["throughputs"])
@@ -152,7 +178,9 @@ class Editors:
             **self._base["cluster"],
         }
         tied = self._tied(rows)
-        return {**self._base, **tied, "cluster": cluster, "jobs": rows["jobs"], "throughputs": rows["throughputs"]}
+        jobs = [_with_rewards(row) for row in rows["jobs"]]
+        more = {"jobs": jobs, "entities": rows["entities"], "throughputs": rows["throughputs"]}
+        return {**self._base, **tied, "cluster": cluster, **more}
 
     def _tied(self, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         """The parts that name rows, without what names a row that is gone."""
@@ -196,7 +224,8 @@ class Editors:
             place = PLACE.match(problem.where)
             if place:
                 names = [column.name for column in self.tables[place[1]].columns]
-                column = place[3] if place[3] in names else names[0]
+                field = SHOWN_IN.get(place[3], place[3])
+                column = field if field in names else names[0]
                 found[place[1]][f"{place[2]}.{column}"] = f"expected {problem.expected}"
         for key, table in self.tables.items():
             if dict(table.extra_errors) != found[key]:
@@ -256,10 +285,32 @@ def spoken(problem: Problem) -> str:
     expected = problem.expected
     if not place:
         return f"{problem.where.removeprefix('lab: ')}: got {shorten(problem.value, 40)}; expected {expected}"
-    columns = {"cluster.accelerators": ACCELERATORS, "cluster.nodes": NODES, "jobs": JOBS, "throughputs": THROUGHPUTS}
-    label = next((f", {c.label}" for c in columns[place[1]] if c.name == place[3]), f", {place[3]}" if place[3] else "")
+    columns = {"cluster.accelerators": ACCELERATORS, "cluster.nodes": NODES, "jobs": JOBS, "entities": ENTITIES}
+    found = {**columns, "throughputs": THROUGHPUTS}[place[1]]
+    field = SHOWN_IN.get(place[3], place[3])
+    label = next((f", {c.label}" for c in found if c.name == field), f", {field}" if field else "")
     says = expected if expected.startswith(("must", "expected", "required")) or " is no" in expected else ""
     return f"{NAMES[place[1]]}, row {int(place[2]) + 1}{label}: {says or f'expected {expected}'}"
+
+
+def _deadline(row: Mapping[str, Any]) -> float | None:
+    """The last reward above 0 of a job's row (`Job.deadline_s`)."""
+    return max((deadline for deadline, reward in row.get("rewards") or () if reward > 0), default=None)
+
+
+def _with_deadline(row: Row) -> Row:
+    """A job of a scenario as a row of the table."""
+    deadline_s = _deadline(row)
+    return row if deadline_s is None else {**row, "deadline_s": deadline_s}
+
+
+def _with_rewards(row: Row) -> Row:
+    """A row of the table as a job: another deadline than before is worth a reward of 1, none makes it best-effort."""
+    deadline_s = row.get("deadline_s")
+    given = {name: value for name, value in row.items() if name != "deadline_s"}
+    if deadline_s == _deadline(row):
+        return given
+    return {**given, "rewards": [[deadline_s, 1.0]] if deadline_s is not None else None}
 
 
 def _given(row: Mapping[str, Any]) -> Row:

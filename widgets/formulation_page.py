@@ -11,6 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.tables import html_table
+from widgets.words import told
 from widgets.work import Message
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
@@ -28,8 +29,11 @@ class FormulationPage:
         self._which.layout.display = "none"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
+        self._symbols = w.HTMLMath()
+        self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
-        self.box = w.VBox([self._which, self._statement, self._rest])
+        self.box = w.VBox([self._which, self._statement, self._symbols, self._rest])
+        self.box.add_class("wb-formulation")
         self.stale = True
         self._for = ""
         self._quiet = False
@@ -59,7 +63,7 @@ class FormulationPage:
     def say(self, text: str) -> None:
         """Show a sentence instead of a problem."""
         self._statement.value = f"<p class='wb-note'>{html.escape(text)}</p>"
-        self._rest.value = ""
+        self._symbols.value = self._rest.value = ""
         self.stale = True
 
     def wait(self) -> None:
@@ -70,8 +74,7 @@ class FormulationPage:
     def hear(self, message: Message) -> None:
         """Show the answer to a `describe` request."""
         if message["kind"] == "error":
-            error = message["error"]
-            self.say(f"{error['where']}: got {error['value']}; expected {error['expected']}")
+            self.say(told(message["error"]))
         elif message["kind"] == "cancelled":
             self.say("Cancelled. Open this tab again to see it.")
         elif message["kind"] == "done":
@@ -81,9 +84,10 @@ class FormulationPage:
     def _show(self, found: Message) -> None:
         self._statement.value = markdown_to_html(found["statement"])
         symbols = pd.DataFrame(found["symbols"])
+        symbols["size"] = symbols["size"].astype("str").where(symbols["part"] != "", "")
+        self._symbols.value = f"<h4>Symbols</h4>{html_table(symbols)}"
         source = f"<pre class='wb-source'>{html.escape(found['source'])}</pre>"
         self._rest.value = (
-            f"<h4>Symbols</h4>{html_table(symbols)}"
             f"<h4>Size of the model at the last arrival</h4><p>{html.escape(found['size'])}</p>"
             f"<details><summary>Pyomo source</summary>{source}</details>"
         )
@@ -92,7 +96,13 @@ class FormulationPage:
 def markdown_to_html(text: str) -> str:
     """The Markdown of `workbench.notation.render`: bold, code, display maths and paragraphs."""
     parts = re.split(r"(\$\$.*?\$\$)", text, flags=re.DOTALL)
-    return "".join(f"<div>{html.escape(p)}</div>" if p.startswith("$$") else _prose(p) for p in parts)
+    return "".join(_display(p) if p.startswith("$$") else _prose(p) for p in parts)
+
+
+def _display(text: str) -> str:
+    """Display maths in a box of its own, which scrolls where the page is too narrow."""
+    label = "tabindex='0' role='region' aria-label='Equations'"
+    return f"<div class='wb-equations' {label}>{html.escape(text)}</div>"
 
 
 def _prose(text: str) -> str:

@@ -195,7 +195,7 @@ class Lab:
         tabs = w.Tab(
             [
                 self._editors.cluster,
-                self._editors.tables["jobs"],
+                self._editors.jobs,
                 self._editors.tables["throughputs"],
                 w.VBox([self._knobs.rest, self._core.box, self._also]),
             ],
@@ -379,8 +379,7 @@ class Lab:
             self._wall_s = math.inf
             self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
         else:
-            told = message["error"]
-            self._on_solved("failed", f"{told['where']}: got {told['value']}; expected {told['expected']}")
+            self._on_solved("failed", words.told(message["error"]))
 
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""

@@ -26,6 +26,8 @@ CHARTS = {
     "JCT": ("completion times", "jct"),
     "GPUs in use": ("GPUs in use", "used"),
     "Queue": ("queue", "queue"),
+    "Signals": ("signals", "signals"),
+    "Entities": ("entities", "entities"),
 }
 """The tabs with a chart: what it is called on its buttons, and in the names of its files."""
 
@@ -41,7 +43,7 @@ class Results:
         self._setting_up = False
         self._opened: dict[str, Callable[[], None]] = {}
         self._shown = 0
-        self._drawn: dict[str, tuple[int, str | None, float]] = {}
+        self._drawn: dict[str, tuple[int, str | None, float | None]] = {}
         self._gantt = ChartPage("Gantt", "gantt")
         self._gantt.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
         self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
@@ -173,12 +175,13 @@ class Results:
             self._opened[name]()
         if name not in self._pages:
             return
-        wanted = (self._shown, self._selected if name == "Received" else None, self._until_s())
+        until_s = None if self._round.value >= len(self._times) - 1 else self._until_s()
+        wanted = (self._shown, self._selected if name == "Received" else None, until_s)
         if self._drawn.get(name) == wanted:
             return
         self._drawn[name] = wanted
         looks = drawings()
-        found = looks.PAGES[name](looks.Look(self._run, self._selected, self._until_s()))
+        found = looks.PAGES[name](looks.Look(self._run, self._selected, until_s))
         text = found if isinstance(found, str) else ""
         self._pages[name].show(None if text else found, self._selected, text)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
+from typing import Any
 
+from widgets.core_panel import SHARING
 from widgets.editors import spoken
 from workbench.api import ignored
 from workbench.contract import Scheduler
@@ -11,6 +14,13 @@ from workbench.errors import ScenarioError, WorkbenchError
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.units import format_duration
+
+
+def told(error: Mapping[str, Any]) -> str:
+    """What the worker says is wrong (where, value, expected), by the names of the controls."""
+    if error["where"] == "core.space_sharing":
+        return f"Tick \u201c{SHARING}\u201d at the bottom of the tab Knobs: expected {error['expected']}"
+    return f"{error['where']}: got {error['value']}; expected {error['expected']}"
 
 
 def what_is_wrong(error: WorkbenchError) -> str:
@@ -39,7 +49,6 @@ def also(scenario: Scenario) -> str:
     core = scenario.core
     counts = {
         "co-located pairs": scenario.colocated,
-        "entities": scenario.entities,
         "jobs running at the start": scenario.running,
         "facts of models": scenario.models,
         "listed outages": core.faults.list,

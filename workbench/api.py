@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,7 @@ __all__ = [
     "formulations",
     "ideal",
     "ignored",
+    "lacking",
     "later_arrivals",
     "load",
     "schedulers",
@@ -180,6 +182,7 @@ def solve(
     found = find_formulation(formulation)
     settled = found.settle(_joined(found.name, given, knobs))
     options = _solver(solver, time_limit_s, gap)
+    require_sharing(scenario, settled)
     scenario.require_runnable()
     snapshot = snapshot_at(scenario, _time(scenario, at, found.offline), offline=found.offline)
     return found.run(found.data(snapshot, settled), settled, options)
@@ -267,6 +270,43 @@ def ignored(scenario: Scenario | str | Path, scheduler: str) -> tuple[str, ...]:
         for field in fields
         if (name := f"{part}.{field}".lstrip(".")) not in uses
         and any(_is_set(part, record, field) for record in parts[part])
+    )
+
+
+POINT: Mapping[str, str] = {
+    "rewards": "no job has a deadline (`rewards`): there are no SLOs to meet",
+    "entity": "no job belongs to an entity (`entity`): each is one by itself",
+}
+"""What only schedulers that are about it read of the jobs, and what it means if no job has it."""
+
+
+def lacking(scenario: Scenario | str | Path, name: str, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a scheduler or formulation is about and the scenario has none of, a sentence each.
+
+    name: of either (a formulation's is its scheduler's); knobs: settled ones.
+    """
+    scenario = load(scenario)
+    found = next((each for each in schedulers() if each.name == name), None)
+    uses = frozenset() if found is None else found.uses
+    said = [
+        sentence
+        for field, sentence in POINT.items()
+        if field in uses and scenario.jobs and all(getattr(job, field) is None for job in scenario.jobs)
+    ]
+    packs = knobs.get("space_sharing", False) or (found is not None and found.packs)
+    if packs and not _may_share(scenario):
+        said.append("no two jobs may share their GPUs: `core.space_sharing` is off, or `colocated` has none of them")
+    return tuple(said)
+
+
+def _may_share(scenario: Scenario) -> bool:
+    """Whether the core lets jobs share, and two of them have speeds for it."""
+    there = Counter((job.model, job.gpus) for job in scenario.jobs)
+    return scenario.core.space_sharing and any(
+        min(row.steps_per_s, row.with_steps_per_s) > 0
+        and there[row.model, row.gpus] > 0
+        and there[row.with_model, row.gpus] > (row.model == row.with_model)
+        for row in scenario.colocated
     )
 
 

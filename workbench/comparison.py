@@ -17,7 +17,7 @@ import pandas as pd
 from workbench.api import Window, check_plan, check_window, load, simulate
 from workbench.errors import InputError
 from workbench.files import new_folder
-from workbench.metrics import MAIN, Summary, comparison_page, summary
+from workbench.metrics import MAIN, Summary, comparison_page, summary, with_slos
 from workbench.papers.paper import find_scheduler, is_own
 from workbench.run import Run, is_result_folder
 from workbench.scenario import Plan, Scenario
@@ -53,8 +53,11 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """`measures` with the main columns only (`metrics.MAIN`; names end in their unit, `utilisation` is a share)."""
-        return self.measures[[*KEYS, *MAIN]]
+        """`measures` with the main columns only (names end in their unit, `utilisation` is a share).
+
+        They are `metrics.MAIN`, and those of SLOs where some job has one.
+        """
+        return self.measures[[*KEYS, *with_slos(MAIN, self.summaries)]]
 
     def __repr__(self) -> str:
         return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}>"
@@ -120,12 +123,14 @@ def compare(
     until_s: float | None = None,
     workers: int = 1,
     detail: int | None = None,
+    belief: str | None = None,
     on_run: Callable[[Case, Run], None] | None = None,
 ) -> Comparison:
     """Run each scheduler with each seed on one scenario, and measure.
 
     schedulers: names or (name, knobs), default: the scenario's plan; seeds: default the scenario's; window: jobs that
-    are measured (first and last by arrival), a run ends when they have finished; workers: processes; with more than
+    are measured (first and last by arrival), a run ends when they have finished; belief: an estimator by name, made
+    anew for each run (see `simulate`); workers: processes; with more than
     one, schedulers declared in this process cannot take part, and a script needs the usual `if __name__ ==
     "__main__":`; on_run is called as runs end. The result does not depend on the number of workers.
 
@@ -140,7 +145,9 @@ def compare(
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
-    options = {"window": window, "until_s": until_s, "detail": detail}
+    if belief is not None and not isinstance(belief, str):
+        raise InputError("belief", belief, "an estimator by name, such as low_rank:profiled=0.5")
+    options = {"window": window, "until_s": until_s, "detail": detail, "belief": belief}
     if workers == 1 or len(cases) == 1:
         runs = _here(scenario, cases, options, on_run)
     else:

@@ -79,6 +79,10 @@ class Formulation(ABC, Generic[Data]):
         """The answer where no solver is needed (no jobs), else None."""
         return None
 
+    def statement(self, knobs: Knobs) -> Any:
+        """Whose module's docstring states the problem that `build` gives with these knobs, for `workbench.notation`."""
+        return self
+
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
         """The solver's options as the knobs want them."""
         return solver
@@ -123,6 +127,7 @@ class Scheduler(ABC):
     uses: the properties of a job that it reads, and with a dot what it reads of other parts of a scenario
     (`entities.policy`, `models.load_s`, `cluster.network_gbps`); `workbench.ignored` names what else a scenario sets.
     views: names of charts that show its inner life; presets: named sets of knob values, chosen by a knob `preset`.
+    packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
     """
 
     name: str
@@ -132,6 +137,7 @@ class Scheduler(ABC):
     uses: frozenset[str] = frozenset({"arrival_s", "steps", "gpus"})
     views: tuple[str, ...] = ()
     offline: bool = False
+    packs: bool = False
 
     @abstractmethod
     def timing(self, knobs: Knobs) -> Timing:

@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+MOST, MOST_OF_OURS = 120, 500
+"""Characters of a value that a message shows: of a user's, and of one in our own words."""
+
 
 class Words(str):
     """A value told in our own words (`a folder that exists`): shown without quotation marks."""
@@ -27,7 +30,8 @@ class Problem(NamedTuple):
     expected: str
 
     def __str__(self) -> str:
-        return f"{self.where}: got {shorten(self.value)}; expected {self.expected}"
+        length = MOST_OF_OURS if isinstance(self.value, Words) else MOST
+        return f"{self.where}: got {shorten(self.value, length)}; expected {self.expected}"
 
 
 class WorkbenchError(Exception):
@@ -107,7 +111,7 @@ def counted(number: int | Sequence[int], noun: str) -> str:
     return f"{' or '.join(map(str, numbers))} {noun}" + ("" if numbers[-1] == 1 else "s")
 
 
-def shorten(value: Any, length: int = 120) -> str:
+def shorten(value: Any, length: int = MOST) -> str:
     """The value as text on one line, cut to `length` characters."""
     return _cut(repr(value), length)
 
@@ -117,9 +121,11 @@ def _cut(text: str, length: int) -> str:
 
 
 def _plain(value: Any) -> str | int | float | bool | None:
-    """The value as a JSON scalar; what is none, as text."""
+    """The value as a JSON scalar; what is none, as text. Our own words are whole."""
+    if isinstance(value, Words):
+        return str.__str__(value)
     if isinstance(value, str):
-        return _cut(str(value), 120)
+        return _cut(str(value), MOST)
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return shorten(value)

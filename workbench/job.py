@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
@@ -63,3 +64,8 @@ class Job(Frozen):
     def sizes(self) -> tuple[int, ...]:
         """The numbers of GPUs that the job may run on."""
         return self.gpu_choices or (self.gpus,)
+
+    @property
+    def deadline_s(self) -> float:
+        """Seconds after its arrival by which it is to be done, its SLO: the last reward above 0; inf without one."""
+        return max((deadline for deadline, reward in self.rewards or () if reward > 0), default=math.inf)

@@ -1,7 +1,8 @@
 """Reading a formulation: its symbols from the model's `doc=`, its equations from the module's docstring.
 
-`doc=` of sets and params: `symbol | meaning | unit` (a set has no unit); of decision variables the same after `(tag) `;
-of objective and constraints `(tag) meaning`. A line of the docstring: `formula   for all ...   (tag)   part_name`, with
+`doc=` of sets, params and expressions: `symbol | meaning | unit` (a set has no unit); of decision variables the same
+after `(tag) `; more lines of the kind explain symbols that are no part of the model by themselves. `doc=` of objective
+and constraints: `(tag) meaning`. A line of the docstring: `formula   for all ...   (tag)   part_name`, with
 columns at least two spaces apart, and the formula after `max`, `min` or `s.t.` where one of these is due.
 """
 
@@ -50,16 +51,20 @@ _LINE = re.compile(
     r"\s{2,}\((?P<tag>[^()]+)\)\s+(?P<part>[a-z][a-z0-9_]*)$"
 )
 _TAG = re.compile(r"^\((?P<tag>[^()]+)\)\s*(?P<rest>.*)$", re.DOTALL)
-_KINDS = (("set", pyo.Set), ("param", pyo.Param), ("var", pyo.Var))
+_KINDS = (("set", pyo.Set), ("param", pyo.Param), ("expression", pyo.Expression), ("var", pyo.Var))
 
 
 def symbols(model: pyo.ConcreteModel) -> pd.DataFrame:
-    """The table symbol, meaning, unit, part, kind (set, param, var), size: a row per documented part, in order."""
+    """The table symbol, meaning, unit, part, kind (set, param, expression, var), size: the documented parts, in order.
+
+    A row per line of `doc=`; from the second on it has no part, kind or size of its own ("", "" and 0).
+    """
     rows = []
     for kind, part in _parts(model):
-        fields = [field.strip() for field in _TAG.sub(r"\g<rest>", part.doc).split("|")]
-        symbol, meaning, unit = (*fields, "", "", "")[:3]
-        rows.append((symbol, meaning, unit, part.local_name, kind, len(part)))
+        for number, line in enumerate(_TAG.sub(r"\g<rest>", part.doc).splitlines()):
+            symbol, meaning, unit = (*(field.strip() for field in line.split("|")), "", "", "")[:3]
+            own = ("", "", 0) if number else (part.local_name, kind, len(part))
+            rows.append((symbol, meaning, unit, *own))
     return pd.DataFrame(rows, columns=["symbol", "meaning", "unit", "part", "kind", "size"])
 
 
@@ -109,7 +114,7 @@ def model_size(model: pyo.ConcreteModel) -> Size:
 def render(formulation: Any) -> str:
     """The equations as Markdown with TeX maths, then the docstring's remaining text.
 
-    What `to_tex` cannot read stands there as code.
+    Symbols and formulas within that text are TeX too (`with_tex`). What `to_tex` cannot read stands there as code.
     """
     text = _docstring(formulation).strip().splitlines()
     title = text[0] if text else ""
@@ -121,7 +126,8 @@ def render(formulation: Any) -> str:
         body = "\n".join(["$$", r"\begin{aligned}", " \\\\\n".join(r for r in rows if r), r"\end{aligned}", "$$"])
     else:
         body = "\n".join(["```text", *(_text_row(equation) for equation in stated), "```"])
-    return "\n\n".join(part for part in (f"**{title}**" if title else "", body if stated else "", notes) if part)
+    parts = (f"**{with_tex(title)}**" if title else "", body if stated else "", with_tex(notes))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _tex_row(equation: Equation, first: bool) -> str | None:
@@ -153,9 +159,14 @@ def _docstring(source: Any) -> str:
 # --- plain text to TeX -----------------------------------------------------------------------------------------------
 #
 # formula  = words, numbers and symbols side by side; juxtaposition is multiplication.
+# call     = a symbol with "(" right behind it, one operand: throughput(m, X) / P_m. After a space it is a product:
+#            z_m (a + b); only max, min and the like take a "(" after a space as well.
 # symbol   = letters, then ' or ^name, then _name or _{...}: X_mj, T^c_mj, rho_m, t'. Greek letters by their names.
-# sum_x, max_x, min_x, prod_x and the like put x below; a / b is a fraction of the two things beside it; x^y a power.
-# <= >= != -> * ... are operators; (), [], {} and || group; `if`, `and`, `in`, `free`, `binary` ... are words.
+# sum_x, max_x, min_x, prod_x and the like put x below; a / b is a fraction of the two things beside it (a sum there
+# needs parentheses); x^y a power.
+# <= >= != -> * ... are operators; (), [], {} and || group.
+# word     = three or more lower-case letters without index that are no Greek letter and no operator (where, binary,
+#            cannot run), and if, or, of, no, to, is, on, at.
 
 _GREEK_TEXT = """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi
 omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"""
@@ -165,17 +176,27 @@ _BIG |= {"union": r"\bigcup", "ceil": r"\operatorname{ceil}", "floor": r"\operat
 _RELATION = {"<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "*": r"\cdot", "...": r"\dots"}
 _RELATION |= {"in": r"\in", "inf": r"\infty", "<": "<", ">": ">", "=": "=", "+": "+", "-": "-", ",": ",", ":": ":"}
 _RELATION |= {";": ";", "|": r"\mid", "'": "'", "notin": r"\notin"}
-_WORD_TEXT = """if and or not where for all free binary integer whole otherwise else with of no to the is on at job
-jobs type types every each unless"""
-_WORDS = frozenset(_WORD_TEXT.split())
+_WORD = re.compile(r"[a-z]{3,}|if|or|of|no|to|is|on|at")
 _NAME = r"[A-Za-z]+'?(?:\^[A-Za-z]+|\^\{[^{}]*\})?(?:_[A-Za-z0-9]+|_\{[^{}]*\})?"
-_TOKEN = re.compile(rf"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<name>{_NAME})|(?P<other><=|>=|!=|->|\.\.\.|[^\sA-Za-z0-9]))")
+_TOKEN = re.compile(
+    rf"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<name>{_NAME}\(?)|(?P<other><=|>=|!=|->|\.\.\.|[^\sA-Za-z0-9]))"
+)
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 
 
 class _Group(NamedTuple):
     opening: str
     inside: list[Any]
+
+
+class _Call(NamedTuple):
+    name: Any
+    inside: _Group
+
+
+class _Power(NamedTuple):
+    base: Any
+    exponent: Any
 
 
 class _Unreadable(Exception):
@@ -213,6 +234,9 @@ def _parse(tokens: list[str], closing: str) -> tuple[list[Any], list[str]]:
             found.append(_Group(token, inside))
         elif token in _OPEN.values():
             raise _Unreadable
+        elif token.endswith("("):
+            inside, tokens = _parse(tokens, ")")
+            found.append(_Call(token[:-1], _Group("(", inside)))
         else:
             found.append(token)
     if closing:
@@ -227,7 +251,7 @@ def _write(tree: list[Any]) -> str:
     while at < len(items):
         item = items[at]
         if item == "/":
-            if not out or at + 1 == len(items):
+            if not out or at + 1 == len(items) or _is_big(items[at - 1]) or _is_big(items[at + 1]):
                 raise _Unreadable
             below = _bare(items[at + 1])
             above = _bare(items[at - 1])
@@ -236,7 +260,7 @@ def _write(tree: list[Any]) -> str:
             continue
         out.append(_atom(item))
         at += 1
-    return " ".join(out)
+    return " ".join(out).replace(r" } \text{ ", " ")
 
 
 def _powers(tree: list[Any]) -> list[Any]:
@@ -245,12 +269,17 @@ def _powers(tree: list[Any]) -> list[Any]:
     for item in tree:
         if len(joined) > 1 and joined[-1] == "^":
             joined.pop()
-            joined.append(("power", joined.pop(), item))
+            joined.append(_Power(joined.pop(), item))
         elif isinstance(item, _Group) and joined and isinstance(joined[-1], str) and joined[-1].split("_")[0] in _BIG:
-            joined.append(("call", joined.pop(), item))
+            joined.append(_Call(joined.pop(), item))
         else:
             joined.append(item)
     return joined
+
+
+def _is_big(item: Any) -> bool:
+    """Whether it is a sum or the like, whose end is not known: in a fraction it needs parentheses."""
+    return isinstance(item, str) and item.partition("_")[0] in _BIG
 
 
 def _bare(item: Any) -> str:
@@ -262,10 +291,10 @@ def _atom(item: Any) -> str:
     if isinstance(item, _Group):
         left, right = (r"\{", r"\}") if item.opening == "{" else (item.opening, _OPEN[item.opening])
         return rf"\left{left} {_write(item.inside)} \right{right}"
-    if isinstance(item, tuple):
-        if item[0] == "power":
-            return rf"{{{_atom(item[1])}}}^{{{_bare(item[2])}}}"
-        return f"{_atom(item[1])}{_atom(item[2])}"
+    if isinstance(item, _Power):
+        return rf"{{{_atom(item.base)}}}^{{{_bare(item.exponent)}}}"
+    if isinstance(item, _Call):
+        return f"{_symbol(item.name, called=True)}{_atom(item.inside)}"
     if item in _RELATION:
         return _RELATION[item]
     if item[0].isdigit():
@@ -275,21 +304,21 @@ def _atom(item: Any) -> str:
     return _symbol(item)
 
 
-def _symbol(token: str) -> str:
+def _symbol(token: str, called: bool = False) -> str:
     base, _, below = token.partition("_")
     base, _, above = base.partition("^")
     prime = "'" if base.endswith("'") else ""
     base = base.rstrip("'")
-    if token in _WORDS:
+    name = _BIG.get(base) or _letters(base, "mathrm" if called else "mathit")
+    if not called and name.startswith(r"\mathit") and _WORD.fullmatch(token):
         return rf"\text{{ {token} }}"
-    name = _BIG.get(base) or _letters(base)
     return name + prime + (rf"^{{{_script(above)}}}" if above else "") + (rf"_{{{_script(below)}}}" if below else "")
 
 
-def _letters(base: str) -> str:
+def _letters(base: str, font: str) -> str:
     if base in _GREEK:
         return "\\" + base
-    return base if len(base) == 1 else rf"\mathit{{{base}}}"
+    return base if len(base) == 1 else rf"\{font}{{{base}}}"
 
 
 def _script(text: str) -> str:
@@ -300,3 +329,30 @@ def _script(text: str) -> str:
             raise _Unreadable
         return inner
     return text if len(text) < 3 else "\\" + text if text in _GREEK else rf"\mathrm{{{text}}}"
+
+
+# --- formulas within a text ------------------------------------------------------------------------------------------
+
+_INDEXED = r"[A-Za-z]+'?(?:\^[A-Za-z]+)?(?:_[A-Za-z0-9]+|_\{[^{}]*\})|[A-Za-z]\^[A-Za-z]+"
+_CALLED = rf"(?:{_INDEXED}|[a-z]+)\((?:[^()\s]|,\s|(?<=[\w)])\s(?=[+*/-]\s)|(?<=[+*/-])\s)*\)"
+_LONE = r"(?<![\w.'-])(?:[b-zB-HJ-Z]|\d+(?:\.\d+)?)(?![\w'-])"
+_OPERAND = rf"(?:{_CALLED}|{_INDEXED}|{_LONE})"
+_SIGN = r"\s(?:<=|>=|!=|[=+*/<>-])\s"
+_RUN = re.compile(rf"(?<![\w`.^])(?:{_OPERAND})(?:(?:{_SIGN}|\s)(?:{_OPERAND}))*(?![\w(^])")
+_FORMULA = re.compile(rf"{_INDEXED}|{_CALLED}|{_SIGN}")
+
+
+def inline(text: str) -> str:
+    """A formula within a line, `$TeX$`; as code where `to_tex` cannot read it."""
+    tex = to_tex(text)
+    return f"`{text}`" if tex is None else f"${tex}$"
+
+
+def with_tex(text: str) -> str:
+    """A text whose symbols (`T^m_kj`) and formulas (`n_m / throughput(m, X)`) are TeX; its code stays as it is."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else _RUN.sub(_as_tex, part) for part in parts)
+
+
+def _as_tex(found: re.Match[str]) -> str:
+    return inline(" ".join(found[0].split())) if _FORMULA.search(found[0]) else found[0]

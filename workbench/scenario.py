@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, WithJsonSchema
 
-from workbench.cluster import MOST_GPUS, Cluster
+from workbench.cluster import MOST_GPUS, Cluster, NodeGroup
 from workbench.errors import InputError, Problem, ScenarioError, Words, counted, why
 from workbench.files import is_writable, parse_json, write_text
 from workbench.frozen import (
@@ -207,13 +207,25 @@ class Scenario(Frozen):
     ) -> Self:
         """A scenario from data frames whose columns are the JSON keys; missing values (NaN) count as not given.
 
-        Accelerator types default to those that `nodes` and `throughputs` name, in order of appearance.
+        Accelerator types default to those that `nodes` and `throughputs` name, in order of appearance; nodes must then
+        be of types that `throughputs` name. Raises InputError and ScenarioError.
         """
         for name, frame in {"nodes": nodes, "jobs": jobs, "throughputs": throughputs}.items():
             if not hasattr(frame, "columns"):
                 raise InputError(name, frame, "a data frame")
+        for name, frame, model in (
+            ("nodes", nodes, NodeGroup),
+            ("jobs", jobs, Job),
+            ("throughputs", throughputs, ThroughputRow),
+        ):
+            _require_values(name, frame, model)
         node_rows, rows = _records(nodes), _records(throughputs)
         if accelerators is None:
+            known = list(dict.fromkeys(row.get("accelerator") for row in rows))
+            for number, row in enumerate(node_rows):
+                if known and "accelerator" in row and row["accelerator"] not in known:
+                    expected = "a type that throughputs name: " + ", ".join(map(str, known))
+                    raise InputError(f"nodes[{number}].accelerator", row["accelerator"], expected)
             found = [row.get("accelerator") for row in [*node_rows, *rows]]
             types: list[dict[str, Any]] = [{"name": name} for name in dict.fromkeys(found)]
         else:
@@ -301,6 +313,15 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
         columns[name] = [int(v) if isinstance(v, float) and v.is_integer() else v for v in columns[name]]
     rows = zip(*columns.values(), strict=True) if columns else ()
     return [{k: v for k, v in zip(columns, row, strict=True) if v is not None} for row in rows]
+
+
+def _require_values(name: str, frame: pd.DataFrame, model: type[BaseModel]) -> None:
+    """Raise InputError where a data frame has a column that may not be left out, but no value in it."""
+    for column, field in model.model_fields.items():
+        if field.is_required() and column in frame.columns:
+            for number, value in enumerate(frame[column].tolist()):
+                if _plain(value) is None:
+                    raise InputError(f"{name}[{number}].{column}", value, "a value")
 
 
 def _plain(value: Any) -> Any:
@@ -426,14 +447,21 @@ def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
         seen.setdefault(key, i)
     alone = {(row.model, row.accelerator, row.gpus if s.scaling.law == "none" else None) for row in s.throughputs}
     pairs: dict[tuple[Any, ...], int] = {}
+    told: set[tuple[Any, ...]] = set()  # a model without rows is in many pairs
     for i, pair in enumerate(s.colocated):
         yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
         for where, model in ((f"colocated[{i}].model", pair.model), (f"colocated[{i}].with_model", pair.with_model)):
-            yield from _known(model, models, where, "a model with a row in throughputs")
+            if (model,) not in told:
+                yield from _known(model, models, where, "a model with a row in throughputs")
+                told.add((model,))
             key_alone = (model, pair.accelerator, pair.gpus if s.scaling.law == "none" else None)
-            if model in models and pair.accelerator in types and key_alone not in alone:
+            if model in models and pair.accelerator in types and key_alone not in alone and key_alone not in told:
+                told.add(key_alone)
                 what = f"{counted(pair.gpus, 'GPU')} of {pair.accelerator}"
                 yield Problem(where, model, f"a model with a row in throughputs for {what} alone: its partner may end")
+        if pair.model == pair.with_model and pair.steps_per_s != pair.with_steps_per_s:
+            same = f"{pair.steps_per_s:g}, as steps_per_s: two jobs of one model and size are alike"
+            yield Problem(f"colocated[{i}].with_steps_per_s", pair.with_steps_per_s, same)
         both = tuple(sorted((pair.model, pair.with_model)))
         case = (both, pair.accelerator, pair.gpus, pair.placement)
         if case in pairs:

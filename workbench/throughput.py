@@ -33,7 +33,10 @@ class ThroughputRow(Frozen):
 
 
 class ColocatedRow(Frozen):
-    """Measured speeds of two jobs of `gpus` GPUs each that share all their slots; each unordered pair once."""
+    """Measured speeds of two jobs of `gpus` GPUs each that share all their slots; each unordered pair once.
+
+    Two jobs of one model are alike: both speeds are the same.
+    """
 
     model: Name
     with_model: Name

@@ -90,17 +90,18 @@ def progress_json(progress: Progress) -> dict[str, Any]:
 def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
     """A formulation on paper: statement, symbols, source, and the size of the model at the last arrival."""
     from workbench.api import snapshot_at
-    from workbench.notation import model_size, render, source, symbols
+    from workbench.notation import inline, model_size, render, source, symbols
 
     formulation = find_formulation(request["formulation"])
     knobs = formulation.settle({k: v for k, v in request.get("knobs", {}).items() if k in _names(formulation)})
     scenario = Scenario.from_dict(request["scenario"], "lab")
     model = formulation.build(formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs), knobs)
+    statement, table = formulation.statement(knobs), symbols(model)
     return {
         "title": formulation.title,
-        "statement": render(formulation),
-        "symbols": symbols(model).to_dict("list"),
-        "source": source(formulation),
+        "statement": render(statement),
+        "symbols": table.assign(symbol=table["symbol"].map(inline)).to_dict("list"),
+        "source": source(statement),
         "size": str(model_size(model)),
     }
 

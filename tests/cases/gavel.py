@@ -23,7 +23,7 @@ from workbench.papers.gavel.fifo import Fifo
 from workbench.papers.gavel.finish_time_fairness import FinishTimeData, FinishTimeFairness
 from workbench.papers.gavel.hierarchical import Hierarchical
 from workbench.papers.gavel.isolated_time import IsolatedTime
-from workbench.papers.gavel.makespan import Makespan, MakespanData
+from workbench.papers.gavel.makespan import Makespan
 from workbench.papers.gavel.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.max_min_fairness_matrix import allocate as fast_max_min_fairness
 from workbench.papers.gavel.max_throughput import MaxThroughput
@@ -31,6 +31,7 @@ from workbench.papers.gavel.min_cost import MinCost
 from workbench.papers.gavel.min_cost_slo import MinCostSlo
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.slo import SloData
+from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.water_filling import WaterFilling
 from workbench.papers.gavel.water_filling_matrix import allocate as fill
 from workbench.papers.paper import find_scheduler
@@ -231,7 +232,7 @@ def makespan(case: Case, header: Case) -> dict[str, Any]:
 
     The authors' bisection does not look below 100 s.
     """
-    data = MakespanData(**_numbers(case), steps=_remaining(case))
+    data = StepsData(**_numbers(case), steps=_remaining(case))
     exact = case["exact"]["objective"]
     got = [Makespan().run(data, {"method": method}).objective for method in ("single", "bisection")]
     theirs = (case.get("gavel") or {}).get("objective")
@@ -402,7 +403,9 @@ DATA = Path(__file__).resolve().parents[2].parent / "shared/data/gavel"
 
 
 def authors_scenario(trace: str, counts: str, gpus_per_server: str) -> Scenario:
-    """A trace of the authors on `v100:p100:k80` GPUs, with their throughputs."""
+    """A trace of the authors on `v100:p100:k80` GPUs, with their throughputs; gpus_per_server: `n:n:n` or n for all."""
+    if ":" not in gpus_per_server:
+        gpus_per_server = ":".join([gpus_per_server] * 3)
     nodes = [
         {"name": name, "accelerator": name, "gpus": int(each), "count": int(count) // int(each)}
         for name, count, each in zip(
@@ -441,8 +444,18 @@ def whole_run(case: Case, header: Case) -> dict[str, Any]:
     return {"ok": off <= limit, "expected": expected, "got": got, "note": f"largest difference {off:.2%}"}
 
 
+def round_log(case: Case, header: Case) -> dict[str, Any]:
+    """A whole simulation: mean JCT and makespan with our own shares, see `whole_run`.
+
+    With the shares of the log every round agrees, see tests/papers/gavel/test_scheduler.py.
+    """
+    run = {**header, "avg_jct_s": case["avg_jct"], "end_time_s": case["makespan"]}
+    return whole_run({**run, "gpus_per_server": str(header["gpus_per_server"])}, {})
+
+
 RUNNERS = {
     "runs": whole_run,
+    "rounds": round_log,
     "allox": allox,
     "hierarchical_fairness": hierarchical,
     "hierarchical_fifo": hierarchical,

@@ -181,6 +181,46 @@ def test_what_is_measured_replaces_the_estimate_of_that_pair_only() -> None:
     assert belief.pair(JOBS["a"], JOBS["b"], "t") == approx((3.0, 9.0)), "the mean over 60 s and 30 s"
 
 
+def test_what_is_measured_on_a_slow_node_is_put_right_once_a_job_ran_alone_there() -> None:
+    """a beside b at 2 steps/s on a node that turns out to be half as fast, and at 5 on another: 4 for 60 s, 5 for 20 s.
+
+    So it does not matter which was measured first, and pairs on other nodes stay as they are.
+    """
+    data = four_models({"a": 0.1, "b": 0.6}).to_dict()
+    data["cluster"]["nodes"] = [{"name": "n", "accelerator": "t", "gpus": 1, "count": 2}]
+    unit = ("a", "b")
+    pairs = [Observation("a", unit, {"n-0": 1}, 2.0, 60.0), Observation("a", unit, {"n-1": 1}, 5.0, 20.0)]
+    alone = [Observation("b", "b", {"n-0": 1}, 5.0, 30.0)]
+    for first, second in ((pairs, alone), (alone, pairs)):
+        belief = LowRank(Scenario.from_dict(data), profiled=1.0)
+        belief.learn(first)
+        found = belief.pair(JOBS["a"], JOBS["b"], "t")
+        assert found is not None and found[0] == approx(2.75 if first is pairs else 4.0)
+        belief.learn(second)
+        assert belief.pair(JOBS["a"], JOBS["b"], "t") == approx(((4 * 60 + 5 * 20) / 80, 9.0))
+
+
+def test_on_slow_nodes_pairs_that_gain_are_split_for_no_more_than_a_few_rounds() -> None:
+    """Two nodes at half the speed, four jobs of 4000 steps at 1 step/s; pairs at 0.8, so 4000 / 0.4 = 10,000 s."""
+    rows = [{"model": name, "accelerator": "t", "steps_per_s": 1} for name in "ab"]
+    pair = {"model": "a", "with_model": "b", "accelerator": "t", "steps_per_s": 0.8, "with_steps_per_s": 0.8}
+    data = {
+        "jobs": [{"name": f"j{i}", "model": "ab"[i % 2], "steps": 4000} for i in range(4)],
+        "cluster": {
+            "accelerators": [{"name": "t"}],
+            "nodes": [{"name": "n", "accelerator": "t", "gpus": 1, "count": 2, "speed": 0.5}],
+        },
+        "throughputs": rows,
+        "colocated": [pair],
+        "core": {"space_sharing": True},
+    }
+    scenario, options = Scenario.from_dict(data), {"space_sharing": True, "round_s": 100, "refresh_s": 100.0}
+    oracle = workbench.simulate(scenario, "gavel.max_min_fairness", **options)
+    learning = workbench.simulate(scenario, "gavel.max_min_fairness", **options, belief="low_rank")
+    assert oracle.jobs["finish_s"].tolist() == approx([10_000] * 4)
+    assert 10_000 <= learning.jobs["finish_s"].max() <= 10_200
+
+
 def test_single_jobs_and_copies_teach_nothing_of_pairs() -> None:
     scenario = four_models({"a": 0.1, "b": 0.6})
     belief = LowRank(scenario, profiled=0.0)

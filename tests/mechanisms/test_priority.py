@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given as with_random
 from hypothesis import strategies as st
 
+import workbench
 from tests.mechanisms.support import given, look, make, on
 from workbench.decision import Assignment, Decision, Shares, Snapshot, Unit, members
 from workbench.errors import InputError
 from workbench.knob import settle
 from workbench.mechanisms import priority
 from workbench.mechanisms.priority import Allocated, Memory
+from workbench.mechanisms.priority.picking import pick_in_turn
+from workbench.scenario import Scenario
 
 RNG = np.random.default_rng(0)
 
@@ -170,12 +173,12 @@ def test_finished_jobs_stay_in_the_sum_until_the_next_computation() -> None:
 
 
 def test_pairs_conflict_with_their_members() -> None:
-    pair = {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 0.6, "with_steps_per_s": 0.5}
+    pair = {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 0.6, "with_steps_per_s": 0.6}
     scenario = make({"a": ("t", 2)}, [{}, {}, {}], colocated=[pair], core={"space_sharing": True})
     policy = Fixed({("j0", "j1"): (0.9,), "j0": (0.5,), "j1": (0.4,), "j2": (0.3,)})
     decision, memory = decide(look(scenario), None, policy, initial_time=0.5)
     assert given(decision) == {("j0", "j1"): {"a": 1}, "j2": {"a": 1}}
-    assert memory.plan.speed[0, 0] == 0.6 and memory.plan.other[0, 0] == 0.5
+    assert memory.plan.speed[0, 0] == 0.6 and memory.plan.other[0, 0] == 0.6
     later = look(scenario, 360.0, gone=["j1"], ended=[a for a in decision.assign if a.unit == "j2"])
     decision, memory = decide(later, memory, policy, initial_time=0.5)
     assert memory.plan.units == ("j0", "j2")
@@ -253,3 +256,148 @@ def test_a_round_without_a_step_makes_the_next_one_twice_as_long() -> None:
         lengths.append(decision.next_s - now_s)
         attained, now_s, ended = attained + lengths[-1], decision.next_s, decision.assign
     assert lengths == [0.5, 1.0, 2.0, 0.5]
+
+
+def _cut_up(sizes: Sequence[int]) -> Snapshot:
+    """Two nodes of four GPUs, and gangs of these sizes that cannot run apart."""
+    scenario = make({"a": ("t", 4), "b": ("t", 4)}, [{"gpus": size} for size in sizes])
+    apart = [
+        {"model": "m", "accelerator": "t", "gpus": size, "placement": "unconsolidated", "steps_per_s": 0}
+        for size in {*sizes} - {1}
+    ]
+    return look(scenario.replace(throughputs=(*scenario.throughputs, *apart)))
+
+
+@pytest.mark.parametrize("leftovers", ["all", "known", "none"])
+def test_who_finds_no_nodes_leaves_them_to_the_next_that_fits(leftovers: str) -> None:
+    """Two gangs of three leave a GPU on each node: not enough for the gang of two that is next, but for two jobs."""
+    policy = Fixed({"j0": (0.9,), "j1": (0.9,), "j2": (0.8,), "j3": (0.3,), "j4": (0.3,)})
+    snapshot = _cut_up([3, 3, 2, 1, 1])
+    decision, memory = decide(snapshot, None, policy, initial_time=0.5, leftovers=leftovers)
+    assert given(decision) == {"j0": {"a": 3}, "j1": {"b": 3}, "j3": {"a": 1}, "j4": {"b": 1}}
+    assert [memory.plan.units[i] for i in memory.ran.unit] == ["j0", "j1", "j3", "j4"]
+
+
+def test_who_comes_first_finds_nodes_whatever_the_size_of_its_gang() -> None:
+    """Large gangs are placed first where that does for all; not here, so the gang of two comes before a gang of three.
+
+    Else it would wait for ever, however high its priority.
+    """
+    policy = Fixed({"j0": (0.8,), "j1": (0.8,), "j2": (0.9,), "j3": (0.3,), "j4": (0.3,)})
+    decision, _ = decide(_cut_up([3, 3, 2, 1, 1]), None, policy, initial_time=0.5)
+    assert given(decision) == {"j2": {"b": 2}, "j0": {"a": 3}, "j3": {"a": 1}, "j4": {"b": 1}}
+
+
+def test_later_jobs_only_keep_others_off_where_units_are_placed_in_turn() -> None:
+    """Three GPUs; j0 finds no nodes, j1 is not known: with `known` it takes a GPU without being placed, j3 is left."""
+    scenario = make({"a": ("t", 3)}, [{"gpus": 2}, {}, {"gpus": 2}, {}])
+    policy = Fixed({"j0": (0.9,), "j1": (0.8,), "j2": (0.7,), "j3": (0.6,)})
+    _, memory = decide(look(scenario), None, policy, initial_time=0.5)
+    memory = replace(memory, plan=replace(memory.plan, known=np.array([True, False, True, True])))
+    for leftovers, asked, picked in (("all", [0, 1, 2], [1, 2]), ("known", [0, 2], [2])):
+        seen: list[int] = []
+
+        def find(unit: int, kind: int, seen: list[int] = seen) -> int | None:
+            seen.append(unit)
+            return None if unit == 0 else kind
+
+        found = pick_in_turn(memory, priority.priorities(memory), [0], knobs(leftovers=leftovers), find)
+        assert (seen, found.units, found.kinds) == (asked, picked, [0] * len(picked))
+
+
+@with_random(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.integers(0, 10**6))
+def test_the_first_always_runs_and_nobody_who_fits_is_left(sizes: list[int], seed: int) -> None:
+    """Gangs that each need one node: whoever waits is larger than what is free on any node."""
+    shares = np.random.default_rng(seed).permutation(len(sizes)) / len(sizes) + 0.05
+    policy = Fixed({f"j{i}": (share,) for i, share in enumerate(shares.tolist())})
+    found = given(decide(_cut_up(sizes), None, policy, initial_time=0.5)[0])
+    free = {"a": 4, "b": 4}
+    for unit, gpus in found.items():
+        [(node, count)] = gpus.items()
+        assert count == sizes[int(str(unit)[1:])]
+        free[node] -= count
+    assert min(free.values()) >= 0 and f"j{shares.argmax()}" in found
+    assert all(size > max(free.values()) for i, size in enumerate(sizes) if f"j{i}" not in found)
+
+
+def _three_gangs_of_two_nodes() -> Scenario:
+    """The case above as a run: weights in proportion to the gangs, so that all are to have equal time."""
+    jobs = [(3, 9.0, 3000), (3, 9.0, 3000), (2, 6.0, 2000), (1, 1.0, 2000), (1, 1.0, 2000)]
+    rows = [
+        {"model": "m", "accelerator": "t", "gpus": n, "placement": word, "steps_per_s": speed}
+        for n in (1, 2, 3)
+        for word, speed in (("consolidated", n), ("unconsolidated", 0 if n > 1 else 1))
+    ]
+    base = make({"a": ("t", 4), "b": ("t", 4)}, [{"gpus": n, "weight": w, "steps": s} for n, w, s in jobs])
+    return Scenario.from_dict({**base.to_dict(), "throughputs": rows})
+
+
+def test_no_gpu_is_idle_while_a_job_that_fits_waits_and_nobody_starves() -> None:
+    """8 GPUs, 10 of them wanted. Gangs of 3, 3 and 2 in two nodes of 4: two of them at a time, the single jobs always.
+
+    In every three rounds each gang runs in two, so those of 1000 s of work alone end after about 1500 s, the others
+    after 2000 s.
+    """
+    run = workbench.simulate(_three_gangs_of_two_nodes(), "gavel.max_min_fairness", round_s=100)
+    ends = run.jobs.set_index("job")["finish_s"]
+    assert ends[["j3", "j4"]].tolist() == [2000.0, 2000.0]
+    assert ends[["j0", "j1", "j2"]].between(1400, 1500).all()
+
+
+def _pair_and_a_late_job() -> Scenario:
+    """One GPU; a and b together each at 0.9 of their steps/s, and c, which may share with nobody."""
+    speeds = {"a": 4000, "b": 500, "c": 6000}
+    base = make({"n": ("t", 1)}, [])
+    return Scenario.from_dict(
+        {
+            **base.to_dict(),
+            "jobs": [{"name": name, "model": name, "steps": steps, "arrival_s": 100} for name, steps in speeds.items()],
+            "throughputs": [{"model": name, "accelerator": "t", "steps_per_s": 1} for name in speeds],
+            "colocated": [
+                {"model": "a", "with_model": "b", "accelerator": "t", "steps_per_s": 0.9, "with_steps_per_s": 0.9}
+            ],
+            "core": {"space_sharing": True},
+        }
+    )
+
+
+@pytest.mark.parametrize("recompute_s", [0.0, 1920.0, 5000.0])
+@pytest.mark.parametrize("leftovers", ["all", "none"])
+def test_who_is_left_of_a_pair_inherits_its_share(recompute_s: float, leftovers: str) -> None:
+    """The pair and c take turns, and when b has ended a and c do, whether or not the shares are computed anew.
+
+    b ends in the sixth of the pair's rounds, at 1155.6 s: 500 / 0.9 s of running, from 100 s on, every other round. Of
+    its 4000 steps a has then done 500, and 44.4 in what is left of that round; of the other 3455.6 it does 100 every
+    other round from 1300 s on, so the 35th, which ends it, is over at 8155.6 s. After a new computation, where times
+    start afresh, one of them can run twice running: up to two rounds sooner.
+    """
+    options = {"space_sharing": True, "round_s": 100, "recompute_s": recompute_s, "leftovers": leftovers}
+    run = workbench.simulate(_pair_and_a_late_job(), "gavel.max_min_fairness", **options)
+    ends = run.jobs.set_index("job")["finish_s"]
+    assert ends["b"] == pytest.approx(1155.6, abs=0.1) and ends["c"] == pytest.approx(10_200)
+    assert 7955 < ends["a"] < 8156
+    rows = run.timeline[(run.timeline["kind"] == "run") & (run.timeline["start_s"] >= 1200)]
+    until_a = rows[rows["start_s"] < ends["a"] - 100]
+    assert (until_a["end_s"] - until_a["start_s"]).max() <= 200, "nobody waits for more than two rounds"
+
+
+def test_times_and_deficits_of_a_pair_go_to_who_is_left_of_it() -> None:
+    """Shares 0.4 as a pair and 0.2 alone of a minute of which the pair received all; each begins with half a minute."""
+    pair = {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 0.6, "with_steps_per_s": 0.6}
+    scenario = make({"a": ("t", 1)}, [{}, {}, {}], colocated=[pair], core={"space_sharing": True})
+    policy = Fixed({("j0", "j1"): (0.4,), "j0": (0.1,), "j1": (0.2,), "j2": (0.3,)})
+    options = {"round_s": 60, "initial_time": 0.5, "recompute_s": 100.0}
+    first, memory = decide(look(scenario, 60.0), None, policy, **options)
+    assert given(first) == {("j0", "j1"): {"a": 1}}
+    for gone, left in (("j0", "j1"), ("j1", "j0")):
+        later = look(scenario, 120.0, gone=[gone], attained={"j0": 60.0, "j1": 60.0})
+        after = priority.carry_over(priority.book(memory, later), later)
+        alone = {"j0": 0.1, "j1": 0.2}[left]
+        assert after.plan.units == (left, "j2")
+        assert after.plan.share[0, 0] == pytest.approx(0.4 + alone)
+        assert after.time_s[:, 0].tolist() == [60 + 30 + 30, 30] and after.total_s.tolist() == [4 * 30 + 60]
+        shared = priority.allocate(after, later, knobs(**options), policy)
+        owed = (0.4 + alone) * 60 - 60
+        assert shared.deficit_s[:, 0].tolist() == pytest.approx([owed, 0.3 * 60])
+    both = look(scenario, 120.0, gone=["j0", "j1"])
+    assert priority.carry_over(priority.book(memory, both), both).plan.share.tolist() == [[0.3]]

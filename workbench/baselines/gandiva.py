@@ -6,22 +6,24 @@ together until one is done; any other is split, and its members try others. If a
 single jobs divide all types' time equally, like heterogeneity-agnostic least attained service, by Gavel's mechanism.
 
 Source: the policy `gandiva` of Gavel's authors (policies/gandiva.py). (ours): a pair is tried by running it, and judged
-by what is then measured, on whichever type it ran (the authors look its speeds up, summed over all types); jobs that
-did not gain together are not paired again; who cannot share at all on a type where both run (memory) is known and not
-paired.
+by what is then measured, on whichever type it ran (the authors look its speeds up, summed over all types), beside what
+jobs alone do on the same nodes (`workbench.estimators.node_speeds`); jobs that did not gain together are not paired
+again, unless a node turns out to be slow on which they were tried; who cannot share at all on a type where both run
+(memory) is known and not paired.
 Where a scenario lets nobody share (`core.space_sharing`), the scheduler only divides time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.contract import Knobs, Scheduler, Timing
 from workbench.decision import Decision, Observation, Shares, Snapshot, Unit
+from workbench.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.mechanisms import priority, rounds
 from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.share_scheduler import PRESET
@@ -34,13 +36,24 @@ GAIN = 1e-9
 """How far the sum of normalised speeds must exceed 1: below that it is rounding."""
 
 
+class Tried(NamedTuple):
+    """What was measured of a pair: the sum of its members' steps/s over those believed of them alone, and the nodes."""
+
+    together: float
+    nodes: Nodes
+
+    def gains(self, speeds: NodeSpeeds) -> bool:
+        """Whether the two do more together than one alone, as far as the speeds of the nodes are known."""
+        return self.together > speeds.of(self.nodes) * (1.0 + GAIN)
+
+
 @dataclass(frozen=True)
 class Packing:
     """Pairs that run together, in job order within each: kept ones gained, the others are on trial; split: in vain."""
 
     kept: tuple[Pair, ...] = ()
     trial: tuple[Pair, ...] = ()
-    split: frozenset[Pair] = frozenset()
+    split: Mapping[Pair, Tried] = field(default_factory=dict)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -50,9 +63,10 @@ class Packing:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """Who is packed, the mechanism's memory, and whether GPUs may be shared at all."""
+    """Who is packed, how fast nodes are, the mechanism's memory, and whether GPUs may be shared at all."""
 
     packing: Packing
+    speeds: NodeSpeeds
     rounds: priority.Memory
     sharing: bool
 
@@ -65,17 +79,19 @@ class Gandiva(Scheduler):
     knobs = (PRESET, *priority.KNOBS)
     presets = {"paper": {}, "authors": priority.AUTHORS}
     views = ("shares", "priority")
+    packs = True
 
     def timing(self, knobs: Knobs) -> Timing:
         return rounds.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return Memory(Packing(), priority.start(scenario.cluster.types), scenario.core.space_sharing)
+        return Memory(Packing(), NodeSpeeds(), priority.start(scenario.cluster.types), scenario.core.space_sharing)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        packing = judged(without(memory.packing, snapshot), snapshot)
+        speeds = memory.speeds.learnt(snapshot.observations, lambda seen: _believed(seen, snapshot))
+        packing = judged(without(memory.packing, snapshot), snapshot, speeds)
         crowded = memory.sharing and overloaded(snapshot)
         packing = explored(packing, snapshot, rng) if crowded else unpacked(packing)
 
@@ -88,7 +104,7 @@ class Gandiva(Scheduler):
         decision, after = priority.decide(snapshot, before, knobs, rng, policy)
         if packing.trial and knobs["round_end"] == "fixed":
             decision = replace(decision, next_s=None)  # a trial lasts a round, however steady the rounds are
-        return decision, replace(memory, packing=packing, rounds=after)
+        return decision, replace(memory, packing=packing, speeds=speeds, rounds=after)
 
 
 def overloaded(snapshot: Snapshot) -> bool:
@@ -109,37 +125,48 @@ def without(packing: Packing, snapshot: Snapshot) -> Packing:
         return pair[0] in at and pair[1] in at
 
     return Packing(
-        tuple(filter(there, packing.kept)), tuple(filter(there, packing.trial)), frozenset(filter(there, packing.split))
+        tuple(filter(there, packing.kept)),
+        tuple(filter(there, packing.trial)),
+        {pair: tried for pair, tried in packing.split.items() if there(pair)},
     )
 
 
-def judged(packing: Packing, snapshot: Snapshot) -> Packing:
-    """Pairs that were measured since the last call are kept or split; those that did not run stay on trial."""
-    gains: dict[Pair, float] = {}
-    for pair, member in _measured(packing, snapshot).items():
-        if len(member) == 2:
-            gains[pair] = sum(member.values())
-    lost = {pair for pair, gain in gains.items() if gain <= 1.0 + GAIN}
-    won = [pair for pair in packing.trial if pair in gains and pair not in lost]
+def judged(packing: Packing, snapshot: Snapshot, speeds: NodeSpeeds) -> Packing:
+    """Pairs that were measured since the last call are kept or split; those that did not run stay on trial.
+
+    Pairs that would have been kept, had the speeds of their nodes been known, may be tried again.
+    """
+    seen = _measured(packing, snapshot)
+    won = {pair for pair, tried in seen.items() if tried.gains(speeds)}
+    lost = {pair: tried for pair, tried in {**packing.split, **seen}.items() if not tried.gains(speeds)}
     return Packing(
-        tuple(pair for pair in (*packing.kept, *won) if pair not in lost),
-        tuple(pair for pair in packing.trial if pair not in gains),
-        packing.split | lost,
+        (
+            *(pair for pair in packing.kept if pair not in lost),
+            *(pair for pair in packing.trial if pair in won),
+        ),
+        tuple(pair for pair in packing.trial if pair not in seen),
+        lost,
     )
 
 
-def _measured(packing: Packing, snapshot: Snapshot) -> dict[Pair, dict[str, float]]:
-    """Last measured speed of each member of the pairs, over its speed alone on those GPUs."""
-    pairs, found = set(packing.pairs), dict[Pair, dict[str, float]]()
+def _measured(packing: Packing, snapshot: Snapshot) -> dict[Pair, Tried]:
+    """What was last measured of the pairs of which both members were."""
+    pairs, found = set(packing.pairs), dict[Pair, dict[str, tuple[float, Nodes]]]()
     for seen in snapshot.observations:
         if seen.unit in pairs:
-            found.setdefault(seen.unit, {})[seen.job] = _normalised(seen, snapshot)
-    return found
+            part = seen.steps_per_s / _believed(seen, snapshot)
+            found.setdefault(seen.unit, {})[seen.job] = (part, nodes_of(seen.gpus))
+    return {
+        pair: Tried(sum(part for part, _ in members.values()), members[pair[0]][1])
+        for pair, members in found.items()
+        if len(members) == 2
+    }
 
 
-def _normalised(seen: Observation, snapshot: Snapshot) -> float:
-    job = snapshot.jobs.jobs[snapshot.jobs.at[seen.job]]
-    return seen.steps_per_s / snapshot.belief.on_nodes(job, seen.gpus)
+def _believed(seen: Observation, snapshot: Snapshot) -> float:
+    """Steps/s believed of the job alone on those GPUs; 0 for one that has gone."""
+    jobs = snapshot.jobs
+    return snapshot.belief.on_nodes(jobs.jobs[jobs.at[seen.job]], seen.gpus) if seen.job in jobs.at else 0.0
 
 
 def explored(packing: Packing, snapshot: Snapshot, rng: np.random.Generator) -> Packing:
@@ -163,7 +190,7 @@ def _pair(snapshot: Snapshot, row: int, other: int) -> Pair:
     return snapshot.jobs.names[first], snapshot.jobs.names[last]
 
 
-def _may_share(snapshot: Snapshot, row: int, other: int, split: frozenset[Pair]) -> bool:
+def _may_share(snapshot: Snapshot, row: int, other: int, split: Container[Pair]) -> bool:
     """Whether two jobs want equally many GPUs, fit together wherever both run, and have not been tried."""
     jobs, belief = snapshot.jobs, snapshot.belief
     one, two, gpus = jobs.jobs[row], jobs.jobs[other], int(jobs.gpus[row])

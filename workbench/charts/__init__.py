@@ -8,6 +8,7 @@ from workbench.charts.export import save, to_csv, to_html, to_png, to_svg
 from workbench.charts.gantt import gantt
 from workbench.charts.received import received, received_table
 from workbench.charts.series import over_time, queue
+from workbench.charts.signals import entities, signals
 from workbench.charts.steps import held_gpus
 from workbench.charts.utilisation import utilisation
 
@@ -16,6 +17,7 @@ __all__ = [
     "allocation",
     "comparison",
     "comparison_table",
+    "entities",
     "gantt",
     "held_gpus",
     "jct_cdf",
@@ -26,6 +28,7 @@ __all__ = [
     "received_table",
     "save",
     "shares_at",
+    "signals",
     "to_csv",
     "to_html",
     "to_png",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer
 
+TRIANGLE_PX = 13.0
+"""Height of a triangle: those of several lines at one load stand below each other."""
 TICKS = alt.ExprRef("max(2, min(10, width / 80))")
 
 
@@ -34,11 +34,13 @@ def curve(
     )
     names = list(dict.fromkeys(table["line"]))
     colours, dashes = theme.series_look(names)
-    colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=colours))
+    # The legend shows the lines, not the pale bands of the first layer.
+    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+    colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=legend)
     x = alt.X(
         "x:Q",
         title=x_title,
-        scale=alt.Scale(type="log" if log_x else "linear", zero=False, padding=12),
+        scale=alt.Scale(type="log" if log_x else "linear", zero=False, nice=False, padding=12 if dots else 0),
         axis=alt.Axis(grid=False, format=",~r", tickCount=TICKS),
     )
     y = alt.Y(
@@ -55,7 +57,7 @@ def curve(
             x=x,
             y=y,
             color=colour,
-            strokeDash=alt.StrokeDash("line:N", title=None, scale=alt.Scale(domain=names, range=dashes)),
+            strokeDash=alt.StrokeDash("line:N", title=None, scale=alt.Scale(domain=names, range=dashes), legend=legend),
             tooltip=[
                 alt.Tooltip("line:N", title="Line"),
                 alt.Tooltip("x:Q", title=x_title, format=".4~r"),
@@ -63,20 +65,22 @@ def curve(
             ],
         )
     )
-    band = marks("points").mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q",
-                                                          color=colour)  # fmt: skip
+    band = (
+        marks("points").mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=colour)
+    )
     top = (
         marks("saturated")
-        .mark_point(shape="triangle-up", size=110, filled=True)
-        .encode(x=x, y=alt.value(6), color=colour, xOffset=alt.value(0))
+        .mark_point(shape="triangle-up", size=110, filled=True, opacity=1)
+        .encode(x=x, y=alt.value(alt.ExprRef("datum.y_px")), color=colour)
     )
     full = table[table["saturated"]]
-    layers = [band, line, *([_apart(top, names)] if len(full) else []), message_layer()]
+    below = {name: TRIANGLE_PX * (i + 0.5) for i, name in enumerate(names)}
+    layers = [band, line, *([top] if len(full) else []), message_layer()]
     return drawn(
         *layers,
         data={
             "points": known[["line", "x", "y", "low", "high"]],
-            "saturated": full[["line", "x"]],
+            "saturated": full[["line", "x"]].assign(y_px=full["line"].map(below)),
             "message": message("" if len(table) else "No values"),
         },
         table=table,
@@ -87,22 +91,19 @@ def curve(
     )
 
 
-def _apart(layer: Any, names: list[str]) -> Any:
-    """Triangles of several lines at one load stand below each other."""
-    places = alt.Y(
-        "line:N", scale=alt.Scale(domain=names, range=[6 + 13 * i for i in range(len(names))]), axis=None, title=None
-    )
-    return layer.encode(y=places)
-
-
 def heat_map(
     frame: pd.DataFrame, *, title: str, row_title: str, column_title: str, value_title: str, height: float = 560
 ) -> Drawing:
     """Draw a square for each (row, column): frame has the columns row, column, value; missing values are black."""
     rows, columns = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["column"]))
     sides = {
-        "x": alt.X("column:N", title=column_title, sort=columns, axis=alt.Axis(labelAngle=-60, labelOverlap=False)),
-        "y": alt.Y("row:N", title=row_title, sort=rows, axis=alt.Axis(labelOverlap=False)),
+        "x": alt.X(
+            "column:N",
+            title=column_title,
+            sort=columns,
+            axis=alt.Axis(labelAngle=-60, labelOverlap=False, labelLimit=230),
+        ),
+        "y": alt.Y("row:N", title=row_title, sort=rows, axis=alt.Axis(labelOverlap=False, labelLimit=230)),
     }
     squares: Marks = marks("cells")
     cells = squares.mark_rect().encode(
@@ -124,7 +125,7 @@ def heat_map(
         table=frame,
         label=f"{title}: {value_title} for each {row_title} and {column_title}.",
         title=title,
-        subtitle="black: cannot run together" if frame["value"].isna().any() else "",
+        subtitle="black: cannot run" if frame["value"].isna().any() else "",
         height=height,
     )
 

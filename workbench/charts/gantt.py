@@ -28,6 +28,7 @@ from workbench.charts.gantt_data import (
     labelled,
     life_marks,
     lost_at,
+    names_px,
     round_grid,
     slot_bars,
     slot_rows,
@@ -88,7 +89,8 @@ def gantt(
     few = labelled(few, jobs, span, frame)[BAR_COLUMNS]
     marks = thinned_marks(marks, seconds, frame.row_px)
     grid, every = round_grid(decisions if rounds else None, span[1])
-    key = key_table(few, marks, every, colour if by == "slot" else types, by)
+    left_px = names_px(jobs) if margin is None else margin.strip_px
+    key = key_table(few, marks, every, colour if by == "slot" else types, by, left_px)
     data = {
         "rows": rows,
         "lines": lines,

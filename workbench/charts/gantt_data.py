@@ -44,8 +44,8 @@ OVERLAID = ("restart", "switch")
 DASHED = ("profile", "down")
 
 
-TOP_PX, LINE_PX, KEY_PX = 16, 21, 580
-"""The key: centre of its lowest line above the plot, distance of lines, width; pixels."""
+TOP_PX, LINE_PX, KEY_PX = 16, 21, 440
+"""The key: centre of its lowest line above the plot, distance of lines, width (of a lab in a narrow window); pixels."""
 
 
 class Frame(NamedTuple):
@@ -234,6 +234,11 @@ def _rows(found: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["column", "y0", "y1", "text", "colour", "node", "accelerator", "job"])
 
 
+def names_px(jobs: pd.DataFrame) -> float:
+    """Room that the names of the view by job need left of the plot."""
+    return 10 + min(max((theme.text_px(str(name)) for name in jobs["job"]), default=0.0), JOB_PX)
+
+
 def lost_at(bars: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
     """A mark at the end of each bar that was cut short."""
     held = bars[(bars["job"] != "") & (bars["kind"] != "sync")][["job", "end_s", "y0", "y1"]]
@@ -275,8 +280,10 @@ def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> npt.N
     return more if len(more) > len(asked) else asked
 
 
-def key_table(bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict[str, str], by: By) -> pd.DataFrame:
-    """What the signs mean, left to right above the plot: only those that occur."""
+def key_table(
+    bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict[str, str], by: By, left_px: float = 0.0
+) -> pd.DataFrame:
+    """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot."""
     neutral = "#9aa3ad"
     items: list[tuple[str, str, str, str]] = []
     if by == "job" or len(colours) <= 8:
@@ -287,6 +294,8 @@ def key_table(bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict
     items += [("dashed" if kind in DASHED else "box", PIECES[kind], *_paint(neutral, kind)) for kind in pieces]
     if by == "job" and (bars["with_job"] != "").any():
         items.append(("half", "shares its GPUs", neutral, theme.PAPER))
+    if by == "slot" and (bars["with_job"] != "").any():
+        items.append(("split", "split: jobs share a GPU", neutral, theme.PAPER))
     have = set(marks["mark"])
     items += [(sign, sign, "", "") for sign in ("preempted", "arrived", "finished") if sign in have]
     if every:
@@ -296,7 +305,9 @@ def key_table(bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict
         text = text if len(text) <= 24 else text[:23] + "…"
         if x + 20 + theme.text_px(text) > KEY_PX:
             x, line = 0.0, line + 1
-        found.append((sign, text, fill, stroke, x, line))
+        if sign == "split":
+            found.append(("upper", "", theme.tint(fill, 0.6), stroke, x - left_px, line))
+        found.append(("half" if sign == "split" else sign, text, fill, stroke, x - left_px, line))
         x += 20 + theme.text_px(text) + 18
     key = pd.DataFrame(found, columns=["sign", "text", "fill", "stroke", "px", "line"])
     return key.assign(py=-TOP_PX - LINE_PX * (line - key.pop("line").astype("float64")))

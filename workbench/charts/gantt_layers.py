@@ -362,7 +362,7 @@ def _key_layers() -> list[Layer]:
             x=_expr("datum.px"),
             x2=_expr("datum.px + 14"),
             y=_expr("datum.sign === 'half' ? datum.py : datum.py - 7"),
-            y2=_expr("datum.py + 7"),
+            y2=_expr("datum.sign === 'upper' ? datum.py : datum.py + 7"),
             fill=alt.Fill("fill:N", scale=None, legend=None),
             stroke=alt.Stroke("stroke:N", scale=None, legend=None),
         ),

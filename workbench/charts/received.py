@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
 from workbench.charts.series import time_axis
 from workbench.charts.steps import Floats
 
@@ -18,6 +18,10 @@ Ints = npt.NDArray[np.int64]
 
 MOST_POINTS = 10_000
 """With more points than this the view of all jobs shows how they are spread instead of each."""
+MOST_NAMED = 21
+"""Units that have a colour each: the palette with its tints and shades."""
+STRIP_PX, FILLED = 110.0, 0.86
+"""Height of a strip, and the part of it between the largest difference below 0 and above."""
 MOST_TIMES = 300
 """Moments drawn; with more decisions than this, every k-th."""
 
@@ -115,9 +119,10 @@ def _empty(columns: list[str]) -> pd.DataFrame:
 def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300, title: str | None = None) -> Drawing:
     """Draw `received_table`: for one job, received (solid) and target (dashed) by type; else received minus target.
 
-    In the view of all jobs each line is one (job, type), coloured by type; they meet at 0 where every job gets what it
-    was promised. With more than 300 moments every k-th is drawn; with more than 10,000 points the median over jobs and
-    a band from the 5th to the 95th percentile, by type. Parameter `selected` as in `gantt`.
+    In the view of all jobs each line is one (job, type); they meet at 0 where every job gets what it was promised. Up
+    to `MOST_NAMED` jobs and pairs have a colour each and a strip for each type, more are coloured by type. With more
+    than 300 moments every k-th is drawn; with more than 10,000 points the median over jobs and a band from the 5th to
+    the 95th percentile, by type. Parameter `selected` as in `gantt`.
     """
     part = table if job is None else table[[job in unit.split(" + ") for unit in table["unit"]]]
     drawn_rows = _from_the_start(_thinned(part))
@@ -132,7 +137,7 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
         with_job=[name.partition(" + ")[2] for name in drawn_rows["unit"]],
         line=drawn_rows["unit"] + " | " + drawn_rows["accelerator"],
     ).astype({"job": "str", "with_job": "str", "line": "str"})
-    subtitle = ""
+    subtitle, data = "", {}
     if job is None and len(rows) > MOST_POINTS:
         rows = _spread(rows)
         subtitle = "median over jobs, and from the 5th to the 95th percentile; select a job to see its own"
@@ -143,6 +148,11 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
             base.mark_line(strokeWidth=2, interpolate="linear").encode(x=x, y=_short("middle"), color=colours),
         ]
         heading = title or "Time received minus target, over all jobs"
+    elif job is None and 0 < rows["unit"].nunique() <= MOST_NAMED:
+        rows, strips, layers = _strips(rows, types, unit)
+        data["strips"] = strips
+        heading = title or "Time received minus target, every job, by type"
+        height = max(height, STRIP_PX * len(types))
     elif job is None:
         base = marks("received").mark_line(strokeWidth=1.6, interpolate="linear")
         chosen = "!selected || datum.job === selected || datum.with_job === selected"
@@ -180,7 +190,7 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
     return drawn(
         *layers,
         message_layer(),
-        data={"received": rows, "message": message(text)},
+        data={"received": rows, "message": message(text), **data},
         table=part.reset_index(drop=True),
         label=f"{heading}, over time.",
         title=heading,
@@ -188,6 +198,51 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
         subtitle=subtitle,
         params={"selected": None},
     )
+
+
+def _strips(
+    rows: pd.DataFrame, types: list[str], unit: theme.TimeUnit
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Layer]]:
+    """Small multiples in one plot: a strip per type, 0 in its middle, all to the same scale; a colour per unit."""
+    most = max(0.05, float(rows["short"].abs().max()))
+    place = {name: i for i, name in enumerate(types)}
+    strip = rows["accelerator"].map(place)
+    rows = rows.assign(at=strip + 0.5 - FILLED / 2 * rows["short"] / most)
+    strips = pd.DataFrame({"accelerator": types, "middle": [i + 0.5 for i in range(len(types))]})
+    units = list(dict.fromkeys(rows["unit"]))
+    colours = theme.job_colours(units)
+    ticks = [i + 0.5 + side * FILLED / 2 for i in range(len(types)) for side in (-1, 0, 1)]
+    labels = f"format((0.5 - datum.value + floor(datum.value)) * {2 * most / FILLED:.6g}, '+.2~f')"
+    y = alt.Y(
+        "at:Q",
+        title="Received − target (share of time)",
+        scale=alt.Scale(domain=[0, len(types)], nice=False, zero=False, reverse=True),
+        axis=alt.Axis(values=ticks, labelExpr=labels, labelOverlap=False),
+    )
+    chosen = "!selected || datum.job === selected || datum.with_job === selected"
+    lines = (
+        marks("received")
+        .mark_line(strokeWidth=1.8, interpolate="linear")
+        .encode(
+            x=time_axis(unit),
+            y=y,
+            color=alt.Color(
+                "unit:N",
+                title=None,
+                scale=alt.Scale(domain=units, range=[colours[name] for name in units]),
+                legend=alt.Legend(columns=3 if any(" + " in name for name in units) else 5),
+            ),
+            detail=["line:N", "since_s:Q"],
+            opacity=alt.condition(chosen, alt.value(0.9), alt.value(0.08)),
+        )
+    )
+    middle = marks("strips").mark_rule(color=theme.MUTED).encode(y=alt.Y("middle:Q"))
+    names = (
+        marks("strips")
+        .mark_text(align="right", baseline="bottom", fontWeight=600, dy=-FILLED * STRIP_PX / 2 + theme.LABEL_PX)
+        .encode(x=alt.value(alt.ExprRef("width - 4")), y=alt.Y("middle:Q"), text="accelerator:N")
+    )
+    return rows, strips, [middle, lines, names]
 
 
 def _short(column: str) -> Any:

@@ -7,11 +7,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.inputs import (
     check_targets,
+    named,
     names,
     number,
     read_scenario,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from workbench.comparison import Comparison
     from workbench.contract import Result
     from workbench.metrics import Summary
+    from workbench.run import Run
     from workbench.scenario import Scenario
     from workbench.simulation.observers import Progress
 
@@ -57,14 +59,12 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--scheduler", metavar="NAME", required=True, help="see `workbench list`")
     add_set(parser, "KNOB=VALUE")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
-    help = "what the scheduler believes about speeds: oracle (default) or low_rank, with knobs low_rank:profiled=0.5"
-    parser.add_argument("--belief", metavar="NAME", help=help)
     _add_run_options(parser, "save the run in this folder")
     parser.set_defaults(command=simulate)
 
     parser = add_command(commands, "compare", "run several schedulers on a scenario and measure")
     add_scenario(parser)
-    help = "names between commas; default: the scenario's plan"
+    help = "names between commas; one that comes twice as X=NAME, Y=NAME; default: the scenario's plan"
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
     add_set(parser, "SCHEDULER:KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
@@ -74,6 +74,8 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 
 def _add_run_options(parser: Parser, out: str) -> None:
+    help = "what schedulers believe about speeds: oracle (default) or low_rank, with knobs low_rank:profiled=0.5"
+    parser.add_argument("--belief", metavar="NAME", help=help)
     parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
     parser.add_argument("--out", metavar="DIR", help=out)
     add_force(parser)
@@ -89,57 +91,94 @@ def solve(args: argparse.Namespace) -> Answer:
     from workbench.papers.paper import find_formulation
     from workbench.solvers import DEFAULT
 
+    formulation = find_formulation(args.formulation)
+    knobs = settings(args.settings)
+    settled = formulation.settle(knobs)
     scenario = read_scenario(args.scenario)
     at_s = time_of_solve(scenario, args.formulation, args.at)
     result = solve_once(
         scenario,
         args.formulation,
-        settings(args.settings),
+        knobs,
         at=at_s,
         solver=args.solver or DEFAULT,
         time_limit_s=args.time_limit,
         gap=args.gap,
     )
-    formulation = find_formulation(args.formulation)
     left_out = 0 if formulation.offline else later_arrivals(scenario, at_s)
     if left_out:
         say(f"left out, as arriving after {at_s:g} s: {counted(left_out, 'job')}")
+    _say_lacking(scenario, [(args.formulation, settled)])
+    jobs = [job.name for job in scenario.jobs]
+    values, empty = _without_empty_pairs(result.values, jobs)
     known = {field.name: getattr(result, field.name) for field in fields(result)}
     keys = ("status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s", "iterations")
-    data = {"formulation": args.formulation, **{key: known[key] for key in keys}, "result": result.values}
-    return Answer(data, lambda: _solved(args.formulation, result, formulation.reading))
+    data = {"formulation": args.formulation, **{key: known[key] for key in keys}, "result": values}
+    shown = replace(result, values=values)
+    return Answer(data, lambda: _solved(args.formulation, shown, formulation.reading, jobs, empty))
 
 
-def _solved(name: str, result: Result, reading: str) -> str:
+def _without_empty_pairs(values: Mapping[str, Any], jobs: Iterable[str]) -> tuple[dict[str, Any], int]:
+    """The values without the pairs that have no share, and how many those are: most pairs have none."""
+    allocation, alone = values.get("allocation", {}), set(jobs)
+    empty = {unit for unit, shares in allocation.items() if unit not in alone and not any(shares.values())}
+    kept = {unit: shares for unit, shares in allocation.items() if unit not in empty}
+    return {**values, "allocation": kept} if empty else dict(values), len(empty)
+
+
+def _solved(name: str, result: Result, reading: str, jobs: Iterable[str], empty: int) -> str:
     unit = "" if result.unit in ("", "1") else f" {result.unit}"
     facts = [f"{name}: {result.status}", f"objective {short(result.objective)}{unit} ({result.sense})"]
     if result.gap:
         facts.append(f"gap {100 * result.gap:.3g} %")
     seconds = f"built in {result.build_s:.3f} s, solved in {result.solve_s:.3f} s"
-    lines = [", ".join([*facts, result.solver, seconds]), *_values(result.values)]
+    lines = [", ".join([*facts, result.solver, seconds]), *_values(result.values, jobs, empty)]
     return "\n".join([*lines, "", textwrap.fill(reading, 100)] if reading else lines)
 
 
-def _values(values: Mapping[str, Any]) -> list[str]:
-    """What a result holds per job as one table, the rest as JSON."""
+def _values(values: Mapping[str, Any], jobs: Iterable[str], empty: int) -> list[str]:
+    """What a result holds per job as one table, the rest as JSON.
+
+    Where jobs may share, shares are a table of their own, with the jobs and pairs that have one; empty: pairs left out.
+    """
     columns: dict[str, Mapping[str, Any]] = {}
+    shares: dict[str, Mapping[str, Any]] = {}
+    alone = set(jobs)
     rest: list[str] = []
     for name, value in values.items():
         if isinstance(value, Mapping) and value and all(isinstance(row, Mapping) for row in value.values()):
+            apart = name == "allocation" and (empty > 0 or not alone.issuperset(value))
             for column in dict.fromkeys(key for row in value.values() for key in row):
-                columns[f"{name} {column}"] = {job: row.get(column) for job, row in value.items()}
+                table = shares if apart else columns
+                table[f"{name} {column}"] = {unit: row.get(column) for unit, row in value.items()}
         elif isinstance(value, Mapping) and not any(
             isinstance(item, (Mapping, list, tuple)) for item in value.values()
         ):
             columns[name] = value
         else:
             rest += ["", f"{name}: {json_text(value)}"]
-    jobs = list(dict.fromkeys(job for column in columns.values() for job in column))
-    if not jobs:
-        return rest
-    rows = [[str(job), *(short(column.get(job)) for column in columns.values())] for job in jobs[:MOST_ROWS]]
-    more = [f"... and {len(jobs) - MOST_ROWS} more (--json prints all)"] if len(jobs) > MOST_ROWS else []
-    return ["", aligned(["", *columns], rows), *more, *rest]
+    if not shares:
+        return [*_table(columns, "job"), *rest]
+    having = [unit for unit in _rows(shares) if any(column.get(unit) for column in shares.values())]
+    without = len(_rows(shares)) - len(having) + empty
+    left_out = f"{counted(without, 'combination')} (a job alone, or two that share their GPUs) without a share"
+    few = {name: {unit: column.get(unit) for unit in having} for name, column in shares.items()}
+    return [*_table(few, "combination"), left_out, *_table(columns, "job"), *rest]
+
+
+def _rows(columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(row for column in columns.values() for row in column))
+
+
+def _table(columns: Mapping[str, Mapping[str, Any]], noun: str) -> list[str]:
+    """Columns side by side, at most `MOST_ROWS` of their rows."""
+    names = _rows(columns)
+    if not names:
+        return ["", f"no {noun}s"]
+    rows = [[str(name), *(short(column.get(name)) for column in columns.values())] for name in names[:MOST_ROWS]]
+    left = len(names) - MOST_ROWS
+    more = [f"... and {left} more {noun}s (--json prints all)"] if left > 0 else []
+    return ["", aligned(["", *columns], rows), *more]
 
 
 # --- simulate ---------------------------------------------------------------------------------------------------------
@@ -156,7 +195,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
     knobs = settings(args.settings)
-    find_scheduler(args.scheduler).settle(knobs)
+    settled = find_scheduler(args.scheduler).settle(knobs)
     observers = [Report(_progress, every_s=0.5)] if _watched() else []
     began = time.perf_counter()
     run = run_one(
@@ -174,11 +213,14 @@ def simulate(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         run.save(args.out, force=args.force)
     _say_notes(scenario, [args.scheduler])
+    _say_lacking(scenario, [(args.scheduler, settled)])
+    _say_dropped([run])
+    belief = _belief(scenario, args.belief)
     data = {
         "scheduler": run.scheduler,
         "knobs": run.knobs,
         "seed": run.seed,
-        **({} if args.belief is None else {"belief": args.belief}),
+        **belief,
         "metrics": as_json(found),
         "rounds": found["rounds"],
         "not_used": ignored(scenario, args.scheduler),
@@ -187,7 +229,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     }
     saved = "" if args.out is None else f", saved in {args.out}"
     head = f"{run.scheduler} on {scenario.name or args.scenario}: simulated in {wall_s:.2f} s{saved}"
-    return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}")
+    return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}{_belief_text(belief)}")
 
 
 def _say_notes(scenario: Scenario, schedulers: Iterable[str]) -> None:
@@ -206,6 +248,46 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str]) -> None:
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)
         say(f"note: the first job arrives at {first}; makespan and utilisation count from 0")
+
+
+def _belief(scenario: Scenario, name: str | None) -> dict[str, Any]:
+    """A belief other than the default, and how far its speeds of pairs are from the true ones before the run."""
+    from workbench.estimators import registry
+    from workbench.estimators.error import pair_error
+
+    if name is None:
+        return {}
+    paired = any(min(row.steps_per_s, row.with_steps_per_s) > 0 for row in scenario.colocated)
+    error = pair_error(scenario, registry.maker(name)(scenario)) if paired else None
+    return {"belief": name, "belief_error": error}
+
+
+def _belief_text(belief: Mapping[str, Any]) -> str:
+    if not belief:
+        return ""
+    error = belief["belief_error"]
+    off = "no speeds of pairs to estimate"
+    if error is not None:
+        off = f"speeds of pairs are off by {100 * error:.3g} % (mean relative error before anything was learnt)"
+    return f"\n\nBelief {belief['belief']}: {off}"
+
+
+def _say_lacking(scenario: Scenario, chosen: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """What schedulers or formulations, with their knobs, are about and the scenario has none of; each once."""
+    from workbench.api import lacking
+
+    for text in dict.fromkeys(f"{name}: {text}" for name, knobs in chosen for text in lacking(scenario, name, knobs)):
+        say(f"note: {text}")
+
+
+def _say_dropped(runs: Iterable[Run]) -> None:
+    """Of how many jobs a scheduler gave up the SLO at some time."""
+    for run in runs:
+        signals = run.signals
+        dropped = signals[(signals["signal"] == "slo_dropped") & (signals["value"] > 0)]
+        if len(dropped):
+            jobs = counted(int(dropped["job"].nunique()), "job")
+            say(f"note: {run.scheduler} dropped the SLOs of {jobs} at some time, as they could not all be met")
 
 
 def _watched() -> bool:
@@ -240,7 +322,7 @@ def _column(found: Summary, spread: Summary | None) -> dict[str, str]:
     }
     if spread is not None:
         for name, label, apart in table(spread)[["metric", "label", "value"]].itertuples(index=False):
-            if spread[name] > 0:
+            if spread[name] > 1e-9 * abs(found[name]):  # no more than rounding is no spread
                 cells[label] += f" ± {apart}"
     return cells
 
@@ -261,13 +343,18 @@ def compare(args: argparse.Namespace) -> Answer:
         seeds=args.seeds,
         until_s=args.until,
         workers=args.workers,
+        belief=args.belief,
         on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if _watched() else None,
     )
     wall_s = time.perf_counter() - began
     if args.out is not None:
         found.save(args.out, force=args.force)
     _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases))
-    return Answer(_comparison(found, wall_s, args.out), lambda: _compared(found, wall_s, args.out))
+    _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
+    _say_dropped(found.runs)
+    belief = _belief(scenario, args.belief)
+    data = {**_comparison(found, wall_s, args.out), **belief}
+    return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief))
 
 
 def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str]) -> Any:
@@ -276,8 +363,9 @@ def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str])
         if given and scenario.plan:
             raise InputError("--set", given[0], "--schedulers with it (the scenario's plan sets its own knobs)")
         return None
-    knobs = settings_by_scheduler(given, schedulers)
-    return [(name, knobs[name]) for name in schedulers]
+    called = named(schedulers)
+    knobs = settings_by_scheduler(given, called)
+    return [(name, knobs[label]) for label, name in called.items()]
 
 
 def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, Any]:

@@ -117,6 +117,21 @@ def names(text: str) -> list[str]:
     return found
 
 
+def named(schedulers: Iterable[str]) -> dict[str, str]:
+    """Reads `scheduler` or `label=scheduler` each: {label: scheduler}, in order."""
+    found: dict[str, str] = {}
+    for text in schedulers:
+        label, equals, name = (part.strip() for part in text.partition("="))
+        if not label or bool(equals) != bool(name):
+            raise InputError("--schedulers", text, "scheduler, or label=scheduler")
+        if label in found:
+            raise InputError(
+                "--schedulers", text, f"{label} once (with other knobs: a={label},b={label} and --set b:...)"
+            )
+        found[label] = name or label
+    return found
+
+
 def settings(given: Iterable[str]) -> dict[str, str]:
     """Reads `knob=value` each; the scheduler or formulation says which values it takes."""
     found: dict[str, str] = {}

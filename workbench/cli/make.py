@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
 from workbench.cli.output import Answer, plain, say
 from workbench.cli.parser import Commands, Parser, add_command, add_output
+from workbench.errors import InputError, Words
 
 if TYPE_CHECKING:
     from workbench.scenario import Scenario
@@ -28,6 +29,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--to-s", metavar="S", type=seconds("--to-s"), help="keep jobs that arrive before then")
     parser.add_argument("--sample", metavar="N", type=whole("--sample", 1), help="keep N jobs, drawn with --seed")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), default=0, help="default 0")
+    _add_sharing(parser)
     parser.add_argument("--report", metavar="FILE", help="write what was kept and dropped, as JSON")
     add_output(parser, required=True)
     parser.set_defaults(command=convert)
@@ -64,9 +66,24 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--slo", action="store_true", help="give every job a deadline")
     parser.add_argument("--group", metavar="NAME", default="gavel", help="the built-in models to draw from (gavel)")
     parser.add_argument("--reference", metavar="TYPE", help="the type on which durations are meant (default: fastest)")
+    _add_sharing(parser)
     parser.add_argument("--name", default="", help="the scenario's name")
     add_output(parser, required=True)
     parser.set_defaults(command=generate)
+
+
+def _add_sharing(parser: Parser) -> None:
+    help = "let jobs share their GPUs in pairs (`core.space_sharing`)"
+    parser.add_argument("--space-sharing", action="store_true", help=help)
+
+
+def _shared(scenario: Scenario, wanted: bool) -> Scenario:
+    """The scenario as it is, or with jobs that may share their GPUs; raises InputError where no speeds say how."""
+    if not wanted:
+        return scenario
+    if not scenario.colocated:
+        raise InputError("--space-sharing", Words("no speeds of pairs"), "models or throughputs with pairs (colocated)")
+    return scenario.replace(core=scenario.core.model_copy(update={"space_sharing": True}))
 
 
 def convert(args: argparse.Namespace) -> Answer:
@@ -86,6 +103,7 @@ def convert(args: argparse.Namespace) -> Answer:
         sample=args.sample,
         seed=args.seed,
     )
+    scenario = _shared(scenario, args.space_sharing)
     say(str(report))
     if args.report is not None:
         text = json.dumps(plain(report.as_json()), indent=1, ensure_ascii=False) + "\n"
@@ -112,6 +130,7 @@ def generate(args: argparse.Namespace) -> Answer:
         reference=args.reference,
         name=args.name,
     )
+    scenario = _shared(scenario, args.space_sharing)
     return written(scenario, args.output, force=args.force)
 
 

@@ -11,7 +11,8 @@ Speeds of single jobs are known. Of pairs this is done, for every number of GPUs
    for which a job that halves the speed of all its partners is like one that leaves it alone.
 5. A pair of new jobs is estimated to be as fast, in multiples of their own speeds alone, as the pair of their reference
    jobs.
-6. What is measured while a pair runs replaces its estimate (`learn`).
+6. What is measured while a pair runs replaces its estimate (`learn`), over the speed of its nodes as far as jobs that
+   ran alone there have shown it (ours; `workbench.estimators.node_speeds`).
 
 (ours): jobs of one model and number of GPUs count as the same job submitted again, so they share a fingerprint and what
 is learnt. Which pairs fit together at all (in memory) is known. No accelerator type is special.
@@ -28,6 +29,7 @@ import numpy as np
 from workbench.decision import BoolArray, IntArray, Observation
 from workbench.errors import InputError
 from workbench.estimators.completion import factorise
+from workbench.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.estimators.oracle import Oracle
 from workbench.job import Job
 from workbench.knob import Knob
@@ -57,6 +59,8 @@ KNOBS = (
 )
 
 Place = tuple[str, Placement]
+Key = tuple[str, str, int, Place]
+"""A model beside another one, both with so many GPUs, in a place."""
 
 
 class LowRank(Oracle):
@@ -74,7 +78,9 @@ class LowRank(Oracle):
         self._jobs = {job.name: job for job in scenario.jobs}
         self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
         self._sizes: dict[int, _Estimates] = {}
-        self._measured: dict[tuple[str, str, int, Place], tuple[float, float]] = {}
+        self._nodes = NodeSpeeds()
+        self._measured: dict[Key, dict[Nodes, tuple[float, float]]] = {}
+        self._means: dict[Key, float] = {}
 
     def pair(
         self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
@@ -96,6 +102,8 @@ class LowRank(Oracle):
 
     def learn(self, observations: Sequence[Observation]) -> None:
         """Put the mean of what was measured, weighted by its seconds, in place of the estimates of those pairs."""
+        self._nodes = self._nodes.learnt(observations, lambda seen: self.on_nodes(self._jobs[seen.job], seen.gpus))
+        self._means.clear()
         for seen in observations:
             if isinstance(seen.unit, str) or not isinstance(seen.unit[1], str):
                 continue
@@ -107,13 +115,19 @@ class LowRank(Oracle):
             [kind], gpus = kinds, sum(seen.gpus.values())
             place = self._place(one, two, kind, self._table.word(kind, gpus, len(seen.gpus)))
             key = (one.model, two.model, gpus, place)
-            steps, seconds = self._measured.get(key, (0.0, 0.0))
-            self._measured[key] = (steps + seen.steps_per_s * seen.seconds, seconds + seen.seconds)
+            here, nodes = self._measured.setdefault(key, {}), nodes_of(seen.gpus)
+            steps, seconds = here.get(nodes, (0.0, 0.0))
+            here[nodes] = (steps + seen.steps_per_s * seen.seconds, seconds + seen.seconds)
 
     def _mean(self, one: str, two: str, gpus: int, place: Place, estimated: float) -> float:
         """Steps/s measured of `one` beside `two`, else as estimated."""
-        steps, seconds = self._measured.get((one, two, gpus, place), (0.0, 0.0))
-        return steps / seconds if seconds > 0 else estimated
+        key = (one, two, gpus, place)
+        if key not in self._measured:
+            return estimated
+        if key not in self._means:
+            parts = [(steps / self._nodes.of(nodes), s) for nodes, (steps, s) in self._measured[key].items()]
+            self._means[key] = sum(steps for steps, _ in parts) / sum(seconds for _, seconds in parts)
+        return self._means[key]
 
     def _place(self, job: Job, other: Job, accelerator: str, placement: Placement) -> Place:
         """The type with the placement whose row holds for a pair: the consolidated one where there is no other."""

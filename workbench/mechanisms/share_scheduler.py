@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class ShareScheduler(Scheduler):
     """`policy` says who gets which share of which type, `mechanisms.priority` who runs in the next round.
 
     knobs: the policy's own, those of the mechanism follow; authors: knobs that the preset `authors` sets besides the
-    mechanism's.
+    mechanism's; defaults: of knobs whose default differs from theirs.
     """
 
     uses = frozenset({"arrival_s", "steps", "gpus"})
@@ -53,11 +54,13 @@ class ShareScheduler(Scheduler):
         knobs: tuple[Knob, ...] = (),
         uses: frozenset[str] = frozenset(),
         authors: Mapping[str, Value] | None = None,
+        defaults: Mapping[str, Value] | None = None,
     ) -> None:
         self.name = name
         self.title = title
         self.policy = policy
-        self.knobs = (PRESET, *knobs, *priority.KNOBS)
+        all_knobs = (PRESET, *knobs, *priority.KNOBS)
+        self.knobs = tuple(replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in all_knobs)
         self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
         self.uses = type(self).uses | uses
 

@@ -41,14 +41,6 @@ def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> Fl
     return found
 
 
-def holds(snapshot: Snapshot, kind: WorkerType, gpus: Mapping[str, int]) -> bool:
-    """Whether GPUs `{node: n}` of the type are in its placement."""
-    if kind.placement is None:
-        return True
-    fewest = snapshot.cluster.fewest_nodes(kind.accelerator, sum(gpus.values()))
-    return (fewest is not None and len(gpus) <= fewest) == (kind.placement == "consolidated")
-
-
 def _placeable(snapshot: Snapshot, gangs: IntArray, kind: WorkerType) -> BoolArray:
     """(jobs,) whether the nodes that are up can hold a gang in that placement, were they free."""
     nodes = snapshot.nodes

@@ -8,7 +8,7 @@ from workbench.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric,
 from workbench.metrics.jobs import per_job
 from workbench.metrics.over_time import jobs_over_time, throughput_over_time, utilisation_over_time
 from workbench.metrics.page import comparison_page, run_page
-from workbench.metrics.summary import Summary, as_json, summary, table
+from workbench.metrics.summary import Summary, as_json, summary, table, with_slos
 
 __all__ = [
     "HEADLINE",
@@ -29,4 +29,5 @@ __all__ = [
     "table",
     "throughput_over_time",
     "utilisation_over_time",
+    "with_slos",
 ]

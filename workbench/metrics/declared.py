@@ -150,6 +150,23 @@ _MEASURED = (
     Metric("jobs_finished", "Jobs finished", "jobs", "higher", "measured jobs that have finished"),
     Metric("jobs_unfinished", "Jobs unfinished", "jobs", "lower", "measured jobs neither finished nor refused"),
     Metric("jobs_refused", "Jobs refused", "jobs", "lower", "measured jobs that the scheduler refused", "Chronus 4"),
+    Metric(
+        "slo_violations",
+        "SLO violations",
+        "jobs",
+        "lower",
+        "measured jobs not done by their SLO, the last deadline with a reward above 0: those that finished later or "
+        "were refused, and those unfinished whose deadline was over at the run's end; unknown if no job has an SLO",
+        "Gavel 7.3",
+    ),
+    Metric(
+        "slo_violation_rate",
+        "SLO violation rate",
+        "share",
+        "lower",
+        "the same / measured jobs with an SLO",
+        "Gavel 7.3",
+    ),
     Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
     Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
     Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
@@ -215,6 +232,9 @@ MAIN = (
     "jobs_unfinished",
 )
 """The fewer that schedulers are first compared by."""
+
+OF_SLOS = ("slo_violations", "slo_violation_rate")
+"""Shown after those where some job has an SLO."""
 
 _BY_NAME = {found.name: found for found in METRICS}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.errors import InputError
-from workbench.metrics.declared import COLUMNS, HEADLINE, METRICS, STATISTICS, metric
+from workbench.metrics.declared import COLUMNS, HEADLINE, METRICS, OF_SLOS, STATISTICS, metric
 from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s, union
 from workbench.metrics.jobs import Present, Speeds, per_job
 from workbench.metrics.rounds import rounds_of
@@ -21,6 +21,9 @@ from workbench.units import format_duration
 
 Window = tuple[int, int]
 Values = dict[str, float]
+
+SAME_S = 1e-6
+"""A job done so little after its deadline was in time; the rest is rounding."""
 
 OF_JOBS = frozenset(f"{statistic}_{name}" for statistic in STATISTICS for name in COLUMNS)
 """Metrics that are averages, percentiles or extremes over jobs."""
@@ -68,6 +71,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
         "jobs_finished": int(finished.sum()),
         "jobs_unfinished": unfinished,
         "jobs_refused": int(refused.sum()),
+        **_slos(run, jobs, measured),
         **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
         "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
     }
@@ -87,13 +91,20 @@ def as_json(found: Summary) -> dict[str, Any]:
     }
 
 
-def table(found: Summary, names: Sequence[str] = HEADLINE) -> pd.DataFrame:
+def with_slos(names: Sequence[str], found: Iterable[Summary]) -> tuple[str, ...]:
+    """Names of metrics, and those of SLOs where some job has one."""
+    known = any(not math.isnan(each[name]) for each in found for name in OF_SLOS)
+    return (*names, *(OF_SLOS if known else ()))
+
+
+def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Columns metric, label, value (as people read it) and unit; a duration's value carries its units.
 
-    names: which metrics; `[m.name for m in METRICS]` for all.
+    names: which metrics, default: `HEADLINE`, with those of SLOs where there are any; `[m.name for m in METRICS]` for
+    all.
     """
     rows = []
-    for name in names:
+    for name in with_slos(HEADLINE, [found]) if names is None else names:
         m, value = metric(name), found[name]
         text, unit = _shown(value, m.unit)
         if found.saturated and name in OF_JOBS:
@@ -136,6 +147,19 @@ def _cluster(run: Run, intervals: Intervals) -> Values:
         "steps_per_s": _ratio(float(steps.sum()), duration),
         "normalised_throughput": _ratio(float((steps / Speeds(run.scenario).fastest()).sum()), duration),
     }
+
+
+def _slos(run: Run, jobs: pd.DataFrame, measured: BoolArray) -> Values:
+    """How many measured jobs with an SLO miss it, in number and as a part of them; unknown if there are none."""
+    slo_s = np.array([job.deadline_s for job in run.scenario.jobs], dtype=float)
+    mine = measured & np.isfinite(slo_s)
+    if not mine.any():
+        return dict.fromkeys(OF_SLOS, math.nan)
+    finish_s, due_s = jobs["finish_s"].to_numpy(dtype=float), jobs["arrival_s"].to_numpy(dtype=float) + slo_s
+    unfinished = np.isnan(finish_s)
+    late = np.where(unfinished, is_refused(run) | (due_s < run.end_s), finish_s > due_s + SAME_S)
+    missed = int((mine & late).sum())
+    return {"slo_violations": missed, "slo_violation_rate": missed / int(mine.sum())}
 
 
 def _rounds(run: Run) -> Values:

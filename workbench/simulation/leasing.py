@@ -70,7 +70,11 @@ class Leasing:
             self.foresee(ranks, now_s)
 
     def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
-        """One half of a pair (rank `gone`) has finished; the other keeps the GPUs: the same run, at its own speed."""
+        """One half of a pair (rank `gone`) has finished; the other keeps the GPUs: the same run, at its own speed.
+
+        It pays for no restart, since its process goes on. One that a scheduler takes out of a pair while both have
+        steps left does pay, also on the same GPUs: that is another unit, and only the same unit's lease is renewed.
+        """
         pair = self.leases[unit]
         half = 1 - pair.jobs.index(gone)
         a, name = pair.assignment, self._jobs.jobs[pair.jobs[half]].name

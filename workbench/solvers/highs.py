@@ -133,6 +133,9 @@ def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
     highs.setOptionValue("random_seed", solver.seed)
     highs.setOptionValue("presolve", "choose" if solver.presolve else "off")
     highs.setOptionValue("mip_rel_gap", solver.gap)
+    if solver.tolerance is not None:
+        for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
+            highs.setOptionValue(name, solver.tolerance)
     if solver.time_limit_s is not None:
         highs.setOptionValue("time_limit", float(solver.time_limit_s))
     if solver.node_limit is not None:

@@ -27,8 +27,10 @@ class Solver:
 
     time_limit_s: seconds of wall time; gap: relative gap at which a mixed-integer solve may stop; node_limit: nodes of
     the search tree (HiGHS only); method for problems without integers: `simplex` and `ipm` end in a vertex, `interior`
-    stays inside the optimal face; start: begin from the values the variables have (HiGHS, with integers); on_progress,
-    on_log: called as the solve goes on (GLPK: its log, when it is done); cancel: asked often, true stops the solve.
+    stays inside the optimal face; tolerance: how far rows, bounds and whole numbers may be off (HiGHS only; None: its
+    own, 1e-7, or 1e-6 with integers); start: begin from the values the variables have (HiGHS, with integers);
+    on_progress, on_log: called as the solve goes on (GLPK: its log, when it is done); cancel: asked often, true stops
+    the solve.
     """
 
     name: SolverName = DEFAULT
@@ -39,6 +41,7 @@ class Solver:
     seed: int = 0
     method: Method = "auto"
     presolve: bool = True
+    tolerance: float | None = None
     start: bool = False
     on_progress: Callable[[Progress], None] | None = None
     on_log: Callable[[str], None] | None = None

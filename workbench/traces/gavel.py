@@ -98,6 +98,7 @@ def convert(
     drops, notes = Drops(), list[str]()
     read = list(read_trace(source, drops))
     tables = read_throughputs(throughputs)
+    _require_types(tables, cluster)
     kept = _in_window(read, from_s, to_s, drops)
     kept = _runnable(kept, tables, cluster, drops)
     chosen = set(draw_sample(len(kept), sample, seed))
@@ -238,6 +239,14 @@ def _runnable(rows: list[Row], tables: dict[str, Table], cluster: Mapping[str, A
         else:
             kept.append(row)
     return kept
+
+
+def _require_types(tables: dict[str, Table], cluster: Mapping[str, Any]) -> None:
+    """Raise InputError for a type of the cluster that the throughputs lack."""
+    for name in _workers(cluster):
+        if name not in tables:
+            known = ", ".join(key for key in tables if not key.endswith(UNCONSOLIDATED))
+            raise InputError("cluster, type", name, f"types that the throughputs have: {known}")
 
 
 def _both(tables: dict[str, Table], name: str) -> Iterator[Table]:

@@ -20,8 +20,8 @@ from workbench.contract import Formulation, Result
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.prices import PricedData
-from workbench.papers.gavel.shortest_job_first import StepsData
 from workbench.papers.gavel.slo import SloData
+from workbench.papers.gavel.steps import StepsData
 from workbench.solvers import Solver
 from workbench.throughput import FloatArray
 
@@ -122,6 +122,7 @@ class Dense(NamedTuple):
 def dense(data: PricedData, aware: bool = True) -> Dense:
     """The programme's parts; not aware: each job's mean speed over the accelerators where it can run, by their workers.
 
+    A member of a pair has that speed times the mean of what it keeps of its speeds alone, over the pair's accelerators.
     Of an accelerator with two worker types the first counts, the others only for jobs that run on no first one.
     """
     jobs, types = data.speed.shape
@@ -144,8 +145,14 @@ def dense(data: PricedData, aware: bool = True) -> Dense:
         able = np.all([speed > 0 for speed in speeds], axis=0) & (data.workers[pool] > 0)
         for m, speed in zip(unit, speeds, strict=True):
             time[m, k] = 1
+            if aware or len(unit) == 1:
+                seen = known(speed, able)
+            else:  # what it keeps of its speeds alone, on average
+                alone = data.speed[m] > 0
+                kept = np.divide(speed, data.speed[m], out=np.zeros(types), where=alone)
+                seen = known(kept, able) * known(data.speed[m], alone & (data.workers[pool] > 0)).max()
             for j in range(types):
-                gained[m, j, k, j] = known(speed, able)[j]
+                gained[m, j, k, j] = seen[j]
         for j in range(types):
             used[pool[j], k, j] = data.gang[unit[0]]
             cost[k, j] = data.gang[unit[0]] * data.price[pool[j]]

@@ -122,7 +122,9 @@ def test_optimum_equals_an_independent_one(seed, aware, method):
     assert seen(times, {"heterogeneity_aware": aware}).isolated == pytest.approx(isolated(data, aware))
     knobs = {"heterogeneity_aware": aware, "method": method}
     found = solve_all(POLICY, times, knobs, allocate, reference(data, times, aware))
-    assert max(found.values["rho"].values()) == pytest.approx(found.objective, rel=1e-12)
+    believed = found.values["rho" if aware else "believed_rho"]
+    assert max(believed.values()) == pytest.approx(found.objective, rel=1e-12)
+    assert list(found.values["rho"].values()) == pytest.approx(times.rho(table(found, times)))
 
 
 @settings(max_examples=60)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+import workbench
 from tests.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
@@ -23,8 +24,9 @@ from tests.papers.gavel.time_support import instance, isolated, makespan_data
 from workbench import notation
 from workbench.errors import InputError
 from workbench.papers.gavel import makespan_bisection, makespan_matrix
-from workbench.papers.gavel.makespan import Makespan, MakespanData, build, durations, objective
+from workbench.papers.gavel.makespan import Makespan, build, durations, objective
 from workbench.papers.gavel.makespan_bisection import bracket
+from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.view import seen
 from workbench.papers.paper import find_scheduler
 from workbench.solvers import InfeasibleError, Solver, solve_model
@@ -78,13 +80,13 @@ def test_the_papers_jobs_by_hand(method):
 
 
 def test_one_job_takes_its_fastest_type():
-    data = MakespanData(("a",), ("x", "y"), [[3, 7]], [1], [2], [2, 2], steps=[700])
+    data = StepsData(("a",), ("x", "y"), [[3, 7]], [1], [2], [2, 2], steps=[700])
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
 def test_a_gang_counts_all_its_workers():
     """Erratum of A.1: two gangs of 2 on 2 workers take turns, 50 s each; the printed row would let both run at once."""
-    data = MakespanData(("a", "b"), ("x",), [[2], [2]], [1, 1], [2, 2], [2], steps=[100, 100])
+    data = StepsData(("a", "b"), ("x",), [[2], [2]], [1, 1], [2, 2], [2], steps=[100, 100])
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
@@ -190,7 +192,7 @@ def test_jobs_of_very_different_lengths(aware):
     rng = np.random.default_rng(5)
     steps = 10.0 ** rng.uniform(0, 9, 12)
     speed = rng.uniform(1, 10, (12, 2))
-    data = MakespanData(tuple(map(str, range(12))), ("x", "y"), speed, np.ones(12), np.ones(12), [3, 2], steps=steps)
+    data = StepsData(tuple(map(str, range(12))), ("x", "y"), speed, np.ones(12), np.ones(12), [3, 2], steps=steps)
     knobs = {"heterogeneity_aware": aware}
     single = POLICY.run(data, knobs)
     assert allocate(data, knobs).solved.objective == pytest.approx(single.objective, rel=1e-7)
@@ -216,7 +218,7 @@ def test_a_job_that_never_runs_is_never_done():
 
 
 def test_no_jobs_need_no_solver():
-    none = MakespanData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
+    none = StepsData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
     for method in ("single", "bisection"):
         found = POLICY.run(none, {"method": method}, Solver("no such solver"))  # type: ignore[arg-type]
         assert (found.status, found.objective) == ("optimal", None)
@@ -266,7 +268,7 @@ def test_golden_models_of_two_jobs(tmp_path):
 
 def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):
     for case in json.loads((shared / "cases/gavel/makespan.json").read_text())["instances"]:
-        data = MakespanData(**instance(case))
+        data = StepsData(**instance(case))
         exact = case["exact"]["objective"]
         solve_all(POLICY, data, {}, allocate, exact)
         wide = allocate(data, {"method": "bisection", "tolerance": 0.05}).solved.objective
@@ -285,3 +287,28 @@ def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
         assert found.solution.objective == pytest.approx(150, rel=1e-5)
         assert found.solution.status == "optimal"
         assert found.shares.values.sum(axis=0) == pytest.approx([1, 1], rel=1e-4)
+
+
+def test_an_agnostic_policy_tells_what_is_true_and_what_it_believes():
+    """Steps over true speeds with its shares, and over the one speed for all types, whose largest it minimised."""
+    scenario = workbench.preset("gavel_example")
+    found = workbench.solve(scenario, "gavel.makespan", heterogeneity_aware=False)
+    shares, steps = found.values["allocation"], {job.name: job.steps for job in scenario.jobs}
+    speed = {"job 0": (4, 1), "job 1": (3, 1), "job 2": (2, 1)}
+    for job, (v100, k80) in speed.items():
+        on_v100, on_k80 = shares[job]["v100"], shares[job]["k80"]
+        true_s, believed_s = found.values["duration_s"][job], found.values["believed_duration_s"][job]
+        assert true_s == pytest.approx(steps[job] / (v100 * on_v100 + k80 * on_k80))
+        assert believed_s == pytest.approx(steps[job] / ((v100 + k80) / 2 * (on_v100 + on_k80)))
+    assert found.objective == pytest.approx(max(found.values["believed_duration_s"].values()))
+    assert "believed_duration_s" not in workbench.solve(scenario, "gavel.makespan").values
+
+
+@pytest.mark.parametrize("aware", [True, False])
+def test_a_reference_must_be_a_type(aware):
+    with pytest.raises(InputError, match="reference: got 'h100'; expected one of v100, k80"):
+        workbench.solve("preset:gavel_example", "gavel.makespan", heterogeneity_aware=aware, reference="h100")
+    # The authors' own is passed over where it plays no part, as their order of types is.
+    made = workbench.preset("gavel_example").to_json().replace("v100", "a100")
+    scenario = workbench.Scenario.from_json(made)
+    assert workbench.solve(scenario, "gavel.makespan", reference="v100").status == "optimal"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workbench
 from tests.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
@@ -46,7 +47,7 @@ def test_throughput_per_dollar_by_hand():
     """
     found = solve_all(POLICY, priced(PAPER), {}, allocate, 4)
     assert found.values["allocation"]["job 0"]["v100"] == pytest.approx(1)
-    assert found.values["cost_per_hour"] == pytest.approx(2.5)
+    assert found.values["cost_usd_per_h"] == pytest.approx(2.5)
     assert found.unit == "steps/s per USD/h"
 
 
@@ -58,7 +59,7 @@ def test_the_ratio_by_hand():
     found = solve_all(POLICY, priced(PAPER), {"objective": "ratio"}, allocate, 2)
     assert found.values["allocation"]["job 0"]["v100"] == pytest.approx(1)
     assert table(found, PAPER).sum(axis=0) == pytest.approx([1, 1])
-    assert found.values["cost_per_hour"] == pytest.approx(2.5)
+    assert found.values["cost_usd_per_h"] == pytest.approx(2.5)
 
 
 def test_the_ratio_starves_every_job_but_the_cheapest():
@@ -86,7 +87,7 @@ def test_a_pairs_cost_counts_once():
     for objective in ("ratio", "throughput_per_dollar"):
         found = solve_all(POLICY, data, {"objective": objective}, allocate, 4)
         assert found.values["allocation"]["a + b"]["t"] == pytest.approx(1)
-        assert found.values["cost_per_hour"] == pytest.approx(1)
+        assert found.values["cost_usd_per_h"] == pytest.approx(1)
 
 
 @AWARE
@@ -139,7 +140,7 @@ def test_no_jobs_need_no_solver():
     none = PricedData((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1])
     for objective in ("ratio", "throughput_per_dollar"):
         found = POLICY.run(none, {"objective": objective}, Solver("no such solver"))  # type: ignore[arg-type]
-        assert (found.status, found.objective, found.values["cost_per_hour"]) == ("optimal", None, 0)
+        assert (found.status, found.objective, found.values["cost_usd_per_h"]) == ("optimal", None, 0)
         assert allocate(none, {"objective": objective}).shares.shape == (0, 1)
 
 
@@ -174,7 +175,7 @@ def test_a_student_may_add_a_constraint():
     model.budget = pyo.Constraint(expr=spent <= 0.4)
     solve_model(model)
     found = POLICY.read(model, priced(PAPER), {})
-    assert found.values["cost_per_hour"] <= 0.4 + 1e-9
+    assert found.values["cost_usd_per_h"] <= 0.4 + 1e-9
     assert found.objective == pytest.approx(1.6)
 
 
@@ -207,3 +208,31 @@ def test_the_scheduler_takes_prices_from_the_cluster(objective):
         knobs = scheduler.settle({"model": model, "objective": objective})
         found = scheduler.policy(look(type(scenario).from_dict(text)), knobs, None)
         assert found.shares.values.tolist() == [pytest.approx([0, 1])]
+
+
+def test_workers_that_cost_too_much_stay_idle_in_a_simulation():
+    """By the ratio a dollar buys 1 / 0.45 = 2.2 steps/s on the K80 and at most 4 / 2.48 = 1.6 on the V100.
+
+    So the three jobs run on the K80, one after the other: two hours' steps each, of 4, 3 and 2 times its speed, 18 h
+    at 0.45 USD/h. Whoever fills the V100 pays more.
+    """
+    scenario = workbench.preset("gavel_example")
+    run = workbench.simulate(scenario, page.NAME, objective="ratio")
+    assert run.knobs["leftovers"] == "none"
+    assert workbench.summary(run)["makespan_s"] == pytest.approx(18 * 3600)
+    assert workbench.summary(run)["cost_usd"] == pytest.approx(18 * 0.45)
+    filled = workbench.simulate(scenario, page.NAME, objective="ratio", leftovers="all")
+    assert workbench.summary(filled)["cost_usd"] > 1.5 * 18 * 0.45
+    assert find_scheduler(page.NAME).settle({"preset": "authors"})["leftovers"] == "known"
+    assert find_scheduler("gavel.max_throughput").settle({})["leftovers"] == "all"
+
+
+def test_units_of_throughput_per_dollar():
+    for normalised, unit in ((False, "steps/s per USD/h"), (True, "h/USD")):
+        assert POLICY.run(PAPER, {"normalised": normalised}).unit == unit
+
+
+def test_no_share_is_minus_0():
+    found = workbench.solve("preset:gavel_example", page.NAME)
+    assert not np.signbit(table(found, PAPER)).any()
+    assert not np.signbit(list(found.values["normalized_throughput"].values())).any()

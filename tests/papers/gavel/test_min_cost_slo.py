@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.mechanisms.support import look, make
@@ -25,7 +25,7 @@ from tests.papers.gavel.sum_support import (
 from workbench.errors import InputError
 from workbench.papers.gavel import min_cost
 from workbench.papers.gavel.min_cost_slo import NAME, MinCostSlo, allocate
-from workbench.papers.gavel.slo import SloConflictError, SloData, conflict, deadline_s, hopeless, short
+from workbench.papers.gavel.slo import SloConflictError, SloData, conflict, hopeless, short
 from workbench.papers.paper import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
@@ -57,15 +57,15 @@ def test_the_papers_jobs_by_hand():
     1.6, so X = 0.6, and the K80 has 0.6 for the others, of which job 0 has 0.4 on the V100: all entries of the K80 and
     of job 0 earn 2, so 0.6 + 2 x 0.4 + 2 = 3.4.
     """
-    assert solve_all(POLICY, with_slo(job2=100), {}, allocate, 3).values["slo_dropped"] == dict.fromkeys(PAPER.jobs, 0)
+    assert solve_all(POLICY, with_slo(job2=100), {}, allocate, 3).values["slo_dropped"] == {"job 2": 0}
     assert solve_all(POLICY, with_slo(job2=125), {}, allocate, 3.4).objective == pytest.approx(3.4)
-    assert solve_all(POLICY, PAPER, {}, allocate, 4).values["cost_per_hour"] == pytest.approx(2.5)
+    assert solve_all(POLICY, PAPER, {}, allocate, 4).values["cost_usd_per_h"] == pytest.approx(2.5)
 
 
 def test_the_ratio_with_slos_by_hand():
     """Job 2 with all of the V100: (2 + 1) / (2 + 0.5) = 1.2, the K80 used too since it earns 2 > 1."""
     found = solve_all(POLICY, with_slo(job2=100), {"objective": "ratio"}, allocate, 1.2)
-    assert found.values["cost_per_hour"] == pytest.approx(2.5)
+    assert found.values["cost_usd_per_h"] == pytest.approx(2.5)
 
 
 def test_agnostic_slos_take_the_mean_speed():
@@ -127,12 +127,13 @@ def test_the_jobs_that_conflict_are_named_and_no_others():
     """One GPU; a needs 0.5, b 0.3, c 0.7, d 0.2: a and c conflict (b and c do not), and so do b, c and d."""
     data = one_type([0.5, 0.3, 0.7, 0.2])
     for run in (POLICY.run, allocate):
-        with pytest.raises(SloConflictError, match="not to be met together") as error:
+        with pytest.raises(SloConflictError, match="cannot all be met") as error:
             run(data, {})
         assert error.value.jobs in (("a", "c"), ("b", "c", "d"))
     pair = one_type([0.6, 0.1, 0.6])
     with pytest.raises(
-        SloConflictError, match=r"SLOs of a, c: got 'not to be met together: they need 0\.6, 0\.6 steps/s"
+        SloConflictError,
+        match=r"SLOs of a, c: got deadlines that cannot all be met: a needs 0\.6, c needs 0\.6 steps/s",
     ):
         POLICY.run(pair, {})
 
@@ -167,7 +168,7 @@ def infeasible(seed):
     return None if can_all_be_met(data, np.flatnonzero(np.isfinite(data.slo_s))) else data
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.integers(0, 2**32 - 1).map(infeasible).filter(lambda data: data is not None))
 def test_what_conflicts_is_irreducible_and_what_is_dropped_suffices(data):
     named = conflict(data, NAME).tolist()
@@ -177,8 +178,9 @@ def test_what_conflicts_is_irreducible_and_what_is_dropped_suffices(data):
     kept = np.isfinite(data.slo_s) & ~short(data, NAME)
     assert can_all_be_met(data, np.flatnonzero(kept))
     found, fast = POLICY.run(data, {"infeasible": "drop"}), allocate(data, {"infeasible": "drop"})
-    dropped = np.array(list(found.values["slo_dropped"].values()))
-    assert dropped.any() and np.array_equal(dropped, fast.by_job["slo_dropped"])
+    dropped = found.values["slo_dropped"]
+    assert any(dropped.values()) and dropped == data.given(fast.by_job["slo_dropped"])
+    assert list(dropped) == [job for job, slo_s in zip(data.jobs, data.slo_s, strict=True) if slo_s < HUGE]
     assert found.objective == pytest.approx(fast.solved.objective, rel=1e-6)
 
 
@@ -196,22 +198,22 @@ def test_missed_deadlines_are_named_or_dropped():
     """a is 5 s late, b needs 0.5: alone it can be met."""
     data = one_type([HUGE, 0.5])
     for run in (POLICY.run, allocate):
-        with pytest.raises(SloConflictError, match="SLOs of a: got 'a missed its deadline 5 s ago'"):
+        with pytest.raises(SloConflictError, match="SLOs of a: got a missed its deadline 5 s ago; expected"):
             run(data, {})
-    with pytest.raises(SloConflictError, match="SLOs of a: got 'a missed its deadline 5 s ago'"):
+    with pytest.raises(SloConflictError, match="SLOs of a: got a missed its deadline 5 s ago; expected"):
         POLICY.build(data, {})
     assert set(POLICY.build(data, {"infeasible": "drop"}).slo) == {"b"}
     assert POLICY.run(data, {"infeasible": "drop"}).values["slo_dropped"] == {"a": 1, "b": 0}
     assert POLICY.run(data, {"infeasible": "drop_all"}).values["slo_dropped"] == {"a": 1, "b": 1}
     now = dataclasses.replace(data, slo_s=[0.0, HUGE])
-    assert POLICY.run(now, {"infeasible": "drop"}).values["slo_dropped"] == {"a": 1, "b": 0}
+    assert POLICY.run(now, {"infeasible": "drop"}).values["slo_dropped"] == {"a": 1}
 
 
 def test_an_slo_beyond_every_type_is_named():
     with pytest.raises(InfeasibleError, match="b needs 2 steps/s and does at most 1"):
         POLICY.run(one_type([0.5, 2]), {})
     data = dataclasses.replace(one_type([0.8]), gang=[4], workers=[2])
-    with pytest.raises(InfeasibleError, match=r"SLOs of a: got 'not to be met at all: it needs 0\.8 steps/s'"):
+    with pytest.raises(InfeasibleError, match=r"SLOs of a: got a deadline that cannot be met: a needs 0\.8 steps/s"):
         POLICY.run(data, {})
 
 
@@ -219,9 +221,9 @@ def test_the_deadline_is_the_last_one_with_a_reward():
     def job(rewards):
         return make({"n": ("t", 1)}, [{"rewards": rewards}]).jobs[0]
 
-    assert deadline_s(job([[100, 5], [300, 2], [900, 0]])) == 300
-    assert deadline_s(job([[100, 0]])) == np.inf
-    assert deadline_s(job(None)) == np.inf
+    assert job([[100, 5], [300, 2], [900, 0]]).deadline_s == 300
+    assert job([[100, 0]]).deadline_s == np.inf
+    assert job(None).deadline_s == np.inf
 
 
 def with_prices(scenario):
@@ -253,7 +255,7 @@ def test_late_jobs_do_not_stop_a_simulation():
         at_start = dropped[dropped["time_s"] == 0]
         assert at_start["value"].sum() == 1
         assert dropped.loc[dropped["time_s"] > 5000, "value"].max() == 1
-    with pytest.raises(InfeasibleError, match="SLOs of j0, j1: got 'not to be met together"):
+    with pytest.raises(InfeasibleError, match="SLOs of j0, j1: got deadlines that cannot all be met: j0 needs"):
         simulate(scenario, find_scheduler(NAME), {"infeasible": "raise"})
 
 

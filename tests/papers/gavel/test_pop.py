@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.api import snapshot_at
 from workbench.papers.gavel.allocation import AllocationData, check
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.max_min_fairness import objective
@@ -74,3 +75,17 @@ def test_a_simulation_by_parts_finishes_all_jobs():
     for name in ("gavel.max_min_fairness", "gavel.makespan", "gavel.max_throughput"):
         run = simulate(scenario, find_scheduler(name), {"partitions": 2})
         assert run.jobs["finish_s"].notna().all(), name
+
+
+@pytest.mark.parametrize("name", ["gavel.max_min_fairness", "gavel.makespan", "gavel.max_throughput"])
+def test_the_stated_model_is_divided_as_the_matrix_is(name):
+    scheduler, snapshot = find_scheduler(name), snapshot_at(preset("hadar_lab"), 0.0)
+    found = {
+        (model, parts): scheduler.policy(snapshot, scheduler.settle({"partitions": parts, "model": model}), None)
+        for model in ("matrix", "pyomo")
+        for parts in (1, 3)
+    }
+    objective = {case: allocated.solution.objective for case, allocated in found.items()}
+    for parts in (1, 3):
+        assert objective["pyomo", parts] == pytest.approx(objective["matrix", parts], rel=1e-5)
+    assert objective["pyomo", 1] != pytest.approx(objective["pyomo", 3], rel=1e-3)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from tests.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, same_as_golden, solve_all, stepped, table
 from workbench.errors import InputError
-from workbench.papers.gavel.shortest_job_first import NAME, ShortestJobFirst, StepsData, allocate, in_line, value
+from workbench.papers.gavel.shortest_job_first import NAME, ShortestJobFirst, allocate, in_line, value
+from workbench.papers.gavel.steps import StepsData
 from workbench.papers.paper import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.solvers import Solver

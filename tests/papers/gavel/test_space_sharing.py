@@ -151,8 +151,8 @@ def test_the_gpus_of_a_pair_count_once() -> None:
     assert data.throughput(shares).tolist() == [0.25 * 4 + 0.75 * 3, 0.75 * 2]
 
 
-def test_equal_models_get_the_mean_of_the_pairs_speeds() -> None:
-    pair = {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 0.9, "with_steps_per_s": 0.5}
+def test_equal_models_are_one_class_and_one_kind_of_pair() -> None:
+    pair = {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 0.7, "with_steps_per_s": 0.7}
     scenario = make({"n": ("t", 1)}, [{}, {}, {}], colocated=[pair], core={"space_sharing": True})
     data = data_of(look(scenario))
     assert data.pairs.tolist() == [[0, 1], [0, 2], [1, 2]] and (data.pair_speed == 0.7).all()
@@ -390,7 +390,7 @@ def test_runs_with_pairs_keep_the_rules(seed: int) -> None:
                 for other in models[i:]:
                     if rng.random() < 0.7:
                         both = rng.uniform(0.3, 5.0, 2).tolist()
-                        speeds = {"steps_per_s": both[0], "with_steps_per_s": both[1]}
+                        speeds = {"steps_per_s": both[0], "with_steps_per_s": both[model != other]}
                         pairs.append({"model": model, "with_model": other, "accelerator": kind, "gpus": gpus, **speeds})
     if not pairs:
         return

@@ -9,13 +9,13 @@ import numpy as np
 
 from tests.papers.gavel.sum_support import EXTENDED, PLAIN, SloData, dense
 from workbench.papers.gavel.finish_time_fairness import FinishTimeData
-from workbench.papers.gavel.makespan import MakespanData
+from workbench.papers.gavel.steps import StepsData
 from workbench.throughput import FloatArray
 
 
-def makespan_data(data: SloData) -> MakespanData:
+def makespan_data(data: SloData) -> StepsData:
     """The same without prices and SLOs."""
-    return MakespanData(**{name: getattr(data, name) for name in EXTENDED}, steps=data.steps)
+    return StepsData(**{name: getattr(data, name) for name in EXTENDED}, steps=data.steps)
 
 
 def finish_data(data: SloData, elapsed_s: Any = 0.0, isolated_s: Any = 0.0) -> FinishTimeData:

@@ -2,7 +2,8 @@
 
 priority_mj = X_mj / f_mj, f_mj = t_mj / sum_m' t_m'j, where t_mj is the time that unit m (a job or a pair) has spent on
 type j since the shares X were computed. Highest priority first; a gang must fit into the free workers of its type;
-units that share a job with a chosen one drop out.
+units that share a job with a chosen one drop out. If nodes are too cut up for all who are chosen, each one finds its
+nodes before the next is chosen (ours).
 
 A gang counts its time once, and a finished job's time stays in the sum until the shares are computed anew (as in the
 authors' simulator). Then times start afresh, while deficits carry over: `X_mj` times the seconds since the last
@@ -58,4 +59,4 @@ def decide(
         fresh, memory = True, allocate(memory, snapshot, knobs, policy)
         priority = priorities(memory)
         picked = pick(memory, priority, order, knobs)
-    return carry_out(snapshot, memory, knobs, priority, picked, fresh)
+    return carry_out(snapshot, memory, knobs, priority, order, picked, fresh)

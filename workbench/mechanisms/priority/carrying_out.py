@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,8 @@ from workbench.decision import Assignment, Decision, IntArray, Snapshot, Unit, m
 from workbench.mechanisms import rounds
 from workbench.mechanisms.per_job import PerJob
 from workbench.mechanisms.priority.memory import Memory, Plan, Ran
-from workbench.mechanisms.priority.picking import Picked
-from workbench.mechanisms.priority.placing import place_units
+from workbench.mechanisms.priority.picking import Picked, pick_in_turn
+from workbench.mechanisms.priority.placing import Placing
 from workbench.mechanisms.priority.reasons import reasons
 from workbench.mechanisms.priority.steady import steady_until_s
 from workbench.placement import Gpus
@@ -21,12 +21,20 @@ from workbench.throughput import FloatArray
 
 
 def carry_out(
-    snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any], priority: FloatArray, picked: Picked, fresh: bool
+    snapshot: Snapshot,
+    memory: Memory,
+    knobs: Mapping[str, Any],
+    priority: FloatArray,
+    order: Sequence[int],
+    picked: Picked,
+    fresh: bool,
 ) -> tuple[Decision, Memory]:
-    """Place the chosen units and write the decision; fresh: whether the shares were computed for it."""
+    """Place the chosen units and write the decision.
+
+    order: positions of the types; fresh: whether the shares were computed for it.
+    """
     plan = memory.plan
-    had = {unit: a.gpus for unit, a in (*snapshot.leases.items(), *snapshot.ended.items())}
-    running, placed = place_units(snapshot, plan, picked, knobs["placement"], had)
+    running, placed = _place(snapshot, memory, knobs, priority, order, picked)
     unit, kind = np.array(running.units, dtype=np.int64), np.array(running.kinds, dtype=np.int64)
     work = _work(snapshot, memory, unit, kind, knobs)
     steady_s = steady_until_s(snapshot, memory, knobs, running) if running == picked else None
@@ -52,6 +60,33 @@ def carry_out(
         work.until_s - snapshot.now_s,
     )
     return decision, replace(memory, ran=ran, rounds=memory.rounds + 1)
+
+
+def _place(
+    snapshot: Snapshot,
+    memory: Memory,
+    knobs: Mapping[str, Any],
+    priority: FloatArray,
+    order: Sequence[int],
+    picked: Picked,
+) -> tuple[Picked, Mapping[Unit, Gpus]]:
+    """Who runs, and where. If some unit that was picked finds no nodes, units are picked and placed one by one.
+
+    Only so does who comes first get its nodes, whatever the size of its gang, and whoever fits the GPUs left gets them.
+    """
+    had = {unit: a.gpus for unit, a in (*snapshot.leases.items(), *snapshot.ended.items())}
+
+    def placing() -> Placing:
+        return Placing(snapshot, memory.plan, knobs["placement"], had)
+
+    at_once = placing()
+    running = at_once.place(picked)
+    if len(running.units) == len(picked.units):
+        return running, at_once.gpus
+    in_turn, again = placing(), placing()
+    running = pick_in_turn(memory, priority, order, knobs, in_turn.find)
+    # placed at once, if they then all find nodes, more of them stay where they are
+    return running, again.gpus if again.place(running) == running else in_turn.gpus
 
 
 def _assignments(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -102,14 +102,16 @@ class Memory:
     """Times since `reset_s`, when the shares were computed.
 
     time_s, deficit_s: (units x types) seconds received, and owed from before; total_s: (types,) seconds given out, to
-    finished units too; changed: whether the set of jobs has changed since; policy: the policy's own memory;
-    signals: what it said beside the shares; rounds: decisions so far.
+    finished units too; begun_s: (units,) the seconds among time_s that nobody received (the knob `initial_time`);
+    changed: whether the set of jobs has changed since; policy: the policy's own memory; signals: what it said beside
+    the shares; rounds: decisions so far.
     """
 
     plan: Plan
     time_s: FloatArray
     deficit_s: FloatArray
     total_s: FloatArray
+    begun_s: FloatArray
     ran: Ran
     shares: Shares | None = None
     solution: Solution | None = None
@@ -130,7 +132,7 @@ def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> Memory:
     nobody, unknown = np.zeros(0, dtype=bool), np.full(len(types), -1)
     names = tuple(kind.name for kind in kinds)
     plan = Plan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, nobody, unknown)
-    return Memory(plan, grid, grid, np.zeros(len(kinds)), NOTHING_RAN)
+    return Memory(plan, grid, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
 
 
 def book(memory: Memory, snapshot: Snapshot) -> Memory:
@@ -157,11 +159,16 @@ def book(memory: Memory, snapshot: Snapshot) -> Memory:
 
 
 def carry_over(memory: Memory, snapshot: Snapshot) -> Memory:
-    """Drop units of jobs that have gone, add jobs that have come: those have no share until the next computation."""
-    jobs, plan = snapshot.jobs, memory.plan
-    if plan.jobs == jobs.names:
+    """Drop units of jobs that have gone, add jobs that have come: those have no share until the next computation.
+
+    What a pair had goes to the member that is left (ours).
+    """
+    jobs = snapshot.jobs
+    if memory.plan.jobs == jobs.names:
         return memory
-    at, old = jobs.at, set(plan.jobs)
+    at, old = jobs.at, set(memory.plan.jobs)
+    memory = _inherited(memory, at)
+    plan = memory.plan
     kept = np.array([all(name in at for name in names) for names in plan.members], dtype=bool)
     new = [row for row, name in enumerate(jobs.names) if name not in old]
     units = tuple(unit for unit, keep in zip(plan.units, kept.tolist(), strict=True) if keep)
@@ -184,5 +191,36 @@ def carry_over(memory: Memory, snapshot: Snapshot) -> Memory:
         plan=carried,
         time_s=np.concatenate([memory.time_s[kept], zero]),
         deficit_s=np.concatenate([memory.deficit_s[kept], zero]),
+        begun_s=np.concatenate([memory.begun_s[kept], np.zeros(len(new))]),
         changed=True,
+    )
+
+
+def _inherited(memory: Memory, there: Container[str]) -> Memory:
+    """Shares, times and deficits of pairs of which one member is left, added to those of that member alone.
+
+    Else it would have no share, though a job waits that has one, until the shares are computed anew.
+    """
+    plan = memory.plan
+    if not plan.has_pairs:
+        return memory
+    row = {unit: i for i, unit in enumerate(plan.units)}
+    pairs, heirs = [], []
+    for i, names in enumerate(plan.members):
+        left = [name for name in names if name in there]
+        if len(names) > 1 and len(left) == 1:
+            pairs.append(i)
+            heirs.append(row[left[0]])
+
+    def add(values: FloatArray) -> FloatArray:
+        total = values.copy()
+        np.add.at(total, heirs, values[pairs])
+        return total
+
+    return replace(
+        memory,
+        plan=replace(plan, share=add(plan.share)),
+        time_s=add(memory.time_s),
+        deficit_s=add(memory.deficit_s),
+        begun_s=add(memory.begun_s),
     )

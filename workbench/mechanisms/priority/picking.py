@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import Any, NamedTuple
@@ -79,14 +79,41 @@ def pick(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapp
 
     priority: (units x types); order: positions of the types.
     """
+    return _who_may(memory.plan, _take(memory.plan, _in_order(memory, priority, order, knobs)), knobs)
+
+
+def pick_in_turn(
+    memory: Memory,
+    priority: FloatArray,
+    order: Sequence[int],
+    knobs: Mapping[str, Any],
+    find: Callable[[int, int], int | None],
+) -> Picked:
+    """Units and types for this round, each of which finds its nodes before the next one is looked at.
+
+    find: gives a unit nodes of a type, and tells which type it really gets, None without room.
+    """
+    plan = memory.plan
+
+    def found(unit: int, kind: int) -> int | None:
+        keeps_off = knobs["leftovers"] == "known" and not plan.known[unit]
+        return kind if keeps_off else find(unit, kind)
+
+    return _who_may(plan, _take(plan, _in_order(memory, priority, order, knobs), found), knobs)
+
+
+def _who_may(plan: Plan, picked: Picked, knobs: Mapping[str, Any]) -> Picked:
+    """The units picked but for those that only keep others off (the knob `leftovers`)."""
+    return picked.only(plan.known[picked.units].tolist()) if knobs["leftovers"] == "known" else picked
+
+
+def _in_order(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
+    """All that may run somewhere, in the order of choice."""
     plan = memory.plan
     allowed = plan.fits & (priority > 0) if knobs["leftovers"] == "none" else plan.fits
     keys = (_coarse(priority), np.round(memory.deficit_s, 6), plan.rounded_share)
     unit, kind = _queue(keys, allowed, order, knobs["pick"] == "by_type")
-    picked = _take(plan, unit.tolist(), kind.tolist())
-    if knobs["leftovers"] != "known":
-        return picked
-    return picked.only(plan.known[picked.units].tolist())
+    return Picked(unit.tolist(), kind.tolist())
 
 
 def _coarse(values: FloatArray) -> FloatArray:
@@ -109,22 +136,25 @@ def _queue(
     return unit[best], kind[best]
 
 
-def _take(plan: Plan, units: list[int], kinds: list[int]) -> Picked:
-    """Go through the queue: take what fits, each job once, until no worker is left."""
+def _take(plan: Plan, queue: Picked, find: Callable[[int, int], int | None] | None = None) -> Picked:
+    """Go through the queue: take what fits, each job once, until no worker is left; find: see `pick_in_turn`."""
     left: list[int] = plan.workers.tolist()
     total, gangs, names = sum(left), plan.gangs, plan.members
     pools: list[int] = plan.pool.tolist()
     picked = Picked([], [])
     taken: set[str] = set()
-    for unit, kind in zip(units, kinds, strict=True):
+    for unit, kind in zip(*queue, strict=True):
         gang = gangs[unit]
         pool = pools[kind]
         if gang > left[pool] or not taken.isdisjoint(names[unit]):
             continue
+        got = kind if find is None else find(unit, kind)
+        if got is None:
+            continue
         taken.update(names[unit])
         left[pool] -= gang
         picked.units.append(unit)
-        picked.kinds.append(kind)
+        picked.kinds.append(got)
         total -= gang
         if total == 0:
             break

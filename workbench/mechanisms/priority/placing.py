@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,42 +12,55 @@ from workbench.mechanisms.priority.picking import Picked
 from workbench.placement import Gpus, Request, Room, Style, place, runs_spread
 
 
-class Placed(NamedTuple):
-    """Units that have GPUs, with the worker types that they really got, and the GPUs."""
+class Placing:
+    """Nodes for the units of one round. gpus: what each has found; had: GPUs that units hold until now."""
 
-    running: Picked
-    gpus: dict[Unit, Gpus]
+    def __init__(self, snapshot: Snapshot, plan: Plan, style: Style, had: Mapping[Unit, Gpus]) -> None:
+        self.gpus: dict[Unit, Gpus] = {}
+        self._snapshot, self._plan, self._style, self._had = snapshot, plan, style, had
+        self._room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+        self._accept = runs_spread(snapshot)
 
+    def place(self, picked: Picked) -> Picked:
+        """Those of the chosen units that find GPUs, with the worker types they really get; who can stay does.
 
-def place_units(snapshot: Snapshot, plan: Plan, picked: Picked, style: Style, had: Mapping[Unit, Gpus]) -> Placed:
-    """GPUs for the chosen units, those they had where they can stay; had: of those who hold GPUs until now.
+        Where placement counts: of equal gangs those that are to be spread come first, since gangs that are together
+        fill up node by node; who finds no room of its kind takes the other placement of the type, if it runs there.
+        """
+        units = self._plan.units
+        requests = [self._request(unit, kind) for unit, kind in zip(*picked, strict=True)]
+        self._place(sorted(requests, key=lambda request: request.least == 1))
+        if len(self.gpus) == len(requests):
+            return picked
+        got = [
+            (unit, kind if units[unit] in self.gpus else self.find(unit, kind))
+            for unit, kind in zip(*picked, strict=True)
+        ]
+        placed = [(unit, kind) for unit, kind in got if kind is not None]
+        return Picked([unit for unit, _ in placed], [kind for _, kind in placed])
 
-    Where placement counts: of equal gangs those that are to be spread come first, since gangs that are together fill up
-    node by node; who finds no room of its kind takes the other placement of the type, if it runs there.
-    """
-    room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
-    accept = runs_spread(snapshot)
-    want = [_request(snapshot, plan, unit, kind, had) for unit, kind in zip(*picked, strict=True)]
-    gpus = place(sorted(want, key=lambda request: request.least == 1), room, style, accept=accept)
-    if len(gpus) == len(want):
-        return Placed(picked, gpus)
-    kinds = list(picked.kinds)
-    for spot, unit in enumerate(picked.units):
-        other = _other(plan, unit, kinds[spot]) if plan.units[unit] not in gpus else None
-        if other is not None:
-            request = _request(snapshot, plan, unit, other, had)
-            gpus.update(place([request], room, style, accept=accept))
-            kinds[spot] = other
-    return Placed(Picked(picked.units, kinds).only([plan.units[unit] in gpus for unit in picked.units]), gpus)
+    def find(self, unit: int, kind: int) -> int | None:
+        """Place one more unit on a worker type, or in its other placement; returns where, None without room."""
+        for each in (kind, _other(self._plan, unit, kind)):
+            if each is not None:
+                self._place([self._request(unit, each)])
+                if self._plan.units[unit] in self.gpus:
+                    return each
+        return None
 
+    def _place(self, requests: Sequence[Request]) -> None:
+        self.gpus.update(place(requests, self._room, self._style, accept=self._accept))
 
-def _request(snapshot: Snapshot, plan: Plan, unit: int, kind: int, had: Mapping[Unit, Gpus]) -> Request:
-    gang, worker = plan.gangs[unit], plan.kinds[kind]
-    request = Request(plan.units[unit], int(plan.pool[kind]), gang, had.get(plan.units[unit]))
-    if worker.placement is None:
-        return request
-    fewest = snapshot.cluster.fewest_nodes(worker.accelerator, gang) or gang
-    return request._replace(most=fewest) if worker.placement == "consolidated" else request._replace(least=fewest + 1)
+    def _request(self, unit: int, kind: int) -> Request:
+        plan, worker = self._plan, self._plan.kinds[kind]
+        name, gang = plan.units[unit], plan.gangs[unit]
+        request = Request(name, int(plan.pool[kind]), gang, self._had.get(name))
+        if worker.placement is None:
+            return request
+        fewest = self._snapshot.cluster.fewest_nodes(worker.accelerator, gang) or gang
+        if worker.placement == "consolidated":
+            return request._replace(most=fewest)
+        return request._replace(least=fewest + 1)
 
 
 def _other(plan: Plan, unit: int, kind: int) -> int | None:

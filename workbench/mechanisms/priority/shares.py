@@ -60,8 +60,9 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
         memory,
         plan=plan,
         time_s=np.full(plan.share.shape, start_s),
-        deficit_s=np.where(before[:, None] >= 0, _owed(memory, snapshot.now_s, start_s)[before], 0.0),
+        deficit_s=np.where(before[:, None] >= 0, _owed(memory, snapshot.now_s)[before], 0.0),
         total_s=np.full(len(plan.types), start_s * len(plan.units)),
+        begun_s=np.full(len(plan.units), start_s),
         shares=found.shares,
         solution=found.solution,
         reset_s=snapshot.now_s,
@@ -71,9 +72,9 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
     )
 
 
-def _owed(memory: Memory, now_s: float, start_s: float) -> FloatArray:
+def _owed(memory: Memory, now_s: float) -> FloatArray:
     """(units x types) deficits now: what each was to receive since the last computation less what it did."""
-    received_s = memory.time_s - np.where(memory.plan.known[:, None], start_s, 0.0)
+    received_s = memory.time_s - memory.begun_s[:, None]
     return memory.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
 
 

@@ -229,7 +229,9 @@ class AllocationData:
 
         reference: the type whose speed that is (a job that cannot run there takes the mean); empty: the mean over the
         types where it can run, by their workers, each accelerator type counted once (consolidated, for jobs that can
-        run so). A pair's members likewise. P_m is that speed too.
+        run so). P_m is that speed too. A pair's member has the job's one speed, times what it keeps of its speed alone
+        in the pair, on the reference or as the mean over the pair's types: so it never seems faster than alone only
+        because the pair's types are fast ones.
         """
         if reference and reference not in self.types:
             raise InputError("reference", reference, "one of " + ", ".join(self.types))
@@ -247,9 +249,20 @@ class AllocationData:
             flat: FloatArray = mean[..., None] * able
             return flat
 
-        able = np.broadcast_to(self.allowed[len(self.jobs) :, None, :], self.pair_speed.shape)
         speed = one(self.speed, self.can_run)
-        return replace(self, speed=speed, pair_speed=one(self.pair_speed, able), fair=speed.max(axis=1, initial=0.0))
+        fair = speed.max(axis=1, initial=0.0)
+        able = np.broadcast_to(self.allowed[len(self.jobs) :, None, :], self.pair_speed.shape)
+        pair_speed = fair[self.pairs][:, :, None] * one(self.kept, able)
+        return replace(self, speed=speed, pair_speed=pair_speed, fair=fair)
+
+    @property
+    def kept(self) -> FloatArray:
+        """(pairs x 2 x types) part of its speed alone that each member keeps in the pair.
+
+        Of P_m where the job cannot run alone.
+        """
+        alone = np.where(self.can_run, self.speed, self.equal[:, None])
+        return self.pair_speed / alone[self.pairs]
 
     def relative(self) -> Self:
         """The same with every job's speeds as multiples of its P_m, which is then 1: more jobs are equal this way."""
@@ -286,6 +299,10 @@ class AllocationData:
         """{job: value} of (jobs,) values."""
         return dict(zip(self.jobs, values.tolist(), strict=True))
 
+    def given(self, values: npt.NDArray[Any]) -> dict[str, float]:
+        """{job: value} of the (jobs,) values that are not NaN."""
+        return {job: value for job, value in self.column(values).items() if not np.isnan(value)}
+
     def table(self, values: npt.NDArray[Any]) -> dict[tuple[str, str], float]:
         """{(combination, type): value} of (combinations x types) values; a pair is "a + b"."""
         return dict(
@@ -315,7 +332,7 @@ def check(data: AllocationData, shares: FloatArray, name: str) -> FloatArray:
     for what, most, limit in limits:
         if not most <= limit + TOLERANCE:
             raise SolverFailedError(name, f"{what}: {most:g}", f"at most {limit:g}")
-    return np.where(data.allowed, np.clip(shares, 0.0, 1.0), 0.0)
+    return np.where(data.allowed, np.clip(shares, 0.0, 1.0), 0.0) + 0.0  # no -0.0
 
 
 def values(

@@ -1,17 +1,17 @@
 r"""Bottlenecked jobs (Gavel, appendix A.1): those whose level t_m cannot rise unless another one's falls.
 
-max   sum_{m with w^job_m > 0} b_m                                             (A.1)   can_rise
+max   sum_{m in R} b_m                                                         (A.1)   can_rise
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
-      t_m + epsilon_m <= throughput(m, X) / P_m + epsilon_m (1 - b_m)   for all m with w^job_m > 0   (A.1)   risen
-      t_m >= throughput(m, X) / P_m - Y_m b_m                     for all m with w^job_m > 0   (A.1)   stuck
+      t_m + epsilon_m <= throughput(m, X) / P_m + epsilon_m (1 - b_m)   for all m in R   (A.1)   risen
+      t_m >= throughput(m, X) / P_m - Y_m b_m                     for all m in R   (A.1)   stuck
       throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
       0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
       b_m binary                                                               (A.1)   rises
 
 b_m is the paper's z_m, which is its letter for the scale factor as well: 1 if the level of job m can rise. The jobs
-with b_m = 0 are bottlenecked. C_m, J_a and P_m are those of `gavel.max_min_fairness`; t_m are the levels after an
-iteration's programme (`gavel.water_filling`).
+with b_m = 0 are bottlenecked. R are the jobs whose weight is above 0. C_m, J_a and P_m are those of
+`gavel.max_min_fairness`; t_m are the levels after an iteration's programme (`gavel.water_filling`).
 (erratum): the paper's strict < needs a margin epsilon_m; it is relative to the level. Y_m must exceed every level that
 job m can have, so it is the one that the job would have on its best type all of the time; the authors' constant is too
 small for large levels and their iterations stop early. In `risen` the floor makes epsilon_m large enough, and with Y_m
@@ -41,6 +41,8 @@ from workbench.solvers import Solved, Solver
 from workbench.throughput import FloatArray
 
 NAME = "gavel.bottleneck"
+OVERSTEPPED = 1e-9
+"""How far a solution of the mixed-integer programme may overstep a limit: much less than a rise that counts."""
 Solve = Callable[[Callable[[], pyo.ConcreteModel], Solver], tuple[pyo.ConcreteModel, Solved]]
 
 
@@ -73,7 +75,7 @@ def build_test(data: LevelData, asked: BoolArray) -> pyo.ConcreteModel:
     """
     m = _floors(data, "gavel_bottleneck_test")
     chosen = [job for job, ask in zip(data.jobs, asked.tolist(), strict=True) if ask]
-    m.ASKED = pyo.Set(initialize=chosen, doc="m | jobs asked about")
+    m.ASKED = pyo.Set(initialize=chosen, doc="Q | jobs asked about")
     m.rises = pyo.Var(m.ASKED, bounds=(0, 1), doc="(ours) b_m | part of its margin by which a job rises | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(ours) how far they can rise")
@@ -97,7 +99,7 @@ def _floors(data: LevelData, name: str) -> pyo.ConcreteModel:
     m.equal = pyo.Param(
         m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
     )
-    m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="m | jobs with w^job_m > 0")
+    m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="R | jobs whose weight is above 0")
 
     @m.Constraint(m.JOBS, doc="(4.3) no job drops below its level")
     def floor(m, job):
@@ -113,7 +115,7 @@ def find(data: LevelData, method: str, solve: Solve, solver: Solver) -> BoolArra
     """
     rising = data.active > 0
     if method == "milp":
-        model, _ = solve(partial(build, data), solver)
+        model, _ = solve(partial(build, data), strict(solver))
         return rising & ~_which(data, {job: round(rises.value) == 1 for job, rises in model.rises.items()})
     asked = rising.copy()
     while asked.any():
@@ -124,6 +126,15 @@ def find(data: LevelData, method: str, solve: Solve, solver: Solver) -> BoolArra
         # Whoever rises is not stuck; the others are asked again, since they may have stood back for these.
         asked = asked & (part < min(0.5, part.max()))
     return asked
+
+
+def strict(solver: Solver) -> Solver:
+    """The solver for levels at the very edge of what is possible.
+
+    Presolve takes rounding for infeasibility there. And a rise by the margin in a pair that costs the partner little
+    lowers it by less than what HiGHS oversteps with integers (1e-6).
+    """
+    return replace(solver, presolve=False, tolerance=OVERSTEPPED)
 
 
 def _which(data: LevelData, chosen: dict[str, bool]) -> BoolArray:
@@ -147,8 +158,8 @@ class Bottleneck(Formulation[LevelData]):
         return build(data)
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
-        """The levels are at the very edge of what is possible, where presolve takes rounding for infeasibility."""
-        return replace(solver, presolve=False)
+        """See `strict`."""
+        return strict(solver)
 
     def read(self, model: pyo.ConcreteModel, data: LevelData, knobs: Knobs) -> Result:
         """An allocation in which as many as possible have risen, the levels they rose from, and who has (1 or 0)."""

@@ -21,8 +21,8 @@ from workbench.throughput import FloatArray
 class HierarchicalData(AllocationData):
     """The numbers of hierarchical water filling; jobs in the order in which FIFO takes them.
 
-    owner: (jobs,) position of each job's entity; entities: their names; entity_weight: (entities,); fifo: (entities,)
-    1 for FIFO among its jobs, 0 for fairness. Raises InputError that names the entity or job.
+    owner: (jobs,) position of each job's entity; entities: their names, for messages; entity_weight: (entities,);
+    fifo: (entities,) 1 for FIFO among its jobs, 0 for fairness. Raises InputError that names the entity or job.
     """
 
     owner: FloatArray
@@ -34,8 +34,6 @@ class HierarchicalData(AllocationData):
         super().__post_init__()
         self.shaped("entity_weight", (len(self.entities),))
         self.shaped("fifo", (len(self.entities),))
-        if len(set(self.entities)) < len(self.entities):
-            raise InputError("allocation, entities", self.entities, "names that differ")
         for name, weight in zip(self.entities, self.entity_weight.tolist(), strict=True):
             if not 0 < weight < np.inf:
                 raise InputError(f"entity {name}, weight", weight, "a number > 0")

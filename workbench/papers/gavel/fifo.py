@@ -19,7 +19,6 @@ baseline scheduler `fifo`.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyomo.environ as pyo
 
 from workbench.contract import Knobs, Result
@@ -29,7 +28,7 @@ from workbench.papers.gavel.allocation import AllocationData, feasible, values
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.share_formulation import ShareFormulation
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.view import gather, seen
 from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
 from workbench.papers.gavel.weighted_sum_matrix import total
 from workbench.throughput import FloatArray
@@ -75,16 +74,16 @@ def allocate(data: AllocationData, knobs: Knobs) -> Allocation:
     return weighted_sum(known, worth(known, places(known)), NAME, optimum=str(knobs.get("optimum", "vertex")))
 
 
-def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> AllocationData:
-    """The numbers of the jobs at some positions, by default of all; a snapshot has them in the order of arrival."""
-    return AllocationData(**numbers(snapshot, knobs, rows))
-
-
 class Fifo(ShareFormulation[AllocationData]):
     """Shares of time that serve the jobs in the order of `data.jobs`."""
 
     name = NAME
     title = "Gavel: first in, first out"
+    reading = (
+        "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
+        "the number of jobs for the first to arrive and 1 for the last. "
+        "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
+    )
     knobs = (gavel.AWARE, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> AllocationData:

@@ -21,7 +21,7 @@ one. Heterogeneity-agnostic: one speed for all types, in the isolated throughput
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -34,16 +34,23 @@ from workbench.decision import Snapshot
 from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.allocation import AllocationData, check, feasible, read_shares, values
+from workbench.papers.gavel.allocation import check, feasible, read_shares, values
 from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
 from workbench.papers.gavel.finish_time_fairness_search import NAME, Terms, Tried, search
 from workbench.papers.gavel.isolated_time import IsolatedTime
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.share_formulation import ShareFormulation
+from workbench.papers.gavel.share_formulation import ShareFormulation, reported
+from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.view import numbers, seen
 from workbench.solvers import Solver, solve_model
 from workbench.throughput import FloatArray
 
+LEFT = """l_m | time left to the job for this rho: rho times D_m, less t_m | s
+rho | largest finish-time ratio that is allowed here | 1
+D_m | time with a dedicated 1/M of the cluster, from arrival to end | s
+t_m | time since arrival | s
+t^iso_m | time that the steps done would have taken with the isolated allocation | s
+M | number of jobs | 1"""
 METHOD = Knob(
     "method",
     "newton",
@@ -63,26 +70,24 @@ TOLERANCE = Knob(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FinishTimeData(AllocationData):
+class FinishTimeData(StepsData):
     """The numbers of one allocation, (jobs,) each.
 
     steps: left, > 0; elapsed_s: seconds since arrival (t_m); isolated_s: seconds that the steps done would have taken
     by itself (t^iso_m).
     """
 
-    steps: FloatArray
     elapsed_s: FloatArray
     isolated_s: FloatArray
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
         self.check_numbers("elapsed_s", self.elapsed_s >= 0, "seconds >= 0")
         self.check_numbers("isolated_s", self.isolated_s >= 0, "seconds >= 0")
 
     @classmethod
     def by_job(cls) -> tuple[str, ...]:
-        return ("steps", "elapsed_s", "isolated_s")
+        return (*super().by_job(), "elapsed_s", "isolated_s")
 
     @cached_property
     def isolated(self) -> FloatArray:
@@ -111,7 +116,7 @@ def build(data: FinishTimeData, rho: float) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel("gavel_finish_time_fairness")
     lay_out(m, data)
     m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
-    m.left = pyo.Param(m.JOBS, initialize=data.column(left_s), doc="l_m | time left, rho D_m - t_m | s")
+    m.left = pyo.Param(m.JOBS, initialize=data.column(left_s), doc=LEFT)
     m.lacking = pyo.Var(doc="(ours) e | part of its need that the worst-off job lacks | 1")
 
     @m.Objective(sense=pyo.minimize, doc="(ours) the part that is lacking")
@@ -152,6 +157,11 @@ class FinishTimeFairness(ShareFormulation[FinishTimeData]):
 
     name = NAME
     title = "Gavel: finish-time fairness (Themis)"
+    reading = (
+        "The objective is the largest rho: (time since arrival + steps left / steps/s) over the time that the job "
+        "would take with a dedicated equal part of the cluster. Without heterogeneity_aware it is the largest "
+        "believed_rho, with the one speed that the policy takes for all types."
+    )
     knobs = (gavel.AWARE, gavel.REFERENCE, METHOD, TOLERANCE, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> FinishTimeData:
@@ -175,23 +185,19 @@ class FinishTimeFairness(ShareFormulation[FinishTimeData]):
             float(knobs.get("tolerance", TOLERANCE.default)),
             lambda rho: attempt(known, rho, options),
         )
-        solved = found.solved(found.largest)
-        return replace(
-            self.report(data, check(data, found.shares, self.name), knobs),
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=solved.build_s,
-            solve_s=solved.solve_s,
-            iterations=found.iterations,
-        )
+        result = self.report(data, check(data, found.shares, self.name), knobs)
+        return reported(result, found.solved(found.largest), found.iterations)
 
     def report(self, data: FinishTimeData, shares: FloatArray, knobs: Knobs) -> Result:
-        """Shares, normalised throughput (true speeds in both forms), and each job's rho as the policy sees it."""
-        rho = seen(data, knobs).rho(shares)
+        """Shares, normalised throughput and each job's rho (true speeds in both forms).
+
+        An agnostic policy's objective is the largest of `believed_rho`.
+        """
+        known = seen(data, knobs)
+        rho = known.rho(shares)
         objective = float(rho.max()) if data.jobs else None
-        return feasible(objective, "min", "1", values(data, shares, {"rho": rho}))
+        more = {"rho": rho} if known is data else {"rho": data.rho(shares), "believed_rho": rho}
+        return feasible(objective, "min", "1", values(data, shares, more))
 
 
 def attempt(data: FinishTimeData, rho: float, solver: Solver) -> Tried:

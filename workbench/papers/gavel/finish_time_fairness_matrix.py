@@ -27,7 +27,7 @@ def allocate(
     Raises the errors of `workbench.solvers`.
     """
     if not data.jobs:
-        return Allocation.of_nobody(data)
+        return replace(Allocation.of_nobody(data), by_job={"rho": np.zeros(0)})
     began = time.perf_counter()
     alike = replace(data, weight=np.ones(len(data.jobs)))
     grid = Grid.of(alike, data.steps, data.elapsed_s, data.isolated_s)

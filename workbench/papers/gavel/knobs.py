@@ -15,7 +15,8 @@ AWARE = Knob(
 REFERENCE = Knob(
     "reference",
     "",
-    "Type whose speed an agnostic policy takes for all types (empty: the mean, by the types' workers)",
+    "Type whose speed an agnostic policy takes for all types (empty, or v100, p100 or k80 where the cluster has none: "
+    "the mean, by the types' workers)",
     source="ours",
     kind="str",
 )

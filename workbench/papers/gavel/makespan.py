@@ -16,10 +16,9 @@ for all types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyomo.environ as pyo
 
 from workbench.contract import Knobs, Result
@@ -27,10 +26,11 @@ from workbench.decision import Snapshot
 from workbench.knob import Knob
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel import makespan_bisection as bisection
-from workbench.papers.gavel.allocation import AllocationData, check, feasible, read_shares, values
+from workbench.papers.gavel.allocation import check, feasible, read_shares, values
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.share_formulation import ShareFormulation
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.share_formulation import ShareFormulation, reported
+from workbench.papers.gavel.steps import StepsData, gather
+from workbench.papers.gavel.view import seen
 from workbench.solvers import Solver
 from workbench.throughput import FloatArray
 
@@ -46,22 +46,7 @@ METHOD = Knob(
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MakespanData(AllocationData):
-    """The numbers of one allocation; steps: (jobs,) remaining steps, > 0."""
-
-    steps: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
-
-    @classmethod
-    def by_job(cls) -> tuple[str, ...]:
-        return ("steps",)
-
-
-def build(data: MakespanData) -> pyo.ConcreteModel:
+def build(data: StepsData) -> pyo.ConcreteModel:
     """Return the unsolved linear programme for one allocation; its `share` is Y."""
     m = pyo.ConcreteModel("gavel_makespan")
     m.makespan = pyo.Var(bounds=(0, None), doc="(ours) M | makespan | s")
@@ -80,7 +65,7 @@ def build(data: MakespanData) -> pyo.ConcreteModel:
     return m
 
 
-def durations(data: MakespanData, shares: FloatArray) -> FloatArray:
+def durations(data: StepsData, shares: FloatArray) -> FloatArray:
     """(jobs,) `n_m / throughput(m, X)` in seconds of (combinations x types) shares; inf for a job without any."""
     throughput = data.throughput(shares)
     seconds: FloatArray = np.full(len(data.jobs), np.inf)
@@ -88,43 +73,46 @@ def durations(data: MakespanData, shares: FloatArray) -> FloatArray:
     return seconds
 
 
-def objective(data: MakespanData, shares: FloatArray) -> float | None:
+def objective(data: StepsData, shares: FloatArray) -> float | None:
     """`max_m n_m / throughput(m, X)` in seconds; None without jobs."""
     return float(durations(data, shares).max()) if data.jobs else None
 
 
-def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> MakespanData:
-    """The numbers of the jobs at some positions, by default of all."""
-    chosen = np.arange(len(snapshot.jobs)) if rows is None else np.asarray(rows, dtype=np.int64)
-    return MakespanData(**numbers(snapshot, knobs, rows), steps=snapshot.jobs.steps_left[chosen])
-
-
-class Makespan(ShareFormulation[MakespanData]):
+class Makespan(ShareFormulation[StepsData]):
     """Shares of time with which the last job is done as soon as can be."""
 
     name = NAME
     title = "Gavel: minimum makespan"
+    reading = (
+        "The objective is the largest duration_s: a job's steps left over its steps/s with these shares, kept up to "
+        "its end; inf (null) without a share. Without heterogeneity_aware it is the largest believed_duration_s, with "
+        "the one speed that the policy takes for all types."
+    )
     knobs = (gavel.AWARE, gavel.REFERENCE, METHOD, bisection.TOLERANCE, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> MakespanData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> StepsData:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
         return gather(snapshot, knobs)
 
-    def build(self, data: MakespanData, knobs: Knobs) -> pyo.ConcreteModel:
+    def statement(self, knobs: Knobs) -> Any:
+        """That of the bisection, if it is chosen."""
+        return bisection if knobs.get("method") == "bisection" else self
+
+    def build(self, data: StepsData, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model; of the bisection the first one, whose makespan can be kept."""
         known = seen(data, knobs)
         if knobs.get("method") == "bisection":
             return bisection.build(known, known.steps, bisection.bracket(known, known.steps)[1])
         return build(known)
 
-    def read(self, model: pyo.ConcreteModel, data: MakespanData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: StepsData, knobs: Knobs) -> Result:
         """Shares of the solved model, checked, and what `report` says of them."""
         shares = read_shares(model, data)
         if isinstance(model.makespan, pyo.Var):
             shares = shares / model.makespan.value
         return self.report(data, check(data, shares, self.name), knobs)
 
-    def run(self, data: MakespanData, knobs: Knobs, solver: Solver | None = None) -> Result:
+    def run(self, data: StepsData, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build, solve, read; or the bisection, whose `iterations` are (makespan_s, feasible)."""
         if not data.jobs or knobs.get("method") != "bisection":
             return super().run(data, knobs, solver)
@@ -137,20 +125,15 @@ class Makespan(ShareFormulation[MakespanData]):
             lambda makespan_s: bisection.attempt(known, known.steps, makespan_s, options),
         )
         shares = check(data, found.shares, self.name)
-        solved = found.solved(objective(known, shares))
-        return replace(
-            self.report(data, shares, knobs),
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=solved.build_s,
-            solve_s=solved.solve_s,
-            iterations=found.iterations,
-        )
+        return reported(self.report(data, shares, knobs), found.solved(objective(known, shares)), found.iterations)
 
-    def report(self, data: MakespanData, shares: FloatArray, knobs: Knobs) -> Result:
-        """Shares, normalised throughput (true speeds in both forms), and each job's duration as the policy sees it."""
+    def report(self, data: StepsData, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares, normalised throughput and each job's duration (true speeds in both forms).
+
+        An agnostic policy's objective is the largest of `believed_duration_s`.
+        """
         known = seen(data, knobs)
-        more = {"duration_s": durations(known, shares)}
+        more = {"duration_s": durations(data, shares)}
+        if known is not data:
+            more["believed_duration_s"] = durations(known, shares)
         return feasible(objective(known, shares), "min", "s", values(data, shares, more))

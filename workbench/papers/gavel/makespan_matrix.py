@@ -13,13 +13,14 @@ import numpy as np
 
 from workbench.papers.gavel import makespan_bisection as bisection
 from workbench.papers.gavel.allocation import check
-from workbench.papers.gavel.makespan import NAME, MakespanData, objective
+from workbench.papers.gavel.makespan import NAME, objective
 from workbench.papers.gavel.matrix import Allocation, Grid, Rows, solve
+from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.worst_job_matrix import worst_job
 from workbench.solvers import InfeasibleError, Solver
 
 
-def allocate(data: MakespanData, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
+def allocate(data: StepsData, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
     """The allocation of `gavel.makespan` for data as the policy sees them; equal jobs get equal shares.
 
     Raises the errors of `workbench.solvers`.
@@ -39,7 +40,7 @@ def allocate(data: MakespanData, optimum: str = "vertex", solver: Solver | None 
     return Allocation(shares, replace(point.solved, objective=value, bound=bound, build_s=build_s))
 
 
-def bisect(data: MakespanData, tolerance: float, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
+def bisect(data: StepsData, tolerance: float, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
     """The same by the paper's bisection."""
     if not data.jobs:
         return Allocation.of_nobody(data)
@@ -64,7 +65,7 @@ def bisect(data: MakespanData, tolerance: float, optimum: str = "vertex", solver
     return Allocation(shares, found.solved(objective(data, shares)))
 
 
-def _in_parts(data: MakespanData, unit_s: float) -> MakespanData:
+def _in_parts(data: StepsData, unit_s: float) -> StepsData:
     """The same with speeds in parts of the steps left per `unit_s`; weights play no part."""
     part = unit_s / data.steps
     return replace(

@@ -8,27 +8,24 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     j
       t free                                                           (ours)  level
 
 throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
-shared), T^m_kj the speed of the whole gang of z_m workers. P_m = sum_a T_ma c_a / sum_a c_a is the throughput under an
-equal share of every worker (X_equal; in proportion to the workers, whatever the number of jobs).
-(ours): the paper maximises a minimum; t makes it linear. The paper writes T_mj = -inf for a job that cannot run on a
-type; here X_mj is 0 there and T_mj takes no part. Heterogeneity-agnostic: one speed for all types, which cancels, so
-that shares of time alone count.
+shared), T^m_kj the speed of the whole gang of z_m workers. P_m is the throughput under an equal share of every worker,
+`P_m = sum_a T_ma c_a / sum_a c_a` (X_equal; in proportion to the workers, whatever the number of jobs).
+(ours): the paper maximises a minimum; t makes it linear. The paper sets T_mj to minus infinity for a job that cannot
+run on a type; here X_mj is 0 there and T_mj takes no part. Heterogeneity-agnostic: one speed for all types, which
+cancels, so that shares of time alone count.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
+from workbench.contract import Knobs, Result
 from workbench.decision import Snapshot
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.allocation import AllocationData, check, feasible, read_shares, values
+from workbench.papers.gavel.allocation import AllocationData, feasible, values
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.view import numbers, seen
-from workbench.solvers import Solver
+from workbench.papers.gavel.share_formulation import ShareFormulation
+from workbench.papers.gavel.view import gather, seen
 from workbench.throughput import FloatArray
 
 NAME = "gavel.max_min_fairness"
@@ -60,7 +57,7 @@ def objective(data: AllocationData, shares: FloatArray) -> float | None:
     return float((data.scale * data.throughput(shares)).min()) if data.jobs else None
 
 
-class MaxMinFairness(Formulation[AllocationData]):
+class MaxMinFairness(ShareFormulation[AllocationData]):
     """Shares of time that make the worst-off job as well off as can be."""
 
     name = NAME
@@ -74,25 +71,12 @@ class MaxMinFairness(Formulation[AllocationData]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> AllocationData:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
-        return AllocationData(**numbers(snapshot, knobs))
+        return gather(snapshot, knobs)
 
     def build(self, data: AllocationData, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(seen(data, knobs))
 
-    def read(self, model: pyo.ConcreteModel, data: AllocationData, knobs: Knobs) -> Result:
+    def report(self, data: AllocationData, shares: FloatArray, knobs: Knobs) -> Result:
         """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
-        return self._result(data, read_shares(model, data), knobs)
-
-    def trivial(self, data: AllocationData, knobs: Knobs) -> Result | None:
-        """No jobs, no shares."""
-        return None if data.jobs else self._result(data, np.zeros((0, len(data.types))), knobs)
-
-    def options(self, knobs: Knobs, solver: Solver) -> Solver:
-        """A point in the interior of the optimal face comes from an interior point method without crossover."""
-        wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
-        return replace(solver, method="interior") if wanted else solver
-
-    def _result(self, data: AllocationData, shares: FloatArray, knobs: Knobs) -> Result:
-        shares = check(data, shares, self.name)
         return feasible(objective(seen(data, knobs), shares), "max", "1", values(data, shares))

@@ -15,7 +15,6 @@ its own. Heterogeneity-agnostic: one speed for all types.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyomo.environ as pyo
 
 from workbench.contract import Knobs, Result
@@ -25,7 +24,7 @@ from workbench.papers.gavel.allocation import AllocationData, feasible, values
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.share_formulation import ShareFormulation
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.view import gather, seen
 from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
 from workbench.papers.gavel.weighted_sum_matrix import total
 from workbench.throughput import FloatArray
@@ -67,16 +66,15 @@ def allocate(data: AllocationData, knobs: Knobs) -> Allocation:
     return weighted_sum(known, worth(known, knobs), NAME, optimum=str(knobs.get("optimum", "vertex")))
 
 
-def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> AllocationData:
-    """The numbers of the jobs at some positions, by default of all."""
-    return AllocationData(**numbers(snapshot, knobs, rows))
-
-
 class MaxThroughput(ShareFormulation[AllocationData]):
     """Shares of time with the largest total throughput."""
 
     name = NAME
     title = "Gavel: maximum total throughput"
+    reading = (
+        "The objective is the sum of the jobs' steps/s; with normalised, of their normalized_throughput. "
+        "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
+    )
     knobs = (gavel.AWARE, gavel.REFERENCE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> AllocationData:

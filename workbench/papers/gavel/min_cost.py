@@ -14,6 +14,10 @@ takes the price of one worker whatever the gang. The paper prints the ratio of t
 `objective = "ratio"`, stated in `min_cost_ratio`). There cost is `sum_k sum_j p_j z_k X_kj`: a gang pays for all of its
 GPUs, a pair's GPUs are paid once. Of that ratio a single entry of X is already optimal, so that every job but the
 cheapest starves; among its optima the one with the largest throughput is taken.
+
+In a simulation idle workers are part of a policy of cost: they cost more for what they do. The scheduler therefore
+leaves them idle (knob `leftovers` = `none`), and jobs without a share wait until others are done: with the ratio one
+after the other, which is cheap and slow.
 """
 
 from __future__ import annotations
@@ -95,11 +99,16 @@ def allocate(
     return weighted_sum(data, worth(data, found), name, floor, optimum, solver)
 
 
+def unit_per_dollar(knobs: Knobs) -> str:
+    """Unit of a throughput per price: multiples of the jobs' own if `normalised`."""
+    return "h/USD" if knobs.get("normalised", False) else f"{unit(knobs)} per USD/h"
+
+
 def report(known: PricedData, data: PricedData, shares: FloatArray, knobs: Knobs) -> Result:
     """The result of checked shares; known: the data as the policy sees them."""
     found = objective(known, shares, knobs) if data.jobs else None
-    more = {"cost_per_hour": data.cost(shares)}
-    return feasible(found, "max", f"{unit(knobs)} per USD/h", {**values(data, shares), **more})
+    more = {"cost_usd_per_h": data.cost(shares)}
+    return feasible(found, "max", unit_per_dollar(knobs), {**values(data, shares), **more})
 
 
 class MinCost(ratio.RatioFormulation[PricedData]):
@@ -107,6 +116,12 @@ class MinCost(ratio.RatioFormulation[PricedData]):
 
     name = NAME
     title = "Gavel: minimum cost"
+    reading = (
+        "The objective is the sum over jobs and types of share x steps/s / the price of one GPU of the type per hour; "
+        "with objective=ratio all steps/s over cost_usd_per_h, the price of all GPUs in use. "
+        "With normalised a job's steps/s count in multiples of its own under an equal share. "
+        "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
+    )
     knobs = (gavel.AWARE, gavel.REFERENCE, OBJECTIVE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> PricedData:

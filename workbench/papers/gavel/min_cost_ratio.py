@@ -8,15 +8,16 @@ s.t.  sum_{k in C_m} sum_j Y_kj <= s                    for all m      (2)     j
       Y_kj >= 0, Y_kj = 0 where k cannot run            for all k, j   (1)     share
       s >= 0                                                           (ours)  stretch
 
-(ours): the paper's ratio `sum_m v_m throughput(m, X) / sum_k sum_j p_j z_k X_kj` is linear-fractional. With s = 1 /
-cost and Y = s X (Charnes and Cooper) it is linear; X = Y / s. S are the jobs with an SLO (policy `min_cost_slo`),
-n_m / SLO_m the throughput that they need. Without SLOs the ratio has no scale: X / 2 is as good as X. Of all optima the
-one with the largest throughput, which is the one with the smallest s, is found by a second programme: s as small as can
-be while the ratio keeps its value.
+(ours): the paper's ratio `sum_m v_m throughput(m, X) / sum_k sum_j p_j z_k X_kj` is linear-fractional. With s the
+inverse of the cost and Y = s X (Charnes and Cooper) it is linear; X = Y / s. S are the jobs with an SLO (policy
+`min_cost_slo`), n_m / SLO_m the throughput that they need. Without SLOs the ratio has no scale: X / 2 is as good as X.
+Of all optima the one with the largest throughput, which is the one with the smallest s, is found by a second programme:
+s as small as can be while the ratio keeps its value.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,12 +34,15 @@ from workbench.solvers import Solver, solve_model
 from workbench.throughput import FloatArray
 
 Data = TypeVar("Data", bound=PricedData)
+FLOOR = """n_m/SLO_m | throughput that meets the SLO | steps/s
+n_m | steps left | steps
+SLO_m | time left to the deadline | s"""
 
 
 def add_floors(m: pyo.ConcreteModel, floor: Mapping[str, float], whole: Any = 1) -> None:
     """Add the rows of SLOs; floor: {job: steps/s that it needs}; whole: as in `lay_out`."""
     m.WITH_SLO = pyo.Set(initialize=list(floor), doc="S | jobs with an SLO")
-    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, doc="n_m/SLO_m | throughput that meets the SLO | steps/s")
+    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, doc=FLOOR)
 
     @m.Constraint(m.WITH_SLO, doc="(4.2) fast enough for the SLO")
     def slo(m, job):
@@ -87,6 +91,10 @@ class RatioFormulation(ShareFormulation[Data]):
         if model.component("stretch") is not None:
             shares = shares / model.stretch.value
         return self.report(data, check(data, shares, self.name), knobs)
+
+    def statement(self, knobs: Knobs) -> Any:
+        """That of the ratio, if it is chosen."""
+        return sys.modules[__name__] if knobs.get("objective") == "ratio" else self
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build, solve, read; of the ratio then the optimum with the largest throughput."""

@@ -58,7 +58,12 @@ def allocate(data: SloData, knobs: Knobs) -> Allocation:
         return min_cost.allocate(known, knobs, NAME, known.without(dropped).floor)
 
     found, dropped = attempt(known, policy(knobs), NAME, solve)
-    return replace(found, by_job={"slo_dropped": dropped.astype(float)})
+    return replace(found, by_job={"slo_dropped": _said(known, dropped)})
+
+
+def _said(data: SloData, dropped: BoolArray) -> FloatArray:
+    """(jobs,) 1 where the SLO is dropped, 0 where it is not, NaN for a job without an SLO."""
+    return np.where(np.isfinite(data.slo_s), dropped.astype(float), np.nan)
 
 
 class MinCostSlo(ratio.RatioFormulation[SloData]):
@@ -66,6 +71,7 @@ class MinCostSlo(ratio.RatioFormulation[SloData]):
 
     name = NAME
     title = "Gavel: minimum cost with SLOs"
+    reading = min_cost.MinCost.reading + " slo_dropped is 1 for a job whose SLO was left out, since not all can be met."
     knobs = (*min_cost.MinCost.knobs, INFEASIBLE)
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> SloData:
@@ -87,7 +93,7 @@ class MinCostSlo(ratio.RatioFormulation[SloData]):
             return super(MinCostSlo, self).run(data.without(dropped), knobs, solver)
 
         found, dropped = attempt(seen(data, knobs), policy(knobs), NAME, solve)
-        return replace(found, values={**found.values, "slo_dropped": data.column(dropped.astype(float))})
+        return replace(found, values={**found.values, "slo_dropped": data.given(_said(data, dropped))})
 
     def report(self, data: SloData, shares: FloatArray, knobs: Knobs) -> Result:
         """Shares, normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms) and cost in USD/h.

@@ -10,6 +10,14 @@ import pyomo.environ as pyo
 from workbench.decision import unit_name
 from workbench.papers.gavel.allocation import AllocationData
 
+COMBINATIONS = """k | jobs, and pairs of jobs that share their GPUs
+C_m | combinations that job m is in: itself and its pairs"""
+ACCELERATORS = """a | accelerator types
+J_a | worker types of accelerator type a: itself, or one for each placement"""
+
+GANG = """z_k | scale factor | GPUs
+z_m | that of job m | GPUs"""
+
 
 def lay_out(m: pyo.ConcreteModel, data: AllocationData, whole: Any = 1) -> None:
     """Add sets, parameters, `share`, the limits (2) and (3), and the expression `throughput` of each job.
@@ -24,9 +32,9 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationData, whole: Any = 1) -> None:
     scaled = isinstance(whole, pyo.Var)
 
     m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
-    m.COMBINATIONS = pyo.Set(initialize=units, doc="k | jobs, and pairs of jobs that share their GPUs")
+    m.COMBINATIONS = pyo.Set(initialize=units, doc=COMBINATIONS)
     m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
-    m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc="a | accelerator types, each with its worker types J_a")
+    m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
 
     steps: dict[str, list[tuple[str, str, float]]] = {job: [] for job in data.jobs}
     inside: dict[str, list[str]] = {job: [] for job in data.jobs}
@@ -42,7 +50,7 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationData, whole: Any = 1) -> None:
     gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
 
     m.speed = pyo.Param(keys.keys(), initialize=keys, doc="T^m_kj | throughput of job m in k on j | steps/s")
-    m.gang = pyo.Param(m.COMBINATIONS, initialize=gang, doc="z_k | scale factor | GPUs")
+    m.gang = pyo.Param(m.COMBINATIONS, initialize=gang, doc=GANG)
     m.workers = pyo.Param(m.ACCELERATORS, initialize=workers, doc="c_a | workers | GPUs")
 
     def bounds(m, unit, kind):
@@ -50,7 +58,7 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationData, whole: Any = 1) -> None:
 
     m.share = pyo.Var(m.COMBINATIONS, m.TYPES, bounds=bounds, doc="(1) X_kj | share of time on a type | 1")
 
-    @m.Expression(m.JOBS, doc="throughput(m, X), steps/s")
+    @m.Expression(m.JOBS, doc="throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
     def throughput(m, job):
         return pyo.quicksum(m.speed[job, unit, kind] * m.share[unit, kind] for unit, kind, _ in steps[job])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.contract import Formulation, Knobs, Result
+from workbench.contract import Formulation, Knobs
 from workbench.decision import Shares, Snapshot, Solution, Unit, WorkerType
 from workbench.knob import Value
 from workbench.mechanisms.priority import Allocated
@@ -20,6 +20,8 @@ from workbench.papers.gavel.knobs import MODEL, PARTITIONS
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.pop import Combine, by_parts
 from workbench.papers.gavel.view import able
+from workbench.solvers import Solved
+from workbench.solvers.report import Status
 from workbench.throughput import FloatArray
 
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationData, Any]]
@@ -43,34 +45,33 @@ class Policy:
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
         data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
-        if self.allocate is None or knobs.get("model") == "pyomo":
-            found = self.formulation.run(data, knobs)
-            shares, solution = _table(found, data), _of_result(found)
-            signals = {name: found.values[name] for name in self.signals}
-        else:
-            allocation = self._allocate(data, knobs)
-            shares, solution = allocation.shares, _of_allocation(allocation, data)
-            signals = {name: data.column(allocation.by_job[name]) for name in self.signals}
+        stated = knobs.get("model") == "pyomo"
+        allocate = self._as_stated if stated or self.allocate is None else self.allocate
+        found = allocate(data, knobs) if self.combine is None else by_parts(data, knobs, allocate, self.combine)
+        signals = {name: data.given(found.by_job[name]) for name in self.signals}
         kinds = worker_types(snapshot.cluster, knobs)
-        return Allocated(_shares(data, shares, kinds), solution, memory, signals)
+        return Allocated(_shares(data, found.shares, kinds), _solution(found, data), memory, signals)
 
-    def _allocate(self, data: AllocationData, knobs: Knobs) -> Allocation:
-        assert self.allocate is not None
-        if self.combine is None:
-            return self.allocate(data, knobs)
-        return by_parts(data, knobs, self.allocate, self.combine)
-
-
-def _table(found: Result, data: AllocationData) -> FloatArray:
-    rows = [list(row.values()) for row in found.values["allocation"].values()]
-    return np.array(rows, dtype=float).reshape(len(data.units), len(data.types))
-
-
-def _of_result(found: Result) -> Solution:
-    return Solution(found.status, found.objective, found.bound, found.gap, found.build_s, found.solve_s)
+    def _as_stated(self, data: AllocationData, knobs: Knobs) -> Allocation:
+        """By the formulation's Pyomo model."""
+        found = self.formulation.run(data, knobs)
+        rows = [list(row.values()) for row in found.values["allocation"].values()]
+        shares = np.array(rows, dtype=float).reshape(len(data.units), len(data.types))
+        objective = np.nan if found.objective is None else found.objective
+        status = cast(Status, found.status)
+        solved = Solved(
+            status, objective, found.bound, found.gap, found.solver, found.build_s, found.solve_s, iterations=1
+        )
+        by_job = {name: found.values[name] for name in self.signals}
+        return Allocation(shares, solved, {name: _column(data, values) for name, values in by_job.items()})
 
 
-def _of_allocation(allocation: Allocation, data: AllocationData) -> Solution:
+def _column(data: AllocationData, values: Mapping[str, float]) -> FloatArray:
+    """(jobs,) values, NaN for a job without one."""
+    return np.array([values.get(job, np.nan) for job in data.jobs], dtype=float)
+
+
+def _solution(allocation: Allocation, data: AllocationData) -> Solution:
     solved = allocation.solved
     objective = solved.objective if data.jobs else None
     return Solution(
@@ -86,6 +87,15 @@ def _shares(data: AllocationData, values: FloatArray, kinds: tuple[WorkerType, .
     return Shares(units, data.types, np.concatenate([values[:jobs], values[jobs + pairs]]), kinds)
 
 
+def forgetful(gather: Callable[[Snapshot, Knobs, npt.ArrayLike | None], AllocationData]) -> Data:
+    """The data of a policy that remembers nothing."""
+
+    def data(snapshot: Snapshot, knobs: Knobs, rows: npt.NDArray[np.int64], memory: Any) -> tuple[AllocationData, Any]:
+        return gather(snapshot, knobs, rows), None
+
+    return data
+
+
 def scheduler(
     formulation: Formulation[Any],
     title: str,
@@ -98,7 +108,7 @@ def scheduler(
     combine: Combine | None = None,
 ) -> ShareScheduler:
     """The scheduler of a formulation, with the same name and knobs; defaults: those that differ in a simulation."""
-    own = (replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in formulation.knobs)
-    knobs = (*own, *((MODEL,) if allocate is not None else ()), *((PARTITIONS,) if combine is not None else ()))
+    more = (*((MODEL,) if allocate is not None else ()), *((PARTITIONS,) if combine is not None else ()))
     policy = Policy(formulation, data, allocate, signals, combine)
-    return ShareScheduler(formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors)
+    knobs = (*formulation.knobs, *more)
+    return ShareScheduler(formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors, defaults=defaults)

@@ -1,17 +1,18 @@
-"""What Gavel's formulations with a sum as their objective have in common."""
+"""What Gavel's formulations whose values are shares of time have in common."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyomo.environ as pyo
 
 from workbench.contract import Formulation, Knobs, Result
 from workbench.papers.gavel.allocation import AllocationData, check, read_shares
-from workbench.solvers import Solver
+from workbench.solvers import Solved, Solver
 from workbench.throughput import FloatArray
 
 Data = TypeVar("Data", bound=AllocationData)
@@ -34,5 +35,24 @@ class ShareFormulation(Formulation[Data]):
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
         """A point in the interior of the optimal face comes from an interior point method without crossover."""
-        wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
-        return replace(solver, method="interior") if wanted else solver
+        return chosen(knobs, solver)
+
+
+def chosen(knobs: Knobs, solver: Solver) -> Solver:
+    """The solver with the method that the knob `optimum` asks for, unless it has one already."""
+    wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
+    return replace(solver, method="interior") if wanted else solver
+
+
+def reported(result: Result, solved: Solved, iterations: Sequence[Mapping[str, Any]] = ()) -> Result:
+    """The result of several programmes with the report on all of them."""
+    return replace(
+        result,
+        status=solved.status,
+        bound=solved.bound,
+        gap=solved.gap,
+        solver=solved.solver,
+        build_s=solved.build_s,
+        solve_s=solved.solve_s,
+        iterations=tuple(iterations),
+    )

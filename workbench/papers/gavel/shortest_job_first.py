@@ -19,10 +19,10 @@ is not in the best programme gets what the solver leaves.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyomo.environ as pyo
 
 from workbench.contract import Knobs, Result
@@ -30,11 +30,13 @@ from workbench.decision import IntArray, Snapshot
 from workbench.knob import Knob
 from workbench.papers.gavel import fifo
 from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel import shortest_job_literal as one_job
 from workbench.papers.gavel.allocation import AllocationData, feasible, values
 from workbench.papers.gavel.fifo import fastest, places, worth
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.share_formulation import ShareFormulation
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.steps import StepsData, gather
+from workbench.papers.gavel.view import seen
 from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
 from workbench.papers.gavel.weighted_sum_matrix import total
 from workbench.solvers import Solver, solve_model
@@ -50,21 +52,6 @@ LITERAL = Knob(
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StepsData(AllocationData):
-    """The numbers of an allocation, and steps: (jobs,) remaining steps, > 0."""
-
-    steps: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
-
-    @classmethod
-    def by_job(cls) -> tuple[str, ...]:
-        return ("steps",)
-
-
 def in_line(data: StepsData) -> IntArray:
     """Positions of the jobs, the shortest first; equal ones in the order of the jobs."""
     return np.argsort(data.steps / fastest(data), kind="stable")
@@ -74,13 +61,6 @@ def value(data: StepsData) -> FloatArray:
     """(jobs,) `v_m`, from M for the shortest job to 1 for the longest."""
     found = np.empty(len(data.jobs))
     found[in_line(data)] = places(data)
-    return found
-
-
-def alone(data: AllocationData, row: int) -> FloatArray:
-    """(jobs,) `v_m` of the programme of one job."""
-    found = np.zeros(len(data.jobs))
-    found[row] = 1.0
     return found
 
 
@@ -108,7 +88,7 @@ def allocate(data: StepsData, knobs: Knobs) -> Allocation:
         return weighted_sum(known, worth(known, value(known)), NAME, optimum=optimum)
     found = []
     for row in range(len(data.jobs)):
-        one = weighted_sum(known, worth(known, alone(known, row)), NAME, optimum=optimum)
+        one = weighted_sum(known, worth(known, one_job.alone(known, row)), NAME, optimum=optimum)
         duration_s = float(known.steps[row] / known.throughput(one.shares)[row])
         found.append(Allocation(one.shares, replace(one.solved, objective=duration_s, bound=None, gap=None)))
     best = min(found, key=lambda each: each.solved.objective)
@@ -116,28 +96,32 @@ def allocate(data: StepsData, knobs: Knobs) -> Allocation:
     return replace(best, solved=replace(best.solved, build_s=build_s, solve_s=solve_s))
 
 
-def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> StepsData:
-    """The numbers of the jobs at some positions, by default of all, and their remaining steps."""
-    left = snapshot.jobs.steps_left
-    return StepsData(**numbers(snapshot, knobs, rows), steps=left if rows is None else left[np.asarray(rows)])
-
-
 class ShortestJobFirst(ShareFormulation[StepsData]):
     """Shares of time that serve the jobs in the order of their remaining time on their fastest types."""
 
     name = NAME
     title = "Gavel: shortest job first"
+    reading = (
+        "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
+        "the number of jobs for the one that would be done first alone and 1 for the last. With literal it is the "
+        "duration in s of the one job that is served. "
+        "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
+    )
     knobs = (gavel.AWARE, gavel.REFERENCE, LITERAL, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> StepsData:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
         return gather(snapshot, knobs)
 
+    def statement(self, knobs: Knobs) -> Any:
+        """That of the programme of one job, if the problem is taken as printed."""
+        return one_job if knobs.get("literal", False) else self
+
     def build(self, data: StepsData, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model; `literal`: that of the job with the smallest n_m / T^fastest_m."""
         known = seen(data, knobs)
         literal = knobs.get("literal", False) and len(data.jobs) > 0
-        return build(known, alone(known, int(in_line(known)[0])) if literal else value(known))
+        return one_job.build(known, int(in_line(known)[0])) if literal else build(known, value(known))
 
     def run(self, data: StepsData, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build, solve, read; `literal`: solve the programme of each job, and keep the best."""
@@ -148,7 +132,7 @@ class ShortestJobFirst(ShareFormulation[StepsData]):
         model = self.build(data, knobs)
         build_s, solve_s, found = time.perf_counter() - began, 0.0, []
         for row in range(len(data.jobs)):
-            model.value.store_values(data.column(alone(data, row)))
+            model.value.store_values(data.column(one_job.alone(data, row)))
             solved = solve_model(model, options)
             build_s, solve_s = build_s + solved.build_s, solve_s + solved.solve_s
             found.append(replace(self.read(model, data, knobs), status=solved.status, solver=solved.solver))

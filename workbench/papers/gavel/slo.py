@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from workbench.contract import Knobs
 from workbench.decision import BoolArray, IntArray, Snapshot
-from workbench.job import Job
+from workbench.errors import Words
 from workbench.knob import Knob
+from workbench.papers.gavel.alone import fastest_throughput
 from workbench.papers.gavel.matrix import Grid, Rows, solve
 from workbench.papers.gavel.prices import PricedData, priced
 from workbench.papers.gavel.weighted_sum_matrix import add_floors, limits
-from workbench.solvers import InfeasibleError
+from workbench.solvers import InfeasibleError, SolveError
 from workbench.throughput import FloatArray
 
 SHORT = 1e-9
@@ -42,7 +43,8 @@ class SloConflictError(InfeasibleError):
     """SLOs that cannot be met; jobs: whose they are."""
 
     def __init__(self, name: str, jobs: tuple[str, ...], detail: str) -> None:
-        super().__init__(f"{name}, SLOs of {', '.join(jobs)}", detail)
+        expected = "SLOs that can be met together (or knob infeasible=drop, which leaves out those that fall short)"
+        SolveError.__init__(self, f"{name}, SLOs of {', '.join(jobs)}", Words(detail), expected)
         self.jobs = jobs
 
 
@@ -81,16 +83,12 @@ class SloData(PricedData):
         return replace(self, slo_s=np.where(dropped, np.inf, self.slo_s))
 
 
-def deadline_s(job: Job) -> float:
-    """Seconds after its arrival by which a job is to be done; inf without a reward."""
-    return max((deadline for deadline, reward in job.rewards or () if reward > 0), default=np.inf)
-
-
 def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> SloData:
     """The numbers of the jobs at some positions, by default of all."""
     jobs = snapshot.jobs
     chosen = np.arange(len(jobs)) if rows is None else np.asarray(rows, dtype=np.int64)
-    due_s = np.array([jobs.jobs[row].arrival_s + deadline_s(jobs.jobs[row]) for row in chosen.tolist()], dtype=float)
+    wanted = (jobs.jobs[row] for row in chosen.tolist())
+    due_s = np.array([job.arrival_s + job.deadline_s for job in wanted], dtype=float)
     return SloData(**priced(snapshot, knobs, rows), steps=jobs.steps_left[chosen], slo_s=due_s - snapshot.now_s)
 
 
@@ -119,10 +117,7 @@ def attempt(data: SloData, infeasible: str, name: str, solve: Callable[[BoolArra
 
 def hopeless(data: SloData) -> BoolArray:
     """(jobs,) whose SLO cannot be met whatever the others do: missed, or too fast for every type."""
-    e = data.entries
-    most = np.zeros(len(data.jobs))
-    np.maximum.at(most, e.job, e.steps_per_s)
-    return data.floor > most * (1.0 + SHORT)
+    return data.floor > fastest_throughput(data) * (1.0 + SHORT)
 
 
 def short(data: SloData, name: str) -> BoolArray:
@@ -188,9 +183,9 @@ def missed_or_too_fast(data: SloData, lost: BoolArray, name: str) -> SloConflict
 
 
 def _together(data: SloData, rows: IntArray, name: str) -> SloConflictError:
-    needs = ", ".join(f"{data.floor[row]:.6g}" for row in rows.tolist())
-    how = "together: they need" if len(rows) > 1 else "at all: it needs"
-    return SloConflictError(name, _names(data, rows), f"not to be met {how} {needs} steps/s")
+    needs = ", ".join(f"{data.jobs[row]} needs {data.floor[row]:.6g}" for row in rows.tolist())
+    what = "deadlines that cannot all be met" if len(rows) > 1 else "a deadline that cannot be met"
+    return SloConflictError(name, _names(data, rows), f"{what}: {needs} steps/s")
 
 
 def _names(data: SloData, rows: IntArray) -> tuple[str, ...]:

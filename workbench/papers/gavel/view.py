@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.contract import Knobs
-from workbench.decision import Snapshot
+from workbench.decision import Snapshot, WorkerType
+from workbench.errors import InputError
+from workbench.mechanisms.priority.knobs import AUTHORS_ORDER
 from workbench.mechanisms.worker_types import pools, speeds, worker_types
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.pairs import candidates
@@ -49,9 +52,39 @@ def numbers(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None)
     }
     if knobs.get("space_sharing", False):
         found["pairs"], found["pair_speed"] = candidates(snapshot, chosen, kinds, found["speed"])
+        found["pair_speed"] = _together(found["pair_speed"], kinds)
+    found["speed"] = _together(found["speed"][:, None, :], kinds)[:, 0, :]
     return found
 
 
+def _together(speed: FloatArray, kinds: Sequence[WorkerType]) -> FloatArray:
+    """Speeds of combinations (combinations x members x worker types), 0 for spread where it changes nothing.
+
+    Both placements draw on the same GPUs, so what is lost is only a choice between equals, which a solver would make
+    at random: gangs that gain nothing from being spread stay together.
+    """
+    found = speed.copy()
+    for column, kind in enumerate(kinds):
+        if kind.placement == "unconsolidated":
+            together = kinds.index(WorkerType(kind.accelerator, "consolidated"))
+            found[(speed[:, :, column] == speed[:, :, together]).all(axis=1), :, column] = 0.0
+    return found
+
+
+def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> AllocationData:
+    """The numbers of the jobs at some positions, by default of all; a snapshot has them in the order of arrival."""
+    return AllocationData(**numbers(snapshot, knobs, rows))
+
+
 def seen(data: Data, knobs: Knobs) -> Data:
-    """The data with the speeds that the policy knows: each type's own, or one for all types."""
-    return data if knobs.get("heterogeneity_aware", True) else data.agnostic(str(knobs.get("reference", "")))
+    """The data with the speeds that the policy knows: each type's own, or one for all types.
+
+    A `reference` that is one of the authors' types and none of this cluster's counts as none given. Raises InputError
+    for any other that is no type, also where it plays no part.
+    """
+    reference = str(knobs.get("reference", ""))
+    if reference not in ("", *data.types, *AUTHORS_ORDER):
+        raise InputError("reference", reference, "one of " + ", ".join(data.types))
+    if knobs.get("heterogeneity_aware", True):
+        return data
+    return data.agnostic(reference if reference in data.types else "")

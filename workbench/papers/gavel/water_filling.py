@@ -1,23 +1,22 @@
 r"""Water filling (Gavel, section 4.3): max-min fairness, then as much as possible for every job that can still rise.
 
-One iteration raises the levels t_m, all 0 at first, of the jobs whose weight is above 0:
-
 max   t                                                                        (4.3)   slowest_rise
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
-      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)           for all m with w^job_m > 0   (4.3)   rise
+      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)           for all m in R   (4.3)   rise
       throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
       0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
       t >= 0                                                                   (ours)  step
 
-Then t_m grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and
-so on until every job is bottlenecked. On one level w^job_m = w_m, and the first iteration is max-min fairness; with
-entities see `gavel.hierarchical`. C_m, J_a and P_m are those of `gavel.max_min_fairness`.
+This is one iteration: it raises the levels t_m, all 0 at first, of the jobs R whose weight w^job_m is above 0. Then t_m
+grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and so on
+until every job is bottlenecked. On one level w^job_m = w_m, and the first iteration is max-min fairness; with entities
+see `gavel.hierarchical`. C_m, J_a and P_m are those of `gavel.max_min_fairness`.
 (ours): the paper maximises a minimum; t makes it linear.
 (erratum): the paper takes for t_m, and for the floor, the throughput of the last iteration's allocation. That one has
-slack and depends on the vertex which the solver returned: weights 3, 1, 1, 1 on 3 GPUs would end at (1, 1, .67, .33)
-or (1, .33, .67, 1). t_m is the level that the policy granted, and the end is (1, .67, .67, .67), always.
-The final levels are unique, the allocations that reach them are not.
+slack and depends on the vertex which the solver returned: weights 3, 1, 1, 1 on 3 GPUs would end at (1, 1, .67, .33) or
+(1, .33, .67, 1). t_m is the level that the policy granted, and the end is (1, .67, .67, .67), always. The final levels
+are unique, the allocations that reach them are not.
 """
 
 from __future__ import annotations
@@ -40,11 +39,15 @@ from workbench.papers.gavel.allocation import AllocationData, check, feasible, r
 from workbench.papers.gavel.entities import HierarchicalData
 from workbench.papers.gavel.levels import LevelData
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.share_formulation import chosen, reported
+from workbench.papers.gavel.view import gather, seen
 from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
 from workbench.throughput import FloatArray
 
 NAME = "gavel.water_filling"
+JOB_WEIGHT = """w^job_m | weight in this iteration | 1
+w_m | weight of the job itself | 1
+W_e | weight of entity e, where there are entities | 1"""
 BOTTLENECK = Knob(
     "bottleneck",
     "test",
@@ -60,12 +63,12 @@ def build(data: LevelData, name: str = "gavel_water_filling") -> pyo.ConcreteMod
     m = pyo.ConcreteModel(name)
     lay_out(m, data)
     active = data.column(data.active)
-    m.job_weight = pyo.Param(m.JOBS, initialize=active, doc="w^job_m | weight in this iteration | 1")
+    m.job_weight = pyo.Param(m.JOBS, initialize=active, doc=JOB_WEIGHT)
     m.level = pyo.Param(m.JOBS, initialize=data.column(data.level), doc="t_m | level reached so far | 1")
     m.equal = pyo.Param(
         m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
     )
-    m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="m | jobs with w^job_m > 0")
+    m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="R | jobs whose weight is above 0")
     m.step = pyo.Var(bounds=(0, None), doc="(ours) t | smallest rise per weight | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(4.3) the slowest rise")
@@ -164,13 +167,13 @@ class WaterFilling(Formulation[AllocationData]):
     title = "Gavel: max-min fairness with water filling"
     knobs = (gavel.AWARE, BOTTLENECK, *gavel.EXTENSIONS, gavel.OPTIMUM)
     reading = (
-        "The objective is the first iteration's t, what max-min fairness alone reaches; `levels` say how far each \
-job then rose"
+        "The objective is the first iteration's t, what max-min fairness alone reaches: the smallest of levels x GPUs "
+        "of the gang / weight over the jobs; `levels` say how far each job then rose."
     )
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> AllocationData:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
-        return AllocationData(**numbers(snapshot, knobs))
+        return gather(snapshot, knobs)
 
     def build(self, data: AllocationData, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved programme of the first iteration."""
@@ -205,24 +208,10 @@ def run(
     if not data.jobs:
         nobody = np.zeros((0, len(known.types)))
         return replace(result(data, known, nobody, np.zeros(0), spread), status="optimal", solver="none needed")
-    filled = fill(known, str(knobs.get("bottleneck", "test")), options(knobs, solver))
-    return replace(
-        result(data, known, filled.shares, filled.level, spread),
-        status=filled.first.status,
-        bound=filled.first.bound,
-        gap=filled.first.gap,
-        solver=filled.first.solver,
-        build_s=filled.build_s,
-        solve_s=filled.solve_s,
-        iterations=filled.iterations,
-    )
-
-
-def options(knobs: Knobs, solver: Solver | None) -> Solver:
-    """A point in the interior of the optimal face comes from an interior point method without crossover."""
-    solver = solver or Solver()
-    interior = knobs.get("optimum") == "interior" and solver.method == "auto"
-    return replace(solver, method="interior") if interior else solver
+    filled = fill(known, str(knobs.get("bottleneck", "test")), chosen(knobs, solver or Solver()))
+    found = result(data, known, filled.shares, filled.level, spread)
+    solved = replace(filled.first, build_s=filled.build_s, solve_s=filled.solve_s)
+    return reported(found, solved, filled.iterations)
 
 
 def result(

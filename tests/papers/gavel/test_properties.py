@@ -1,0 +1,165 @@
+"""What holds for several of Gavel's policies: on one type speeds do not matter, sharing pays, pairs never hurt."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.mechanisms.support import look, make
+from tests.papers.gavel.sum_support import DATA, plain, priced, random_data
+from tests.papers.gavel.time_support import finish_data, makespan_data
+from workbench.papers.gavel import fifo as first_come
+from workbench.papers.gavel import finish_time_fairness_matrix, makespan_matrix, max_min_fairness_matrix, min_cost
+from workbench.papers.gavel.allocation import AllocationData
+from workbench.papers.gavel.alone import isolated_throughput
+from workbench.papers.gavel.entities import HierarchicalData, fields
+from workbench.papers.gavel.hierarchical import known
+from workbench.papers.gavel.matrix import Allocation
+from workbench.papers.gavel.max_min_fairness import MaxMinFairness
+from workbench.papers.gavel.slo import SloData
+from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.water_filling_matrix import allocate as water
+from workbench.papers.paper import find_scheduler
+from workbench.simulation.loop import simulate
+
+Policy = Callable[[SloData, dict[str, Any]], Allocation]
+FEW = settings(max_examples=40, deadline=None)
+AGNOSTIC = {"heterogeneity_aware": False}
+
+
+def one_type(data: SloData) -> SloData:
+    """The same on the last type alone, where every job can run; pairs keep at most 0.9 of their speeds there.
+
+    A pair that costs next to nothing is ill-conditioned: rounding of one level is then a large gain of another.
+    """
+    here = [len(data.types) - 1]
+    pool = [int(data.pool[-1])]
+    return dataclasses.replace(
+        data, types=("t",), speed=data.speed[:, here], pair_speed=0.9 * data.pair_speed[:, :, here],
+        workers=data.workers[pool], price=data.price[pool], accelerators=(), accelerator=None,
+    )  # fmt: skip
+
+
+def alone(data: Any) -> Any:
+    """The same without pairs."""
+    return dataclasses.replace(
+        data, pairs=np.zeros((0, 2), dtype=np.int64), pair_speed=np.zeros((0, 2, len(data.types)))
+    )
+
+
+def entities(data: SloData) -> HierarchicalData:
+    """Two entities of weights 1 and 2, the second by FIFO, whose jobs take turns."""
+    owner = np.arange(len(data.jobs)) % 2
+    return HierarchicalData(
+        **fields(plain(data)), owner=owner, entities=("e", "f"), entity_weight=[1.0, 2.0], fifo=[0, 1]
+    )
+
+
+def max_min(data: SloData, knobs: dict[str, Any]) -> Allocation:
+    return max_min_fairness_matrix.allocate(seen(plain(data), knobs))
+
+
+def makespan(data: SloData, knobs: dict[str, Any]) -> Allocation:
+    return makespan_matrix.allocate(seen(makespan_data(data), knobs))
+
+
+def finish_time(data: SloData, knobs: dict[str, Any]) -> Allocation:
+    return finish_time_fairness_matrix.allocate(seen(finish_data(data, elapsed_s=5.0), knobs))
+
+
+def fifo(data: SloData, knobs: dict[str, Any]) -> Allocation:
+    return first_come.allocate(plain(data), knobs)
+
+
+def one_level(data: SloData, knobs: dict[str, Any]) -> Allocation:
+    return water(HierarchicalData.single(seen(plain(data), knobs)))
+
+
+def hierarchy(data: SloData, knobs: dict[str, Any]) -> Allocation:
+    return water(known(entities(data), knobs))
+
+
+@pytest.mark.parametrize("policy", [max_min, makespan, finish_time, fifo, one_level, hierarchy])
+@FEW
+@given(seed=st.integers(0, 2**32 - 1))
+def test_on_one_type_of_accelerator_the_agnostic_policy_is_the_aware_one(policy: Policy, seed: int) -> None:
+    data = one_type(random_data(seed))
+    aware, agnostic = policy(data, {}), policy(data, AGNOSTIC)
+    assert agnostic.solved.objective == pytest.approx(aware.solved.objective, rel=1e-5)
+    for name, numbers_by_job in aware.by_job.items():
+        assert agnostic.by_job[name] == pytest.approx(numbers_by_job, rel=1e-3, abs=1e-3), name
+
+
+@FEW
+@given(data=DATA)
+def test_fifo_serves_in_all_at_least_as_well_as_a_dedicated_part_for_each(data: SloData) -> None:
+    relative = isolated_throughput(data) / first_come.fastest(data)
+    assert fifo(data, {}).solved.objective >= first_come.places(data) @ relative * (1 - 1e-6)
+
+
+@FEW
+@given(data=DATA)
+def test_colocation_never_lowers_the_first_level_of_water_filling(data: SloData) -> None:
+    assert one_level(data, {}).solved.objective >= one_level(alone(data), {}).solved.objective * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+@FEW
+@given(data=DATA)
+def test_colocation_never_lowers_the_throughput_per_dollar(data: SloData, normalised: bool) -> None:
+    knobs = {"normalised": normalised}
+    together, apart = (min_cost.allocate(each, knobs).solved.objective for each in (priced(data), alone(priced(data))))
+    assert together >= apart * (1 - 1e-6)
+
+
+@given(data=DATA, reference=st.booleans())
+def test_to_an_agnostic_policy_nobody_is_faster_in_a_pair_who_is_not_on_any_type(
+    data: SloData, reference: bool
+) -> None:
+    blind = data.agnostic(data.types[-1] if reference else "")
+    one = blind.speed.max(axis=1)
+    assert (data.pair_speed <= data.speed[data.pairs]).all(), "so it is made"
+    assert (blind.pair_speed <= one[blind.pairs][:, :, None] * (1 + 1e-12)).all()
+    assert (blind.allowed == data.allowed).all()
+
+
+def test_a_pair_on_a_fast_type_only_is_left_where_gpus_would_be_idle() -> None:
+    """One V100 and three K80 for two jobs: alone both have all of their time, together they would lose 45 %."""
+    pair = {"pairs": [[0, 1]], "pair_speed": [[[2.2, 0.0], [2.2, 0.0]]]}
+    data = AllocationData(("a", "b"), ("v100", "k80"), [[4, 1], [4, 1]], [1, 1], [1, 1], [1, 3], **pair)
+    assert data.agnostic().speed == pytest.approx(np.full((2, 2), 1.75))
+    assert data.agnostic().pair_speed[0] == pytest.approx(np.array([[0.55 * 1.75, 0.0]] * 2))
+    found = MaxMinFairness().run(data, AGNOSTIC)
+    assert found.objective == pytest.approx(1.0)
+    assert found.values["allocation"]["a + b"] == pytest.approx({"v100": 0.0, "k80": 0.0})
+
+
+@pytest.mark.parametrize("name", ["gavel.makespan", "gavel.finish_time_fairness"])
+def test_the_authors_reference_counts_as_none_on_a_cluster_without_it(name: str) -> None:
+    scenario = make({"a": ("t", 1), "b": ("u", 1)}, [{"steps": 500}, {"steps": 900}, {"steps": 700}])
+    runs = [
+        simulate(scenario, find_scheduler(name), {"preset": "authors", **AGNOSTIC, **more})
+        for more in ({}, {"reference": ""})
+    ]
+    assert runs[0].jobs["finish_s"].notna().all()
+    assert runs[0].jobs["finish_s"].tolist() == runs[1].jobs["finish_s"].tolist()
+
+
+def test_gangs_that_gain_nothing_from_being_spread_are_together() -> None:
+    """Equal speeds are one choice; those of 4 GPUs differ, and keep both."""
+    scenario = make({"a": ("t", 4), "b": ("t", 4)}, [{"gpus": 2}, {"gpus": 4}])
+    rows = [
+        {"model": "m", "accelerator": "t", "gpus": gpus, "placement": word, "steps_per_s": speed}
+        for gpus, word, speed in (
+            (2, "consolidated", 2.0), (2, "unconsolidated", 2.0), (4, "consolidated", 4.0), (4, "unconsolidated", 3.0)
+        )
+    ]  # fmt: skip
+    found = numbers(look(scenario.replace(throughputs=rows)), {"placement_sensitive": True})
+    assert found["types"] == ("t", "t spread")
+    assert found["speed"].tolist() == [[2.0, 0.0], [4.0, 3.0]]

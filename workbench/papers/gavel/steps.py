@@ -1,0 +1,35 @@
+"""The numbers of an allocation for policies that look at how much the jobs have left to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.contract import Knobs
+from workbench.decision import Snapshot
+from workbench.papers.gavel.allocation import AllocationData
+from workbench.papers.gavel.view import numbers
+from workbench.throughput import FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepsData(AllocationData):
+    """The numbers of an allocation, and steps: (jobs,) remaining steps, > 0. Raises InputError that names the job."""
+
+    steps: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return (*super().by_job(), "steps")
+
+
+def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> StepsData:
+    """The numbers of the jobs at some positions, by default of all, and their remaining steps."""
+    chosen = np.arange(len(snapshot.jobs)) if rows is None else np.asarray(rows, dtype=np.int64)
+    return StepsData(**numbers(snapshot, knobs, rows), steps=snapshot.jobs.steps_left[chosen])
