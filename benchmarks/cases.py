@@ -60,13 +60,13 @@ def batch(policy: str) -> Callable[[int], Work]:
     def prepare(jobs: int) -> Work:
         from workbench.papers.gavel import finish_time_fairness_matrix, makespan_matrix
         from workbench.papers.gavel.finish_time_fairness import FinishTimeData
-        from workbench.papers.gavel.makespan import MakespanData
+        from workbench.papers.gavel.steps import StepsData
 
         rng = np.random.default_rng(jobs)
         numbers = {**vars(fairness_data(jobs)), "steps": rng.uniform(1e4, 1e7, jobs)}
-        numbers = {name: value for name, value in numbers.items() if name in MakespanData.__dataclass_fields__}
+        numbers = {name: value for name, value in numbers.items() if name in StepsData.__dataclass_fields__}
         if policy == "makespan":
-            data = MakespanData(**numbers)
+            data = StepsData(**numbers)
             return lambda: f"{makespan_matrix.allocate(data).solved.objective:.6g} s"
         none = np.zeros(jobs)
         alone_s = FinishTimeData(**numbers, elapsed_s=none, isolated_s=none).terms.alone_s

@@ -26,3 +26,11 @@ def test_help_lists_the_names(capsys):
     assert ended.value.code == 0
     said = capsys.readouterr().out
     assert all(case.name in said for case in CASES)
+
+
+ALLOCATIONS = [case for case in CASES if not case.name.startswith(("knob to chart", "long run", "replay"))]
+
+
+@pytest.mark.parametrize("case", ALLOCATIONS, ids=lambda case: case.name)
+def test_an_allocation_is_measured_at_its_smallest_size(case):
+    assert case.prepare(min(case.budgets))()

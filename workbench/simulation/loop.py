@@ -103,10 +103,11 @@ def simulate(
     clock = Clock(timing, stop.latest_s())
 
     cause = clock.begin(state)
+    learner = belief if isinstance(belief, Learns) else None  # asked once: the question is slow
     while cause is not None and not stop(state):
         snapshot = state.snapshot(cause, future=scheduler.offline)
-        if isinstance(belief, Learns):
-            belief.learn(snapshot.observations)
+        if learner is not None:
+            learner.learn(snapshot.observations)
         decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, shown, rng), state.now_s)
         state.apply(decision, cause)
         for observer in observers:
