@@ -113,6 +113,21 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
     return prepare
 
 
+def parts(jobs: int) -> Work:
+    """The allocation by 16 random parts of the cluster (POP), and how much of the objective that loses."""
+    from workbench.papers.gavel.max_min_fairness_matrix import allocate
+    from workbench.papers.gavel.pop import by_parts
+
+    data = fairness_data(jobs)
+    whole = allocate(data).solved.objective
+
+    def work() -> str:
+        found = by_parts(data, {"partitions": 16}, lambda part, _: allocate(part), min)
+        return f"loses {1 - found.solved.objective / whole:.2%}"
+
+    return work
+
+
 def pyomo_model(jobs: int) -> Work:
     """The Pyomo model as the formulation shows it: build, solve, read."""
     from workbench.papers.paper import find_formulation
@@ -225,8 +240,17 @@ def water_filling(policy: str) -> Callable[[int], Work]:
 
 
 CASES = (
-    Case("max-min fairness, all different", {128: 0.010, 512: 0.050, 2048: 0.250}, allocation(None)),
-    Case("max-min fairness, 26 configurations", {128: 0.005, 512: 0.005, 2048: 0.010}, allocation(CONFIGURATIONS)),
+    Case(
+        "max-min fairness, all different",
+        {32: None, 128: 0.010, 512: 0.050, 2048: 0.250, 10_000: None},
+        allocation(None),
+    ),
+    Case(
+        "max-min fairness, 26 configurations",
+        {32: None, 128: 0.005, 512: 0.005, 2048: 0.010, 10_000: None},
+        allocation(CONFIGURATIONS),
+    ),
+    Case("max-min fairness in 16 random parts, all different", {512: None, 2048: None, 10_000: None}, parts),
     Case("max-min fairness with space sharing, all different", {256: 2.0, 512: 10.0}, space_sharing(None), repeats=2),
     Case(
         "max-min fairness with space sharing, 26 configurations",
@@ -235,8 +259,14 @@ CASES = (
         repeats=3,
     ),
     Case("max-min fairness, Pyomo model", {128: None, 512: None, 2048: 1.0}, pyomo_model, repeats=3),
-    Case("minimum makespan, all different", {128: None, 512: None, 2048: 0.4}, batch("makespan")),
-    Case("finish-time fairness, all different", {128: None, 512: None, 2048: 2.0}, batch("finish_time_fairness")),
+    Case(
+        "minimum makespan, all different", {32: None, 128: None, 512: None, 2048: 0.4, 10_000: None}, batch("makespan")
+    ),
+    Case(
+        "finish-time fairness, all different",
+        {32: None, 128: None, 512: None, 2048: 2.0, 10_000: None},
+        batch("finish_time_fairness"),
+    ),
     Case("water filling, 5 entities, fairness", {512: None, 2048: 3.0}, water_filling("fairness"), repeats=2),
     Case("water filling, 5 entities, FIFO", {512: None, 2048: 3.0}, water_filling("fifo"), repeats=2),
     Case("water filling, 5 entities, mixed", {512: None, 2048: 3.0}, water_filling("mixed"), repeats=2),
