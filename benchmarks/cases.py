@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from workbench.papers.gavel.allocation import AllocationData
 
 MEMORY_MB = 2000.0
 GPU_TYPES = 3
@@ -25,7 +29,7 @@ class Case:
     warm: int = 1
 
 
-def fairness_data(jobs: int, configurations: int | None = None) -> object:
+def fairness_data(jobs: int, configurations: int | None = None) -> AllocationData:
     """Random speeds of jobs that are all different, or drawn from so many configurations; a quarter as many GPUs."""
     from workbench.papers.gavel.allocation import AllocationData
 
@@ -46,7 +50,7 @@ def allocation(configurations: int | None) -> Callable[[int], Work]:
         from workbench.papers.gavel.max_min_fairness_matrix import allocate
 
         data = fairness_data(jobs, configurations)
-        return lambda: f"objective {allocate(data).solved.objective:.6f}"  # type: ignore[arg-type]
+        return lambda: f"objective {allocate(data).solved.objective:.6f}"
 
     return prepare
 
@@ -88,10 +92,9 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
     def prepare(jobs: int) -> Work:
         from dataclasses import replace
 
-        from workbench.papers.gavel.allocation import AllocationData
         from workbench.papers.gavel.max_min_fairness_matrix import allocate
 
-        base: AllocationData = fairness_data(jobs, configurations)  # type: ignore[assignment]
+        base = fairness_data(jobs, configurations)
         rng = np.random.default_rng(jobs)
         kinds = np.unique(base.speed, axis=0, return_inverse=True)[1].ravel()
         demand = rng.uniform(0.2, 1.0, jobs)
@@ -225,7 +228,7 @@ def water_filling(policy: str) -> Callable[[int], Work]:
         from workbench.papers.gavel.water_filling_matrix import allocate
 
         rng = np.random.default_rng(jobs)
-        numbers = fields(fairness_data(jobs))  # type: ignore[arg-type]
+        numbers = fields(fairness_data(jobs))
         numbers |= {"workers": np.full(GPU_TYPES, jobs // GPU_TYPES), "weight": rng.choice([1.0, 2.0, 5.0], jobs)}
         data = HierarchicalData(
             **numbers,

@@ -5,7 +5,9 @@ The programme is written from the paper, dense, without the code that it tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
+from tests.cases.gavel import fairness_data
 from workbench.contract import Formulation, Result
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Allocation
@@ -74,6 +77,13 @@ def random_data(seed: int, pairs: bool = True) -> SloData:
 
 
 DATA = st.integers(0, 2**32 - 1).map(random_data)
+
+
+def reference(shared: Path, file: str) -> Iterator[tuple[Mapping[str, Any], AllocationData]]:
+    """The authors' instances in a file, and their data without weights, which sums do not read."""
+    for case in json.loads((shared / "cases/gavel" / file).read_text())["instances"]:
+        data = fairness_data(case)
+        yield case, replace(data, weight=np.ones(len(data.jobs)))
 
 
 def plain(data: SloData) -> AllocationData:

@@ -1,7 +1,6 @@
 """FIFO as the paper's programme, and how it differs from the greedy FIFO that the authors run."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, plain, same_as_golden, solve_all, table
+from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, plain, reference, same_as_golden, solve_all, table
 from workbench.baselines.fifo import greedy
 from workbench.errors import InputError
 from workbench.papers.gavel.allocation import AllocationData
@@ -116,16 +115,7 @@ def test_golden_model_of_two_jobs(tmp_path):
 
 def test_reference_cases(shared):
     """The optimum of the paper's programme, which is at least what the authors' greedy shares reach."""
-    for case in json.loads((shared / "cases/gavel/fifo.json").read_text())["instances"]:
-        types = case["worker_types"]
-        data = AllocationData(
-            tuple(str(job["id"]) for job in case["jobs"]),
-            tuple(types),
-            [[job["throughputs"][name] for name in types] for job in case["jobs"]],
-            [1] * len(case["jobs"]),
-            [job["scale_factor"] for job in case["jobs"]],
-            [case["cluster_spec"][name] for name in types],
-        )
+    for case, data in reference(shared, "fifo.json"):
         solve_all(POLICY, data, {}, allocate, case["paper_lp"]["objective"])
         assert case["paper_lp"]["objective"] >= case["gavel"]["paper_objective"] - 1e-9
 

@@ -1,7 +1,6 @@
 """Maximum total throughput: by hand, independent optima, properties, both solvers, the matrix, the golden model."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from tests.papers.gavel.sum_support import (
     equal_share,
     plain,
     random_data,
+    reference,
     same_as_golden,
     solve_all,
     table,
@@ -135,16 +135,7 @@ def test_golden_model_of_two_jobs(tmp_path):
 
 
 def test_reference_cases_on_glpk_and_as_a_matrix(shared):
-    for case in json.loads((shared / "cases/gavel/max_total_throughput.json").read_text())["instances"]:
-        types = case["worker_types"]
-        data = AllocationData(
-            tuple(str(job["id"]) for job in case["jobs"]),
-            tuple(types),
-            [[job["throughputs"][name] for name in types] for job in case["jobs"]],
-            [1] * len(case["jobs"]),
-            [job["scale_factor"] for job in case["jobs"]],
-            [case["cluster_spec"][name] for name in types],
-        )
+    for case, data in reference(shared, "max_total_throughput.json"):
         solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
 
 

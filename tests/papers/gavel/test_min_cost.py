@@ -1,7 +1,6 @@
 """Minimum cost: both objectives by hand, independent optima, both solvers, the matrix, the golden models."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pyomo.environ as pyo
@@ -14,10 +13,12 @@ from tests.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
     PAPER,
+    PLAIN,
     TWO,
     dense,
     equal_share,
     priced,
+    reference,
     same_as_golden,
     solve_all,
     table,
@@ -180,16 +181,9 @@ def test_a_student_may_add_a_constraint():
 
 
 def test_reference_cases_on_glpk_and_as_a_matrix(shared):
-    for case in json.loads((shared / "cases/gavel/min_cost.json").read_text())["instances"]:
-        types = case["worker_types"]
+    for case, base in reference(shared, "min_cost.json"):
         data = PricedData(
-            tuple(str(job["id"]) for job in case["jobs"]),
-            tuple(types),
-            [[job["throughputs"][name] for name in types] for job in case["jobs"]],
-            [1] * len(case["jobs"]),
-            [job["scale_factor"] for job in case["jobs"]],
-            [case["cluster_spec"][name] for name in types],
-            price=[case["instance_costs"][name] for name in types],
+            *(getattr(base, name) for name in PLAIN), price=[case["instance_costs"][t] for t in base.types]
         )
         solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
         best = allocate(data, {"objective": "ratio"}).solved.objective
