@@ -116,6 +116,7 @@ SHARES = Table(
         Column("time_s", "time", "s", "float"),
         Column("unit", "job or pair"),
         Column("accelerator", "accelerator type"),
+        Column("placement", "consolidated or unconsolidated; empty where the share is for either"),
         Column("share", "share of time", "1", "float"),
     ),
 )

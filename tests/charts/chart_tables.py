@@ -64,7 +64,7 @@ def decisions(*times_s: float) -> pd.DataFrame:
 
 
 def shares(*rows: tuple[int, float, str, str, float]) -> pd.DataFrame:
-    return SHARES.frame(rows)
+    return SHARES.frame([(*row[:4], "", row[4]) for row in rows])
 
 
 def everything() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

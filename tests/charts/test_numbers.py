@@ -27,6 +27,7 @@ from workbench.charts import (
     utilisation,
 )
 from workbench.charts.steps import at_change
+from workbench.schema import SHARES
 
 
 def titles(drawing: Drawing) -> set[str]:
@@ -57,6 +58,16 @@ def test_allocation_fills_in_zeros_and_keeps_the_order() -> None:
     fill = drawing.chart.to_dict()["layer"][0]["encoding"]["fill"]
     assert fill["scale"]["domain"] == [0, 1]
     assert cells[["job", "with_job"]].iloc[-1].tolist() == ["a", "b"]
+
+
+def test_both_placements_of_a_type_are_columns_and_one_target() -> None:
+    """A fifth of the time together and a fifth spread, of which it had half: 40 s of 100 s promised, 20 s given."""
+    rows = [(0, 0.0, "x", "v100", "consolidated", 0.2), (0, 0.0, "x", "v100", "unconsolidated", 0.2)]
+    table = SHARES.frame(rows)
+    assert allocation(table).data["heads"]["text"].tolist() == ["v100", "v100 spread"]
+    held = timeline(interval("a-0", 0, "x", 0, 20))
+    [row] = received_table(table, held, decisions(0), end_s=100.0).itertuples(index=False)
+    assert (row.accelerator, row.target, row.received) == ("v100", 0.4, 0.2)
 
 
 def test_shares_in_force() -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.decision import WorkerType
 
 MOST_HEIGHT_PX = 600.0
 ROW_PX = 28.0
@@ -38,12 +39,14 @@ def allocation(
 ) -> Drawing:
     """Draw the shares of one decision (`shares_at`), zeros included.
 
-    units, accelerators: rows and columns in order (default: as they appear); units that have shares and are not among
-    them (pairs) follow; selecting either job of a pair shows it. Parameter `selected` as in `gantt`.
+    Columns are accelerator types, or both placements of each (`v100`, `v100 spread`). units, accelerators: rows and
+    columns in order (default: as they appear); units that have shares and are not among them (pairs) follow; selecting
+    either job of a pair shows it. Parameter `selected` as in `gantt`.
     """
     rows = list(dict.fromkeys([*(units or []), *shares["unit"].tolist()]))
-    columns = list(dict.fromkeys([*(accelerators or []), *shares["accelerator"].tolist()]))
-    given = {(u, a): s for u, a, s in zip(shares["unit"], shares["accelerator"], shares["share"], strict=True)}
+    kinds = [_worker_type(*place) for place in zip(shares["accelerator"], shares["placement"], strict=True)]
+    columns = list(dict.fromkeys([*(accelerators or []), *kinds]))
+    given = {(u, kind): s for u, kind, s in zip(shares["unit"], kinds, shares["share"], strict=True)}
     row_px = min(ROW_PX, max_height / max(len(rows), 1))
     every = max(1, math.ceil((theme.LABEL_PX + 1) / row_px))
     cells = [
@@ -155,3 +158,8 @@ def _number(share: float) -> str:
     if share == 0:
         return ""
     return f"{share:.2f}" if share >= NUMBER_FROM else "~0"
+
+
+def _worker_type(accelerator: str, placement: str) -> str:
+    """A column's name."""
+    return WorkerType(accelerator, "unconsolidated" if placement == "unconsolidated" else None).name

@@ -57,7 +57,8 @@ def received_table(
         target, listed = np.zeros(len(changes)), np.zeros(len(changes), dtype=bool)
         if key in promised:
             places, share = promised[key]
-            target[places], listed[places] = share, True
+            np.add.at(target, places, share)  # of both placements together, where there are two
+            listed[places] = True
         seconds = np.zeros(len(moments))
         if key in had:
             seconds = had[key].until(moments) - had[key].until(since)

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from workbench.decision import Belief, Cause, Shares, Snapshot, WorkerType, members, unit_name
+from workbench.decision import Belief, Cause, Shares, Snapshot, WorkerType, members
 from workbench.errors import InputError
 from workbench.estimators.oracle import Oracle
 from workbench.scenario import Scenario
@@ -28,6 +28,7 @@ from workbench.schema import SHARES
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
+from workbench.simulation.recorder import share_rows
 from workbench.throughput import FloatArray
 
 
@@ -81,7 +82,7 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
         divided = policy(snapshot, shown, memory)
         memory, finished = divided.memory, []
         rate, held = _rates(scenario, divided.shares, snapshot, truth)
-        rows += _rows(divided.shares, calls, now_s)
+        rows += share_rows(divided.shares, calls, now_s)
         calls += 1
         ranks = book.active()
         with np.errstate(divide="ignore"):
@@ -154,12 +155,3 @@ def _book(book: JobBook, ranks: Any, rate: FloatArray, held: FloatArray, pause: 
     starts = ranks[(held > 0) & np.isnan(book.first_start_s[ranks])]
     book.first_start_s[starts] = now_s
     book.since_s[ranks] = now_s + pause
-
-
-def _rows(shares: Shares, call: int, now_s: float) -> list[tuple[Any, ...]]:
-    return [
-        (call, now_s, unit_name(unit), kind, value)
-        for unit, values in zip(shares.units, shares.values.tolist(), strict=True)
-        for kind, value in zip(shares.types, values, strict=True)
-        if value > 0
-    ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.decision import Decision, IntArray, Shares, Slot, Unit, unit_name
+from workbench.decision import Decision, IntArray, Shares, Slot, Unit, WorkerType, unit_name
 from workbench.schema import DECISIONS, EVENTS, SHARES, SIGNALS, TIMELINE
 from workbench.simulation.pool import SlotSet
 
@@ -101,10 +101,7 @@ class Recorder:
             return
         if decision.shares is not None and not _same_shares(decision.shares, self._last_shares):
             self._last_shares = decision.shares
-            names = [unit_name(unit) for unit in decision.shares.units]
-            for i, j in zip(*np.nonzero(decision.shares.values), strict=True):
-                value = float(decision.shares.values[i, j])
-                self._shares.append((number, time_s, names[i], decision.shares.types[j], value))
+            self._shares += share_rows(decision.shares, number, time_s)
         for signal, values in decision.signals.items():
             self._signals += [(number, time_s, signal, job, float(value)) for job, value in values.items()]
 
@@ -182,6 +179,16 @@ def _merge(t: pd.DataFrame) -> pd.DataFrame:
     stretch[order] = np.cumsum(~goes_on)
     how = {"recorded": "min", "start_s": "min", "end_s": "max", "steps": "sum", "with_steps": "sum"}
     return t.groupby(stretch).agg(how)
+
+
+def share_rows(shares: Shares, number: int, time_s: float) -> list[tuple[Any, ...]]:
+    """The rows of the table `shares` for one call of the scheduler."""
+    names = [unit_name(unit) for unit in shares.units]
+    kinds = shares.kinds or tuple(map(WorkerType, shares.types))
+    return [
+        (number, time_s, names[i], kinds[j].accelerator, kinds[j].placement or "", float(shares.values[i, j]))
+        for i, j in zip(*np.nonzero(shares.values), strict=True)
+    ]
 
 
 def _same_shares(a: Shares, b: Shares | None) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.mechanisms.support import given as placed
 from tests.mechanisms.support import look, make
+from workbench.charts import allocation, received_table, shares_at
 from workbench.decision import Shares, Snapshot, WorkerType
 from workbench.mechanisms import priority
 from workbench.mechanisms.priority import Allocated
@@ -154,7 +155,10 @@ def test_the_core_runs_it_at_the_speed_of_its_placement() -> None:
     scheduler = find_scheduler("gavel.max_min_fairness")
     run = simulate(seen_jobs, scheduler, AWARE)
     assert run.jobs["finish_s"].tolist() == pytest.approx([300.0, 300.0])
-    assert set(run.shares["accelerator"]) == {"t spread"}
+    assert set(run.shares["accelerator"]) == {"t"} and set(run.shares["placement"]) == {"unconsolidated"}
+    assert allocation(shares_at(run.shares)).data["heads"]["text"].tolist() == ["t spread"]
+    told = received_table(run.shares, run.timeline, run.decisions)
+    assert (told["target"] == told["received"]).all() and len(told)
     assert simulate(seen_jobs, scheduler).jobs["finish_s"].tolist() == pytest.approx([450.0, 450.0])
     assert flow(seen_jobs, scheduler.policy, scheduler.settle(AWARE)).end_s == pytest.approx(300.0)
 
