@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -242,6 +242,126 @@ def water_filling(policy: str) -> Callable[[int], Work]:
     return prepare
 
 
+def hadar_round(jobs: int) -> Work:
+    """One round of Hadar from a snapshot to the decision, all GPUs free: 60 of them for 480 jobs, 768 for 2048."""
+    from workbench.api import snapshot_at
+    from workbench.papers.paper import find_scheduler
+    from workbench.traces.synthetic import generate
+
+    nodes = {480: 5, 2048: 64}.get(jobs, max(1, jobs // 96))
+    cluster = f"v100={nodes}x4,p100={nodes}x4,k80={nodes}x4"
+    scenario = generate(cluster, jobs, 0, "static", multi_gpu=True)
+    snapshot, hadar = snapshot_at(scenario, 0.0), find_scheduler("hadar")
+    knobs = hadar.settle({})
+    memory = hadar.start(scenario, knobs)
+
+    def work() -> str:
+        decision = hadar.decide(snapshot, memory, knobs, np.random.default_rng(0))[0]
+        held = sum(sum(given.gpus.values()) for given in decision.assign)
+        found = decision.solution
+        assert found is not None and found.gap is not None
+        return f"{found.status}, gap {found.gap:.3%}, {found.iterations} passes, {held} of {12 * nodes} GPUs held"
+
+    return work
+
+
+def hops_data(gpus: int) -> tuple[Any, ...]:
+    """What a round of Hops is listed from: servers of 8 idle GPUs of five kinds as in section 4.3, and a full window.
+
+    Jobs have 1 to 8 sizes of 1 to 16 GPUs, all different; about 135 of them at 512 GPUs. Speeds fall with the server's
+    class, for gangs that are spread by the sensitivity of the job.
+    """
+    from workbench.papers.hops.configurations import Layout, Server
+    from workbench.papers.hops.listing import Request
+
+    rng, nodes = np.random.default_rng(0), gpus // 8
+    few = nodes // 8
+    kinds = [("gtx1080ti", 2 * few, 1.0), ("titanxp", 2 * few, 1.0), ("rtx3090", nodes - 6 * few, 0.9)]
+    kinds += [("rtx3090", few, 0.95), ("rtx3090", few, 1.0)]
+    servers, pools = [], []
+    for pool, (kind, count, _) in enumerate(kinds):
+        servers += [Server(f"{kind}-{pool}-{i}", kind, 8, 8) for i in range(count)]
+        pools += [pool] * count
+    requests: list[Request] = []
+    while sum(request.sizes[0] for request in requests) < gpus:
+        sizes = sorted(rng.choice(np.arange(1, 17), size=rng.integers(1, 9), replace=False).tolist())
+        requests.append(Request(f"job-{len(requests)}", sizes, float(rng.gamma(1.0, 0.5)), float(rng.uniform(1, 2))))
+    base = {"gtx1080ti": 1.0, "titanxp": 1.3, "rtx3090": 2.4}
+    fits = [dict(zip(base, rng.uniform(0.7, 1.3, len(base)), strict=True)) for _ in requests]
+    decay = rng.uniform(0.75, 0.98, len(requests))
+
+    def rate(row: int, layout: Layout) -> float:
+        total, kind = sum(taken for _, taken in layout), servers[layout[0][0]].kind
+        slowest = min(kinds[pools[server]][2] for server, _ in layout)
+        apart = requests[row].rho if len(layout) > 1 else 1.0
+        return float(base[kind] * fits[row][kind] * total * decay[row] ** np.log2(total) * slowest / apart)
+
+    return servers, pools, requests, rate
+
+
+def hops_round(power: float = 1.0) -> Callable[[int], Work]:
+    """From servers, jobs and speeds to each job's GPUs, as the scheduler does it, with the gap of that size."""
+
+    def prepare(gpus: int) -> Work:
+        from workbench.papers.hops.listing import list_configurations
+        from workbench.papers.hops.planning import make_plan
+
+        given = hops_data(gpus)
+
+        def work() -> str:
+            data = list_configurations(*given)
+            found = make_plan(data, {"lambda": power})
+            gap = "" if found.solved.gap is None else f", gap {100 * found.solved.gap:.2f} %"
+            return f"{found.model}, {len(found.plan)} of {len(data.jobs)} jobs{gap}"
+
+        return work
+
+    return prepare
+
+
+def sia_round(jobs: int) -> Work:
+    """From a snapshot of Hops's 512 GPUs, all jobs waiting, to each job's configuration, with the scheduler's gap."""
+    from workbench.api import snapshot_at
+    from workbench.baselines.sia import GAP, Sia, choose
+    from workbench.presets import preset
+    from workbench.solvers import Solver
+
+    scenario, problem = preset("hops_512_100"), Sia()
+    snapshot = snapshot_at(scenario.replace(jobs=scenario.jobs[:jobs]), scenario.jobs[jobs - 1].arrival_s)
+    knobs, solver = problem.settle({}), Solver(gap=float(GAP.default))  # type: ignore[arg-type]
+
+    def work() -> str:
+        data = problem.data(snapshot, knobs)
+        chosen, solved = choose(data, float(knobs["p"]), float(knobs["lambda_n"]), solver)  # type: ignore[arg-type]
+        gap = "" if solved.gap is None else f", gap {100 * solved.gap:.3f} %"
+        return f"{len(chosen)} of {len(data.jobs)} jobs, {len(data.job)} configurations{gap}"
+
+    return work
+
+
+def hops_model(model: str) -> Callable[[int], Work]:
+    """The same by the Pyomo model as shown: the aggregated one solved; the printed one built only, for its size."""
+
+    def prepare(gpus: int) -> Work:
+        from workbench.notation import model_size
+        from workbench.papers.hops.listing import list_configurations
+        from workbench.papers.hops.round import Round
+
+        given, formulation = hops_data(gpus), Round()
+        knobs = formulation.settle({"model": model})
+
+        def work() -> str:
+            data = list_configurations(*given)
+            if model == "printed":
+                return str(model_size(formulation.build(data, knobs)))
+            found = formulation.run(data, knobs)
+            return f"objective {found.objective:.6f}, gap {100 * (found.gap or 0.0):.2f} %"
+
+        return work
+
+    return prepare
+
+
 CASES = (
     Case(
         "max-min fairness, all different",
@@ -273,6 +393,12 @@ CASES = (
     Case("water filling, 5 entities, fairness", {512: None, 2048: 3.0}, water_filling("fairness"), repeats=2),
     Case("water filling, 5 entities, FIFO", {512: None, 2048: 3.0}, water_filling("fifo"), repeats=2),
     Case("water filling, 5 entities, mixed", {512: None, 2048: 3.0}, water_filling("mixed"), repeats=2),
+    Case("Hadar round, all jobs decided on", {32: None, 480: 0.3, 2048: 1.0}, hadar_round, repeats=3),
+    Case("Hops round", {64: None, 512: 1.0, 1504: 5.0}, hops_round(), repeats=3),
+    Case("Hops round, Pyomo model", {64: None, 512: 1.0, 1504: 5.0}, hops_model("aggregated"), repeats=2),
+    Case("Hops round, lambda infinite", {64: None, 512: None}, hops_round(float("inf")), repeats=1),
+    Case("Hops round, printed model built", {64: None, 512: None}, hops_model("printed"), repeats=1, warm=0),
+    Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),
     Case("replay, 108 GPUs, LAS", {100: None, 200: None, 400: 2.5}, replay, repeats=2, warm=0),
     Case("knob to chart, 60 GPUs, without the page", {20: 1.0}, knob_to_chart, repeats=3),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 60.0}, long_run("fifo"), repeats=1, warm=0),

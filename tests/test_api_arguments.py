@@ -5,6 +5,7 @@ Also what a belief other than the true speeds does.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -236,3 +237,22 @@ def test_a_belief_is_what_the_scheduler_sees_and_not_what_happens() -> None:
     made = Backwards.made
     workbench.simulate(scenario, "fifo", belief=Backwards)
     assert Backwards.made == made + 1  # a class or function makes one for every run
+
+
+def test_a_scheduler_itself_does_in_place_of_its_name() -> None:
+    scenario, fifo = workbench.preset("start_here"), workbench.find_scheduler("fifo")
+    assert workbench.simulate(scenario, fifo, round_s=720) == workbench.simulate(scenario, "fifo", round_s=720)
+    assert workbench.ignored(scenario, fifo) == workbench.ignored(scenario, "fifo")
+    named, given = (workbench.compare(scenario, [s, (s, {"round_s": 720})]) for s in ("fifo", fifo))
+    assert named.labels == given.labels and named.table.equals(given.table)
+    fairness = workbench.find_scheduler("gavel.max_min_fairness")
+    assert workbench.ideal(scenario, fairness).end_s == workbench.ideal(scenario, "gavel.max_min_fairness").end_s
+    formulation = workbench.find_formulation("gavel.max_min_fairness")
+    assert workbench.solve(scenario, formulation).values == workbench.solve(scenario, formulation.name).values
+
+
+def test_a_comparison_refuses_a_scheduler_that_is_not_the_one_of_its_name() -> None:
+    """Runs are told apart by name, and other processes find schedulers by it."""
+    stranger = copy.copy(workbench.find_scheduler("fifo"))
+    with pytest.raises(InputError, match="the scheduler that is known as fifo"):
+        workbench.compare("preset:start_here", [stranger, "las"])

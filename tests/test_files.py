@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.files import new_folder, refuse_to_overwrite, write_bytes, write_text
+from workbench.files import NotJsonError, new_folder, parse_json, refuse_to_overwrite, write_bytes, write_text
 
 
 def ANY(path: Path) -> bool:
@@ -109,3 +109,18 @@ def test_a_missing_parent_is_an_input_error(tmp_path: Path) -> None:
         write_text(tmp_path / "no" / "x", "new")
     with pytest.raises(InputError, match="folder that exists"), new_folder(tmp_path / "no" / "x", ANY):
         pytest.fail("the block must not run")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "word"),
+    [
+        ("NaN", "", "NaN"),
+        ('{"a": [0, {"b": [[1], [Infinity]]}], "c": NaN}', "a[1].b[1][0]", "Infinity"),
+        ("[[-Infinity]]", "[0][0]", "-Infinity"),
+    ],
+)
+def test_what_json_does_not_have_is_named_with_its_place(text: str, path: str, word: str) -> None:
+    with pytest.raises(NotJsonError) as caught:
+        parse_json(text)
+    assert (caught.value.path, caught.value.word) == (path, word)
+    assert parse_json('{"a": "NaN"}') == {"a": "NaN"}, "a text is no number"

@@ -89,6 +89,24 @@ def test_a_duration_is_typed_as_people_write_it() -> None:
     assert control._error.value == "" and control.widget.value == "1 min"
 
 
+def test_a_count_that_may_be_none_has_a_slider_that_goes_along() -> None:
+    control, changes = control_of(name="forks", default=None, help="", kind="int", minimum=2, optional=True, main=True)
+    assert control.slider is not None and control.slider.value == math.inf and control.value() is None
+    assert [text for text, _ in control.slider.options][:2] == ["2", "3"]
+    assert control.slider.options[-1] == ("none", math.inf), "without a limit is the most"
+    control.slider.value = 4
+    assert control.value() == 4 and control.widget.value == "4" and changes == ["forks"]
+    control.widget.value = "13"  # not on the slider: the nearest, and the value stays
+    assert control.slider.value == 12 and control.value() == 13
+    control.widget.value = "1"  # too few: the slider stays
+    assert control.slider.value == 12 and "expected" in control._error.value
+    control.set(None)
+    assert control.slider.value == math.inf and control.value() is None
+    control.slider.value = 3
+    control.slider.value = math.inf
+    assert control.widget.value == "" and control.value() is None
+
+
 def test_a_duration_in_sight_has_a_slider_that_goes_along() -> None:
     control, changes = control_of(name="round_s", default=360.0, help="", unit="s", minimum=60.0, main=True)
     assert control.slider is not None and control.slider.value == 360.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import copy
+import dataclasses
 import json
 import re
 import time
@@ -17,7 +18,7 @@ import pytest
 import widgets.lab
 import widgets.scheduler_choice
 import workbench
-from widgets import GavelLab, Lab
+from widgets import GavelLab, HadarLab, Lab, words
 from widgets.download import Download
 from widgets.work import Message, ProcessWork, process_work
 from workbench.errors import InputError, ScenarioError
@@ -96,8 +97,26 @@ def run(story: Callable[[], Awaitable[None]]) -> None:
 def test_every_preset_opens_as_it_is(work: Waiter, name: str) -> None:
     lab = Lab("gavel", name)
     assert lab.scenario == preset(name)
-    assert (lab.state, lab.status) == ("edited", "Edited, not solved.")
+    assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
     assert lab.scheduler in {found.name for found in workbench.schedulers()} and not work.asked
+
+
+def test_a_lab_opens_and_resets_with_the_scheduler_that_is_named(work: Waiter) -> None:
+    scenario = preset("hadar_lab").replace(
+        plan=[{"scheduler": "hadar"}, {"scheduler": "hadare", "knobs": {"forks": 2}}, {"scheduler": "las"}]
+    )
+    lab = HadarLab(scenario, "hadare")
+    assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2 and lab.scenario == scenario
+    lab.set("gavel.max_min_fairness")
+    lab._on_reset()
+    assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2
+    lab.open(scenario)
+    lab._on_reset()
+    assert lab.scheduler == "hadar", "what was opened since is opened as it says itself"
+    assert HadarLab(scenario, "las").scheduler == "las"
+    assert HadarLab("hadar_example", scheduler="hadare").scheduler == "hadare"
+    with pytest.raises(InputError, match="nothing"):
+        HadarLab(scenario, "nothing")
 
 
 def test_open_solve_edit_and_read_the_objects() -> None:
@@ -109,10 +128,7 @@ def test_open_solve_edit_and_read_the_objects() -> None:
         assert lab.state == "working"
         await until(lambda: lab.state == "done")
         assert lab.run == workbench.simulate("preset:start_here", "gavel.max_min_fairness")
-        assert (
-            lab.status.startswith(f"Done: {len(lab.run.decisions)} decisions")
-            and "problems solved (optimal)" in lab.status
-        )
+        assert lab.status.startswith(f"Done: {len(lab.run.decisions)} decisions") and "solves (optimal)" in lab.status
         assert lab.solution["status"] == "optimal" and lab.knobs["round_s"] == 360.0
         assert "Mean JCT" in lab._results._metrics.value
         lab.set(round_s=720)  # small and solved before: solved again at once
@@ -211,7 +227,7 @@ def test_solved_only_when_asked_until_it_is_known_to_be_quick(work: Waiter) -> N
     assert lab.state == "working" and len(work.asked) == 3
     work.answer()
     lab.open(preset("gavel_physical"))
-    assert lab.state == "edited" and len(work.asked) == 3, "another scenario may be slow"
+    assert lab.state == "ready" and len(work.asked) == 3, "another scenario may be slow"
 
 
 def test_wrong_cells_wait_to_be_mended(work: Waiter) -> None:
@@ -407,11 +423,38 @@ def test_save_again_and_never_over_something_else(work: Waiter, folder: Path) ->
     lab._file.save()
     assert saved.read_text() == "something else" and "exists and is not from this lab" in lab._file.said.text
     lab._file.name.value = "other"
+    assert lab._file.replace_button.layout.display == "none", "that was another file"
     lab._file.save()
     assert workbench.load(folder / "other.json").jobs[0].steps == 1000
     lab._file.name.value = "no/such/folder.json"
     lab._file.save()
     assert lab._file.said.text.startswith("Not saved") and lab.state == "edited"
+
+
+def test_another_file_is_replaced_when_asked_for_and_only_as_it_was_then(work: Waiter, folder: Path) -> None:
+    lab, saved = GavelLab(), folder / "scenario.json"
+    button = lab._file.replace_button
+    saved.write_text("something else")
+    assert button.layout.display == "none"
+    lab._file.save()
+    assert button.layout.display is None and "Replace overwrites it" in lab._file.said.text
+    saved.write_text("written meanwhile")
+    button.click()
+    assert saved.read_text() == "written meanwhile" and button.layout.display is None, "asked once more"
+    button.click()
+    assert workbench.load(saved).jobs == preset("start_here").jobs and button.layout.display == "none"
+    lab._file.save()
+    assert "Saved to" in lab._file.said.text, "it is the lab's own now"
+
+
+def test_the_offer_to_replace_goes_with_the_name_it_was_for(work: Waiter, folder: Path) -> None:
+    lab = GavelLab()
+    for name in ("scenario.json", "mine.json"):
+        (folder / name).write_text("something else")
+    lab._file.save()
+    lab._file.name.value = "mine.json"
+    lab._file.replace_button.click()
+    assert {(folder / name).read_text() for name in ("scenario.json", "mine.json")} == {"something else"}
 
 
 def test_save_keeps_the_rest_of_the_plan_and_says_what_is_wrong(work: Waiter, folder: Path) -> None:
@@ -452,7 +495,7 @@ def test_load(work: Waiter, folder: Path) -> None:
     ):
         lab._file.load(upload("mine.json", content))
         assert says in lab._file.said.text and lab._file.said.tone == "bad"
-        assert lab.scenario.jobs == preset("hadar_example").jobs and lab.state == "edited"
+        assert lab.scenario.jobs == preset("hadar_example").jobs and lab.state == "ready"
 
 
 # ---- results ----
@@ -464,12 +507,30 @@ def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
     work.answer()
     lab._results._gantt.view.picked = {"job": "game"}
     assert jobs(lab).selected == 1 and "<b>game</b>" in lab._results._job.value
-    jobs(lab).selected = 2
-    assert lab._results._gantt.view.selected == "translation"
+    jobs(lab)._on_message(jobs(lab), {"kind": "follow", "row": jobs(lab).numbers[2]}, [])
+    assert lab._results._gantt.view.selected == "translation" and "follow translation" in jobs(lab).message
     assert all(page.view.selected == "translation" for page in lab._results._pages.values())
-    jobs(lab).add()  # a job that the run does not know
-    assert lab._results._gantt.view.selected is None
+    jobs(lab).followed(2)
+    assert lab._results._gantt.view.selected is None, "once more lets it go"
+    jobs(lab).add()
+    jobs(lab).followed(3)
+    assert lab._results._gantt.view.selected is None and "did not run" in jobs(lab).message
     lab._results._gantt.view.picked = {}
+
+
+def test_editing_the_jobs_leaves_the_selection_in_the_charts_alone(work: Waiter) -> None:
+    lab = GavelLab()
+    jobs(lab).followed(0)
+    assert "Solve first" in jobs(lab).message
+    lab.solve()
+    work.answer()
+    for selected in (None, "game"):
+        lab._results.select(selected)
+        jobs(lab).selected = 2  # where the cursor is
+        jobs(lab).edit(2, "weight", "2")
+        assert lab._results._gantt.view.selected == selected
+    work.answer()
+    assert lab._results._gantt.view.selected == "game"
 
 
 def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
@@ -479,12 +540,12 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
     results = lab._results
     pages = {"Gantt": results._gantt} | results._pages
     for name, page in pages.items():
-        if name in results._tabs.titles:
-            results._tabs.selected_index = results._tabs.titles.index(name)
         assert page._table.value == ""
-        if name in ("Signals", "Entities"):
-            assert page.drawing is None and "<p" in page._empty.value  # the first scenario and scheduler have none
+        if name in ("Prices", "Signals", "Entities"):
+            assert name not in results._tabs.titles  # the first scenario and scheduler have none
             continue
+        if name != "Gantt":
+            results._tabs.selected_index = results._tabs.titles.index(name)
         page._numbers.value = True
         assert "<table" in page._table.value
         page._format.value = "csv"
@@ -513,14 +574,21 @@ def test_playback_shows_less_and_then_all_again(work: Waiter) -> None:
     assert results._gantt.view.params == {"until": None}
 
 
-def test_schedulers_without_shares_say_so(work: Waiter) -> None:
+def test_tabs_with_nothing_to_show_are_left_out_and_the_open_one_stays(work: Waiter) -> None:
     lab = GavelLab()
-    lab.set("fifo")
     lab.solve()
     work.answer()
-    for name in ("Allocation", "Received"):
-        lab._results._tabs.selected_index = lab._results._tabs.titles.index(name)
-        assert "does not work with them" in lab._results._pages[name]._empty.value
+    tabs = lab._results._tabs
+    assert {"Allocation", "Received"} < set(tabs.titles) and not {"Prices", "Entities"} & set(tabs.titles)
+    for opened, stays in (("Queue", "Queue"), ("Received", "Metrics")):
+        lab.set("gavel.max_min_fairness")
+        work.answer()
+        tabs.selected_index = tabs.titles.index(opened)
+        lab.set("fifo")
+        work.answer()
+        assert not {"Allocation", "Received"} & set(tabs.titles) and tabs.titles[-1] == "Formulation"
+        assert tabs.titles[tabs.selected_index] == stays
+        assert list(tabs.children) == [lab._results._bar[name] for name in tabs.titles]
 
 
 def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:
@@ -550,6 +618,20 @@ def test_recorded_signals_and_entities_have_charts(work: Waiter) -> None:
     results._tabs.selected_index = results._tabs.titles.index("Entities")
     drawing = results._pages["Entities"].drawing
     assert drawing is not None and lab._editors.tables["entities"].rows[0]["name"] in set(drawing.table["group"])
+
+
+def test_prices_have_a_chart_of_their_own(work: Waiter) -> None:
+    lab = HadarLab("hadar_example")
+    lab.set("hadar")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Prices")
+    drawing = results._pages["Prices"].drawing
+    assert drawing is not None and set(drawing.table["series"]) == {"v100", "p100", "k80"}
+    results._tabs.selected_index = results._tabs.titles.index("Signals")
+    drawing = results._pages["Signals"].drawing
+    assert drawing is not None and set(drawing.table["signal"]) == {"payoff", "utility"}
 
 
 def test_a_scenario_that_forbids_sharing_is_told_by_the_name_of_its_control(work: Waiter) -> None:
@@ -647,6 +729,31 @@ def test_names_of_labs_come_from_the_papers() -> None:
         from widgets import Nothing  # noqa: F401
 
 
+def test_a_wrong_edit_leaves_nothing_to_redo(work: Waiter) -> None:
+    """What was undone before belongs to another past; Undo takes the wrong cell back, and Redo brings nothing else."""
+    lab = GavelLab()
+    jobs(lab).edit(0, "weight", "3")
+    lab._undo.click()
+    assert not lab._redo.disabled
+    jobs(lab).edit(1, "gpus", "many")
+    assert lab.state == "invalid" and lab._redo.disabled and not lab._undo.disabled
+    lab._undo.click()
+    assert lab.state == "edited" and lab.scenario == preset("start_here") and lab._redo.disabled
+    lab._redo.click()
+    assert lab.scenario == preset("start_here")
+
+
+def test_what_was_loaded_is_not_called_edited(work: Waiter) -> None:
+    lab = GavelLab()
+    jobs(lab).edit(0, "weight", "3")
+    assert lab.status == "Edited, not solved."
+    lab._on_reset()
+    assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
+    lab.set(round_s=720)
+    lab._on_preset("hadar_example")
+    assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
+
+
 def test_redo(work: Waiter) -> None:
     lab = GavelLab()
     assert lab._redo.disabled
@@ -692,3 +799,13 @@ def test_on_a_dashboard_files_go_to_the_browser_only(
 
 def test_the_workers_of_a_kernel_are_one() -> None:
     assert isinstance(process_work(), ProcessWork) and process_work() is process_work()
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [(["optimal", "feasible"], "feasible"), (["feasible", "time_limit"], "time limit"), (["optimal", ""], "optimal")],
+)
+def test_the_worst_status_of_the_decisions_is_told(statuses: list[str], said: str) -> None:
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    decisions = run.decisions.head(2).assign(status=statuses, gap=0.0)
+    assert said in words.done(dataclasses.replace(run, decisions=decisions), 1.0)

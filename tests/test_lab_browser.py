@@ -15,10 +15,11 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser_support import (
     PROJECT,
+    SCREEN,
     Problems,
     Server,
     browser_test,
@@ -46,7 +47,11 @@ def slack() -> float:
 def journey(page: Page, server: Server, name: str) -> None:
     """What a new user does in the first minutes."""
     solve(page)
-    expect(page.locator(".wb-results table.wb-data").first).to_contain_text("Mean JCT")
+    metrics = page.locator(".wb-results .wb-scroll").first
+    expect(metrics).to_contain_text("Mean JCT")
+    assert metrics.evaluate("e => e.scrollHeight <= e.clientHeight"), "the metrics stand there in full"
+    line = page.locator(f"{STATUS} [role=status]").evaluate("e => [e.offsetHeight, e.scrollWidth - e.clientWidth]")
+    assert line[0] < 2 * 13 and line[1] <= 0, "the status is one line, and all of it is seen"
     shot(page, f"{name}-solved")
 
     type_a_knob(page)
@@ -54,6 +59,7 @@ def journey(page: Page, server: Server, name: str) -> None:
     play(page)
     select_a_job(page)
     shot(page, f"{name}-selected")
+    edit_a_job(page, name)
     break_and_mend(page, name)
     undo(page)
     by_job(page, name)
@@ -130,6 +136,48 @@ def select_a_job(page: Page) -> None:
     raise AssertionError("no bar could be clicked")
 
 
+def edit_a_job(page: Page, name: str) -> None:
+    """Nothing of the first columns is cut; entering a cell leaves the selection alone, a row's number takes it."""
+    followed = page.locator(".wb-job b").inner_text()
+    page.locator(".wb-left .lm-TabBar-tab").nth(1).click()
+    jobs = page.locator(".wb-left .wb-table:visible").first
+    assert cut(jobs) == []
+    assert jobs.locator("thead th").nth(4).inner_text() == "Weight"
+    inside = "e => e.getBoundingClientRect().right <= e.closest('.wb-table-scroll').getBoundingClientRect().right"
+    if page.viewport_size == {"width": SCREEN[0], "height": SCREEN[1]} and name == "lab":
+        assert jobs.locator("thead th").nth(4).evaluate(inside)
+    names = [jobs.locator(f"tbody tr:nth-child({i}) input").first.input_value() for i in (1, 2, 3)]
+    row = next(i for i, found in enumerate(names) if found != followed)
+    jobs.locator("tbody tr").nth(row).locator("input").nth(1).click()
+    page.wait_for_timeout(500)
+    assert page.locator(".wb-job b").inner_text() == followed
+    jobs.locator("tbody tr").nth(row).locator("th").click()
+    expect(page.locator(".wb-job b")).to_have_text(names[row])
+    shot(page, f"{name}-followed")
+    page.locator(".wb-left .lm-TabBar-tab").nth(0).click()
+
+
+def cut(table: Locator) -> list[str]:
+    """Headings and cells of a table whose text does not fit; a list of choices has an arrow of 20 pixels besides."""
+    found: list[str] = table.evaluate(
+        r"""table => {
+            const context = document.createElement("canvas").getContext("2d");
+            const fits = (element, text, besides) => {
+                const style = getComputedStyle(element);
+                context.font = style.font;
+                const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+                return context.measureText(text).width + padding + besides <= element.clientWidth + 1;
+            };
+            const heads = [...table.querySelectorAll("thead th:not(:first-child)")]
+                .filter(x => x.innerText.split(/\s/).some(word => !fits(x, word, 0))).map(x => x.innerText);
+            const cells = [...table.querySelectorAll("tbody :is(input[type=text], select)")]
+                .filter(x => !fits(x, x.value, x.tagName === "SELECT" ? 20 : 0)).map(x => x.value);
+            return [...heads, ...cells];
+        }"""
+    )
+    return found
+
+
 def break_and_mend(page: Page, name: str) -> None:
     """A wrong cell says so beside itself, and Solve waits."""
     cell = page.locator(".wb-left table input").nth(1)
@@ -196,10 +244,25 @@ def save_twice(page: Page, server: Server) -> None:
         assert '"workbench-scenario/1"' in Path(coming.value.path()).read_text(encoding="utf-8")
         assert not (server.root / name).exists()
         return
-    for _ in range(2):
-        page.locator("button.wb-save").click()
-        wait_for_text(page, ".wb-filed", f"Saved to .*{name}")
-    assert (server.root / name).exists()
+    page.locator("button.wb-save").click()
+    wait_for_text(page, ".wb-filed", f"Saved to .*{name}")
+    first = (server.root / name).stat().st_ino
+    page.locator("button.wb-save").click()
+    until = time.monotonic() + 20
+    while (server.root / name).stat().st_ino == first and time.monotonic() < until:
+        page.wait_for_timeout(100)
+    page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
+    assert (server.root / name).stat().st_ino != first
+    (server.root / name).write_text("somebody else's")
+    expect(page.locator("button.wb-replace")).to_be_hidden()
+    page.locator("button.wb-save").click()
+    wait_for_text(page, ".wb-filed", "Not saved")
+    assert (server.root / name).read_text() == "somebody else's"
+    shot(page, "replace")
+    page.locator("button.wb-replace").click()
+    wait_for_text(page, ".wb-filed", f"Saved to .*{name}")
+    expect(page.locator("button.wb-replace")).to_be_hidden()
+    assert (server.root / name).read_text().startswith("{")
 
 
 def look_at_every_tab(page: Page, name: str) -> None:

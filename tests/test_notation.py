@@ -71,6 +71,8 @@ def test_a_minimum_inside_a_formula_is_no_sense():
         ("x in {0, 1}", r"x \in \left\{ 0 , 1 \right\}"),
         ("sum_{m in S_e} w_m^2", r"\sum_{m \in S_{e}} {w_{m}}^{2}"),
         ("N_type >= Umin", r"N_{\mathrm{type}} \ge \mathit{Umin}"),
+        ("sum_r w_jsrt z_jkb x_mj y_jo", r"\sum_{r} w_{jsrt} z_{jkb} x_{mj} y_{jo}"),
+        ("X^iso + U_min + w^job", r"X^{\mathrm{iso}} + U_{\mathrm{min}} + w^{\mathrm{job}}"),
         ("t free", r"t \text{ free }"),
         ("throughput(m, X) / P_m", r"\frac{\mathrm{throughput}\left( m , X \right)}{P_{m}}"),
         ("n_m / throughput(m, X)", r"\frac{n_{m}}{\mathrm{throughput}\left( m , X \right)}"),

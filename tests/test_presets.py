@@ -12,7 +12,9 @@ import pytest
 
 from workbench import presets as module
 from workbench.errors import InputError
-from workbench.presets import HADARE_MIXES, hadare_mix, preset, presets
+from workbench.estimators.registry import maker as estimator
+from workbench.papers.paper import find_scheduler
+from workbench.presets import HADARE_MIXES, hadare_mix, is_preset, preset, presets, variants
 from workbench.scenario import Scenario, json_schema
 from workbench.traces import builtin
 
@@ -27,6 +29,7 @@ CLUSTERS = {
     "gavel_sharing": (3, {"v100": 4, "p100": 4, "k80": 4}),
     "hadar_example": (3, {"v100": 2, "p100": 3, "k80": 1}),
     "hadar_simulated": (15, {"v100": 20, "p100": 20, "k80": 20}),
+    "hadar_480": (15, {"v100": 20, "p100": 20, "k80": 20}),
     "hadar_aws": (5, {"v100": 1, "k80": 2, "t4": 2}),
     "hadar_lab": (5, {"titanrtx": 1, "t4": 1, "t400": 1, "rtx3090": 1, "a2000": 1}),
     "hops_64": (10, {"gtx1080ti": 16, "titanxp": 32, "rtx3090": 16}),
@@ -110,6 +113,43 @@ def test_hadares_mixes(cluster: str, mix: str) -> None:
     assert len(scenario.jobs) == int(mix.removeprefix("M-"))
 
 
+def test_hadares_mixes_are_the_papers() -> None:
+    """HadarE, section V-B: M-1 is one MM, M-3 is <LT, 2 x MM>, from M-4 on IC, LM, LT, with M-5 RS, and MM."""
+    assert {mix: (len(jobs), jobs.count("MM")) for mix, jobs in HADARE_MIXES.items()} == {
+        "M-1": (1, 1),
+        "M-3": (3, 2),
+        "M-4": (4, 1),
+        "M-5": (5, 1),
+        "M-8": (8, 4),
+        "M-10": (10, 6),
+        "M-12": (12, 8),
+    }
+    others = {mix: tuple(job for job in jobs if job != "MM") for mix, jobs in HADARE_MIXES.items()}
+    assert others["M-1"] == () and others["M-3"] == ("LT",) and others["M-4"] == ("IC", "LM", "LT")
+    assert {others[mix] for mix in ("M-5", "M-8", "M-10", "M-12")} == {("IC", "LM", "LT", "RS")}
+
+
+@pytest.mark.parametrize("cluster", ["aws", "lab"])
+def test_every_mix_has_a_name_and_the_list_stays_short(cluster: str) -> None:
+    names = variants(f"hadar_{cluster}")
+    assert names == [f"hadar_{cluster}_{mix}" for mix in HADARE_MIXES] == variants(names[0])
+    assert not set(names) & set(NAMES)
+    for name, mix in zip(names, HADARE_MIXES, strict=True):
+        assert is_preset(name) and preset(name) == hadare_mix(cluster, mix) and preset(name).name == name
+    middle, base = preset(f"hadar_{cluster}_M-5"), preset(f"hadar_{cluster}")
+    assert middle.jobs == base.jobs and middle.cluster == base.cluster
+    assert variants("start_here") == variants("none") == [] and not is_preset("hadar_aws_M-2") and not is_preset(3)
+    with pytest.raises(InputError, match="hadar_aws_M-8"):
+        preset("hadar_aws_M-2")
+
+
+@pytest.mark.parametrize("name", ["hadar_example", "hadar_simulated", "hadar_480", "hadar_aws", "hadar_lab_M-12"])
+def test_hadars_plans_compare_what_the_paper_compares(name: str) -> None:
+    plan = [entry.scheduler for entry in preset(name).plan]
+    assert plan == ["hadar", "hadare", "gavel.max_min_fairness", "tiresias", "yarn_cs"]
+    assert [find_scheduler(each).name for each in plan] == plan
+
+
 def test_hadares_jobs_are_the_same_on_both_clusters() -> None:
     assert hadare_mix("aws", "M-12").jobs == hadare_mix("lab", "M-12").jobs
     for wrong in (("gcp", "M-5"), ("aws", "M-2")):
@@ -117,13 +157,102 @@ def test_hadares_jobs_are_the_same_on_both_clusters() -> None:
             hadare_mix(*wrong)
 
 
-@pytest.mark.parametrize("name", ["hops_64", "hops_512"])
+HOPS = ["hops_64", "hops_512", *variants("hops_512")]
+
+
+@pytest.mark.parametrize("name", HOPS)
 def test_hopss_jobs_are_elastic(name: str) -> None:
-    for job in preset(name).jobs:
+    """Hops, section 4.2: 1 to 16 GPUs, up to 8 choices, Gavel takes the median; sizes in GPU-hours."""
+    scenario = preset(name)
+    hours = {"S": (0, 1), "M": (1, 10), "L": (10, 50), "XL": (50, 80)}
+    for job in scenario.jobs:
         assert job.gpu_choices is not None
         assert 1 <= len(job.gpu_choices) <= 8
         assert 1 <= job.gpu_choices[0] <= job.gpu_choices[-1] <= 16
         assert sum(choice < job.gpus for choice in job.gpu_choices) == (len(job.gpu_choices) - 1) // 2
+        low, high = hours[job.size_class or ""]
+        speed = scenario.table.row(job.model, "titanxp", job.gpus)
+        speed = speed or scenario.table.matrix([job.model], [job.gpus]).max()  # its memory may be too small
+        spent = job.steps / speed / 3600 * job.gpus
+        assert low - 1e-3 <= spent <= high + 1e-3
+    assert {job.gpus for job in scenario.with_median_sizes().jobs} == {job.gpus for job in scenario.jobs}
+    assert max(len(job.sizes) for job in scenario.jobs) == 8
+
+
+def test_hopss_servers_are_the_papers() -> None:
+    """Hops, sections 4.2 and 4.3: (type, servers, GPUs each), 100 Gbit/s; the RTX 3090 hosts differ in speed."""
+    small, large = preset("hops_64").cluster, preset("hops_512").cluster
+    groups = [(g.accelerator, g.count, g.gpus) for g in small.nodes]
+    assert groups == [("gtx1080ti", 2, 8), ("titanxp", 4, 8), ("rtx3090", 2, 4), ("rtx3090", 2, 4)]
+    groups = [(g.accelerator, g.count, g.gpus) for g in large.nodes]
+    assert groups == [("gtx1080ti", 16, 8), ("titanxp", 16, 8), *(("rtx3090", n, 8) for n in (16, 8, 8))]
+    assert small.gpus == 64 and large.gpus == 512
+    for cluster, classes in ((small, 2), (large, 3)):
+        assert cluster.network_gbps == 100 and all(a.link_gbps for a in cluster.accelerators)
+        speeds = [g.speed for g in cluster.nodes if g.accelerator == "rtx3090"]
+        assert len(set(speeds)) == classes and speeds == sorted(speeds)
+        assert {g.speed for g in cluster.nodes if g.accelerator != "rtx3090"} == {1.0}
+
+
+def test_hopss_models_are_those_of_table_2() -> None:
+    classes = {row["name"]: (row["size_class"], row["batch_size"]) for row in builtin.models("hops")}
+    table = {
+        "ResNet18": ("XL", 128, "S", 256),
+        "ResNet50": ("XL", 128, "S", 256),
+        "VGG11": ("L", 32, "S", 128),
+        "VGG13": ("L", 32, "S", 128),
+        "ConvNeXt_base": ("L", 32, "S", 64),
+        "DenseNet161": ("L", 32, "S", 64),
+        "MobileNet_v2": ("M", 64, "S", 64),
+        "RegNet": ("L", 32, "M", 32),
+    }
+    for model, (large, batch, small, other) in table.items():
+        assert classes.pop(f"{model} (ImageNet)") == (large, batch) and classes.pop(f"{model} (Cifar10)") == (
+            small,
+            other,
+        )
+    assert classes == {
+        "DistilBert (IMDb)": ("L", 128),
+        "ViT (Food-101)": ("M", 48),
+        "MacBert (C3)": ("M", 8),
+        "Wav2vec (Common language)": ("M", 16),
+        "GPT-2 Medium (Wiktext)": ("L", 8),
+    }
+
+
+def test_hopss_jobs_arrive_within_the_papers_windows() -> None:
+    """25 in 2.5 h; 500 at 100 an hour in 5 h; 30 to 1200 an hour in section 4.6."""
+    small = preset("hops_64")
+    assert len(small.jobs) == 25 and max(job.arrival_s for job in small.jobs) <= 2.5 * 3600
+    rates = [int(name.rpartition("_")[2]) for name in HOPS[2:]]
+    assert rates == [30, 60, 100, 120, 300, 600, 1200]
+    for name, rate in zip(HOPS[2:], rates, strict=True):
+        jobs = preset(name).jobs
+        last_s = max(job.arrival_s for job in jobs)
+        assert len(jobs) == 500 and 0.9 <= last_s / (500 / rate * 3600) <= 1
+        assert [job.model for job in jobs] == [job.model for job in preset("hops_512_100").jobs]
+
+
+def test_hopss_data_sets_on_disk_are_loaded_at_two_speeds_and_the_estimator_can_use_them() -> None:
+    scenario = preset("hops_64")
+    loaded = {model.name: model.load_s for model in scenario.models}
+    assert (
+        {name for name, load_s in loaded.items() if load_s} == {name for name in loaded if "ImageNet" in name} != set()
+    )
+    assert all(model.parameters_gb and model.batch_size for model in scenario.models)
+    belief, errors = estimator("layered")(scenario), []
+    for job in scenario.jobs:
+        true = {kind: scenario.table.row(job.model, kind, job.gpus) for kind in scenario.cluster.types}
+        errors += [abs(belief.steps_per_s(job, kind, job.gpus) / v - 1) for kind, v in true.items() if v > 0]
+    assert 0 < sum(errors) / len(errors) < 0.15
+
+
+@pytest.mark.parametrize("name", HOPS)
+def test_hopss_plan_compares_what_the_paper_compares(name: str) -> None:
+    plan = [entry.scheduler for entry in preset(name).plan]
+    assert plan == ["hops", "sia", "gavel.max_min_fairness"]
+    assert [find_scheduler(each).name for each in plan] == plan
+    assert preset(name).core == preset("hops_64").core
 
 
 @pytest.mark.parametrize("name", ["chronus_96x8", "chronus_120x8"])
@@ -151,13 +280,24 @@ def test_hares_classes_are_a_quarter_each() -> None:
     assert all(job.steps % job.gpus == 0 and job.tasks_per_round == job.gpus for job in scenario.jobs)
 
 
-def test_hadars_sizes_are_in_gpu_hours() -> None:
-    scenario = preset("hadar_simulated")
+@pytest.mark.parametrize(("name", "count", "reference"), [("hadar_simulated", 40, "v100"), ("hadar_480", 480, "k80")])
+def test_hadars_sizes_are_in_gpu_hours(name: str, count: int, reference: str) -> None:
+    """Section IV-A: 0-1, 1-10, 10-50 and 60-100 GPU-hours, drawn evenly; models of Table II; all at the start."""
+    scenario = preset(name)
+    assert len(scenario.jobs) == count and all(job.arrival_s == 0 for job in scenario.jobs)
+    assert scenario.core.restart.seconds(4) == 10
     for job in scenario.jobs:
         assert job.size_class is not None
         low, high = module.HADAR_GPU_HOURS[job.size_class]
-        hours = job.steps / scenario.table.row(job.model, "v100", job.gpus) * job.gpus / 3600
+        hours = job.steps / scenario.table.row(job.model, reference, job.gpus) * job.gpus / 3600
         assert low * 0.999 <= hours <= high * 1.001
+        assert job.model in module.HADAR_MODELS[job.size_class]
+    share = {size: sum(job.size_class == size for job in scenario.jobs) / count for size in ["S", "M", "L", "XL"]}
+    assert sum(share.values()) == 1 and all(abs(part - 0.25) < 4 * (0.1875 / count) ** 0.5 for part in share.values())
+
+
+def test_hadars_numbers_are_the_papers() -> None:
+    assert module.HADAR_GPU_HOURS == {"S": (0, 1), "M": (1, 10), "L": (10, 50), "XL": (60, 100)}
 
 
 def test_the_tables_are_what_the_script_makes(maker: ModuleType, tmp_path: Path) -> None:

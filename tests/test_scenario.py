@@ -247,6 +247,7 @@ def test_a_pair_needs_the_speed_of_each_model_alone() -> None:
         ("jobs[0].gpu_choices", [2, 4], "jobs[0]", "to contain gpus"),
         ("jobs[0].rewards", [], "jobs[0]", "rising deadlines"),
         ("jobs[0].rewards", [[2, 1], [1, 1]], "jobs[0]", "rising deadlines"),
+        ("jobs[0].rewards", [[1, 1], [2, 2]], "jobs[0]", "do not increase"),
         ("core.faults.mttr_s", None, "core.faults", "both, or neither"),
         ("core.faults.list[0].from_s", 60, "core.faults.list[0].to_s", "a time after from_s"),
         ("throughputs[1]", FULL["throughputs"][0], "throughputs[1]", "one row for each case"),

@@ -17,7 +17,8 @@ import psutil
 import pytest
 
 import workbench
-from widgets.work import Message, ProcessWork, ThreadWork
+from widgets.thread_work import ThreadWork
+from widgets.work import Message, ProcessWork
 from workbench.papers import paper
 from workbench.presets import preset
 
@@ -274,3 +275,19 @@ def test_a_mistake_in_an_own_scheduler_is_one_line(own: None, statement: str, sa
         assert ("line 4 of decide" in error["value"]) == (statement == "1 / 0")
 
     asyncio.run(story())
+
+
+def test_the_process_starts_before_the_lab_imports_its_libraries() -> None:
+    """`scipy.stats` and the charts, seconds each, are no part of what a lab waits for."""
+    code = """
+import sys
+import widgets.work
+def started():
+    print([name for name in ("pandas", "pyomo", "altair") if name in sys.modules])
+widgets.work.process_work = started
+from widgets import GavelLab
+print([name for name in ("scipy.stats", "altair", "jsonschema") if name in sys.modules])
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = found.stdout.split("\n")  # an import asks for the name more than once
+    assert len(said) >= 3 and (said[0], said[-2]) == ("[]", "[]")

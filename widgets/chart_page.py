@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ class ChartPage:
         self.view.add_class(f"wb-view-{file}")
         self.drawing: Drawing | None = None
         self._file = file
-        self._empty, self._table, self._said = w.HTML(), w.HTML(), StatusLine()
+        self._table, self._said = w.HTML(), StatusLine()
         self._numbers = w.ToggleButton(
             description="Show the numbers", icon="table", tooltip=f"{name} as a table", layout=w.Layout(width="auto")
         )
@@ -46,17 +45,13 @@ class ChartPage:
         hidden = [self._download] if self._download is not None else []
         self.tools = w.HBox([self._numbers, self._format, export, self._said, *hidden])
         self.tools.add_class("wb-chart-tools")
-        self.box = w.VBox([self.view, self._empty, self.tools, self._table])
+        self.box = w.VBox([self.view, self.tools, self._table])
 
-    def show(self, drawing: Drawing | None, selected: str | None, otherwise: str = "") -> None:
-        """Draw, with a job selected; or say why there is nothing to draw."""
+    def show(self, drawing: Drawing, selected: str | None) -> None:
+        """Draw, with a job selected."""
         self.drawing = drawing
-        shown = None if drawing is not None else "none"
-        self.view.layout.display = self.tools.layout.display = shown
-        self._empty.value = "" if drawing is not None else f"<p class='wb-note'>{html.escape(otherwise)}</p>"
-        if drawing is not None:
-            self.view.aria_label = drawing.label
-            self.view.show(drawing.named(), drawing.data, selected=selected)
+        self.view.aria_label = drawing.label
+        self.view.show(drawing.named(), drawing.data, selected=selected)
         self._show_numbers()
 
     def export(self) -> None:

@@ -16,10 +16,8 @@ from workbench.charts.gantt_data import By
 from workbench.run import Run
 from workbench.units import format_duration
 
-SHARES = "No shares of time: this scheduler does not work with them."
-
-SIGNALS = "This scheduler records no numbers by job besides priorities."
-ENTITIES = "No job of this scenario belongs to an entity."
+TAB_PX = 18.0
+"""A tab's border, padding and margin: its charts are so much narrower than the Gantt chart, on each side."""
 
 
 class Look(NamedTuple):
@@ -37,11 +35,9 @@ def gantt(run: Run, by: By) -> Drawing:
     )
 
 
-def _allocation(look: Look) -> Drawing | str:
+def _allocation(look: Look) -> Drawing:
     """The shares in force at the time; of the whole run those of the first decision that has most jobs and pairs."""
     run = look.run
-    if run.shares.empty:
-        return SHARES
     at_s = _fullest_s(run.shares) if look.at_s is None else look.at_s
     title = f"Share of time on each type, at {format_duration(at_s, parts=2)}"
     found = charts.shares_at(run.shares, at_s=at_s)
@@ -54,11 +50,9 @@ def _fullest_s(shares: pd.DataFrame) -> float:
     return float(units.index.to_numpy(float)[int(units.to_numpy().argmax())])
 
 
-def _received(look: Look) -> Drawing | str:
+def _received(look: Look) -> Drawing:
     """Time received against the target, of the selected job or of all."""
     run, shares, timeline = look.run, look.run.shares, look.run.timeline
-    if shares.empty:
-        return SHARES
     if look.job is not None:  # as `received` does, but before the work; every decision keeps a row
         shares = shares[_of(shares, look.job) | ~shares["decision"].duplicated()]
         timeline = timeline[_of(timeline, look.job)]
@@ -72,17 +66,27 @@ def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
     return table["unit"].map(units).astype(bool)
 
 
-def _signals(look: Look) -> Drawing | str:
-    """What the scheduler went by, besides priorities."""
+def _prices(look: Look) -> Drawing:
+    """What a GPU of each type costs, under the Gantt chart."""
     run = look.run
-    numbers = run.signals[run.signals["signal"] != "priority"]
-    return charts.signals(numbers, run.jobs, end_s=run.end_s) if len(numbers) else SIGNALS
+    return charts.prices(run.signals, cluster=run.scenario.cluster, end_s=run.end_s, inset_px=TAB_PX)
 
 
-def _entities(look: Look) -> Drawing | str:
+def _signals(look: Look) -> Drawing:
+    """What the scheduler went by, besides priorities and prices."""
+    run = look.run
+    return charts.signals(run.signals[_by_job(run)], run.jobs, end_s=run.end_s)
+
+
+def _by_job(run: Run) -> pd.Series[bool]:
+    """Which signals are neither priorities nor prices."""
+    return (run.signals["signal"] != "priority") & ~charts.is_price(run.signals)
+
+
+def _entities(look: Look) -> Drawing:
     """The GPUs that each entity has."""
     run = look.run
-    return charts.entities(run.timeline, run.jobs, end_s=run.end_s) if (run.jobs["entity"] != "").any() else ENTITIES
+    return charts.entities(run.timeline, run.jobs, end_s=run.end_s)
 
 
 def _completion_times(look: Look) -> Drawing:
@@ -98,13 +102,23 @@ def _queue(look: Look) -> Drawing:
     return charts.queue(look.run.decisions, end_s=look.run.end_s)
 
 
-PAGES: Mapping[str, Callable[[Look], Drawing | str]] = {
+PAGES: Mapping[str, Callable[[Look], Drawing]] = {
     "Allocation": _allocation,
     "Received": _received,
     "JCT": _completion_times,
     "GPUs in use": _utilisation,
     "Queue": _queue,
+    "Prices": _prices,
     "Signals": _signals,
     "Entities": _entities,
 }
-"""The chart of each tab, or why there is none."""
+"""The chart of each tab."""
+
+ONLY_WITH: Mapping[str, Callable[[Run], bool]] = {
+    "Allocation": lambda run: not run.shares.empty,
+    "Received": lambda run: not run.shares.empty,
+    "Prices": lambda run: bool(charts.is_price(run.signals).any()),
+    "Signals": lambda run: bool(_by_job(run).any()),
+    "Entities": lambda run: bool((run.jobs["entity"] != "").any()),
+}
+"""The tabs that are there only for runs with something to show in them."""

@@ -227,6 +227,7 @@ class Line {
 
   place(position, selected) {
     const label = String(position + 1);
+    this.th.title = this.table.readOnly ? "" : this.table.model.get("follow_help");
     if (this.th.textContent !== label) this.th.textContent = label;
     this.position = position;
     if (selected) this.tr.setAttribute("aria-current", "true");
@@ -281,6 +282,8 @@ class TableView {
     const widths = ["3.2em", ...this.columns.map((column) => `${column.width * 0.62 + 1.2}em`)];
     group.append(...widths.map((width) => Object.assign(node("col"), { style: `width:${width}` })));
     this.table.style.width = `calc(${widths.join(" + ")})`;
+    // The first column stays in sight: a cell that gets the focus is not scrolled under it.
+    this.scroll.style.scrollPaddingLeft = `calc(${widths.slice(0, 2).join(" + ")})`;
     return group;
   }
 
@@ -325,6 +328,7 @@ class TableView {
       add("add", "Add row", "Add a row below the current one");
       add("duplicate", "Duplicate", "Copy the current row below itself");
       add("remove", "Remove", "Remove the current row");
+      if (this.model.get("follow")) add("follow", this.model.get("follow"), this.model.get("follow_help"));
       add("undo", "Undo", "Undo the last change (Ctrl+Z)");
       add("redo", "Redo", "Do again what was undone (Ctrl+Y)");
     }
@@ -348,7 +352,7 @@ class TableView {
     const chosen = this.model.get("selected") in this.grid.order;
     this.buttons.undo.disabled = !this.model.get("_can_undo");
     this.buttons.redo.disabled = !this.model.get("_can_redo");
-    this.buttons.duplicate.disabled = this.buttons.remove.disabled = !chosen;
+    for (const name of ["duplicate", "remove", "follow"]) if (this.buttons[name]) this.buttons[name].disabled = !chosen;
   }
 
   // -- keeping in step with the grid --
@@ -421,9 +425,18 @@ class TableView {
     });
     root.addEventListener("focusout", (event) => cellOf(event)?.blurred());
     root.addEventListener("change", (event) => cellOf(event)?.commit());
-    root.addEventListener("click", (event) => this.choose(event.target.closest("tr")?.line));
+    root.addEventListener("click", (event) => this.clicked(event.target.closest("tr")?.line, event.target));
     root.addEventListener("keydown", (event) => this.key(event, cellOf(event)));
     root.addEventListener("paste", (event) => this.paste(event, cellOf(event)));
+  }
+
+  clicked(line, target) {
+    this.choose(line);
+    if (line && target === line.th) this.followRow(line.number);
+  }
+
+  followRow(number) {
+    if (!this.readOnly && this.model.get("follow")) this.model.send({ kind: "follow", row: number });
   }
 
   choose(line) {
@@ -489,7 +502,7 @@ export default () => {
       const view = new TableView(model, grid, el);
       const follow = (focus) => view.sync(focus);
       grid.listeners.add(follow);
-      model.on("change:_columns change:read_only", () => view.build());
+      model.on("change:_columns change:read_only change:follow change:follow_help", () => view.build());
       model.on("change:selected", () => view.select());
       model.on("change:_can_undo change:_can_redo", () => view.history());
       model.on("change:caption change:height change:message change:_problems", () => view.labels());

@@ -35,7 +35,9 @@ class EditTable(anywidget.AnyWidget):
     as typed, has an entry in `errors`, and makes `valid` false. Assigning `rows` shows them and starts a new history,
     unless `checkpoint` was called just before. `validator(rows)` adds errors that need more than one cell to see;
     `extra_errors` are those that somebody else found. `changed(table)` is called after every change that a person
-    made, and not for assignments from code. `selected` is the index of the current row, -1 for none.
+    made, and not for assignments from code. `selected` is the index of the current row, -1 for none: where Duplicate
+    and Remove act. `followed(index)` is called when a person asks for a row elsewhere too, by its number or by the
+    button called `follow`; editing a row asks for nothing.
     """
 
     _esm = Path(__file__).parent / "edit_table.js"
@@ -51,6 +53,8 @@ class EditTable(anywidget.AnyWidget):
     selected = traitlets.Int(-1).tag(sync=True)
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Unicode("24em", help="Rows beyond this height scroll.").tag(sync=True)
+    follow = traitlets.Unicode("", help="Name of the button that follows the current row; empty: none.").tag(sync=True)
+    follow_help = traitlets.Unicode("", help="What following a row means, shown on hover.").tag(sync=True)
     message = traitlets.Unicode("", help="What the last action did, read out to screen readers.").tag(sync=True)
 
     _columns = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -66,11 +70,13 @@ class EditTable(anywidget.AnyWidget):
         *,
         validator: Callable[[list[Row]], Mapping[str, str]] | None = None,
         changed: Callable[[EditTable], None] | None = None,
+        followed: Callable[[int], None] | None = None,
         **traits: Any,
     ) -> None:
         """Show `rows`; keys that are no column are kept in the row and not shown."""
         self.validator = validator
         self.changed = changed
+        self.followed = followed
         self._past: list[_State] = []
         self._future: list[_State] = []
         self._ids: list[int] = []
@@ -364,6 +370,9 @@ class EditTable(anywidget.AnyWidget):
             self.edit(row, content["column"], content["text"])
         elif kind == "paste":
             self.paste(row, content["column"], content["text"])
+        elif kind == "follow":
+            if self.followed is not None:
+                self.followed(row)
         elif kind == "duplicate":
             self.duplicate(row)
         elif kind == "remove":

@@ -38,12 +38,12 @@ NODES = (
     Column("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", 0, required=False, width=5),
 )
 JOBS = (
-    Column("name", "Job", width=6),
+    Column("name", "Job", width=9),
     Column("model", "Model", "choice", width=8.5),
-    Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=5.5),
-    Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=6),
     Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
     Column("weight", "Weight", "float", help="Its share relative to others", minimum=0, width=5),
+    Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=7),
+    Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=7),
     Column("deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5),
     Column("entity", "Entity", help="One of the entities below; empty: none", required=False, width=6),
 )
@@ -53,11 +53,11 @@ ENTITIES = (
     Column("policy", "Policy", "choice", help="Among its own jobs", choices=("fairness", "fifo"), width=7),
 )
 THROUGHPUTS = (
-    Column("model", "Model", width=10.5),
+    Column("model", "Model", width=21),
     Column("accelerator", "GPU type", "choice", width=5),
     Column("gpus", "GPUs", "int", minimum=1, width=3.5),
-    Column("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
     Column("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=6.5),
+    Column("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
 )
 DEFAULTS: dict[str, Row] = {
     "cluster.nodes": {"count": 1, "speed": 1.0},
@@ -118,10 +118,18 @@ class Editors:
         self.tables: dict[str, EditTable] = {
             "cluster.accelerators": table(ACCELERATORS, "GPU types", "cluster.accelerators", {}, "gpu"),
             "cluster.nodes": table(NODES, "Nodes", "cluster.nodes", {"gpus": 4}, "node"),
-            "jobs": table(JOBS, "Jobs (paste rows from a spreadsheet)", "jobs", {"steps": 1000.0}, "job"),
+            "jobs": table(
+                JOBS,
+                "Jobs (paste from a spreadsheet, in this order or with headings)",
+                "jobs",
+                {"steps": 1000.0},
+                "job",
+            ),
             "entities": table(ENTITIES, "Entities: groups of jobs that share the cluster", "entities", {}, "entity"),
             "throughputs": table(THROUGHPUTS, "Measured throughputs", "throughputs", {"steps_per_s": 1.0}),
         }
+        self.tables["jobs"].follow = "Follow"
+        self.tables["jobs"].follow_help = "Follow this job in the charts, or let it go"
         self._base: dict[str, Any] = {"cluster": {}}
         self._names: dict[str, dict[int, str]] = {}
         self.left_out = ""

@@ -26,7 +26,7 @@ class FormulationPage:
 
     def __init__(self, chosen: Callable[[], None]) -> None:
         self._which = w.Dropdown(description="Formulation", style={"description_width": "7em"})
-        self._which.layout.display = "none"
+        self._which.layout.display, self._which.layout.width = "none", "97%"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
         self._symbols = w.HTMLMath()

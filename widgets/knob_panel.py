@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import ipywidgets as w
@@ -26,6 +26,10 @@ ROUND_S += tuple(3600 * n for n in (1, 2, 3, 4, 6, 8, 12, 24))
 """Durations that a slider offers."""
 SLIDER_RANGE = 30.0
 """A slider goes from the default divided by this to the default times this."""
+NO_LIMIT = math.inf
+"""What a slider has for none: it stands last."""
+COUNTS = (*range(1, 11), 12, 15, 20, 30, 50, 100)
+"""Whole numbers that a slider offers beside one that may be none, and so is typed."""
 
 
 class KnobPanel:
@@ -81,7 +85,7 @@ class KnobPanel:
 
 
 class Control:
-    """One knob's control with its error beside it; a duration may have a slider besides."""
+    """One knob's control with its error beside it; a duration or a count may have a slider besides."""
 
     def __init__(self, knob: Knob, changed: Callable[[Knob], None]) -> None:
         self._knob = knob
@@ -106,20 +110,21 @@ class Control:
 
     def _on_slide(self, change: Mapping[str, Any]) -> None:
         if not self._following:
-            self.widget.value = format_duration(change["new"])
+            self.widget.value = _written(self._knob, None if change["new"] == NO_LIMIT else change["new"])
 
     def _follow(self) -> None:
-        """Move the slider to the nearest of its durations."""
+        """Move the slider to the nearest of its values."""
         if self.slider is None:
             return
         try:
             value = self.value()
         except InputError:
             return
-        if isinstance(value, (int, float)) and value > 0:
+        offered = [number for _, number in self.slider.options]
+        near = _nearest(value, offered)
+        if near in offered:
             self._following = True
-            near = [seconds for _, seconds in self.slider.options]
-            self.slider.value = min(near, key=lambda seconds: abs(math.log(seconds / min(value, near[-1]))))
+            self.slider.value = near
             self._following = False
 
     def set(self, value: Value) -> None:
@@ -215,21 +220,44 @@ def _choices(knob: Knob) -> tuple[Value, ...]:
 
 
 def _slider(knob: Knob) -> Any:
-    """A slider over usual durations, for a duration always in sight; None for other knobs."""
-    if not (knob.main and knob.unit == "s" and isinstance(knob.default, (int, float)) and 0 < knob.default < math.inf):
+    """A slider over usual values, for a duration or an optional count always in sight; None for other knobs."""
+    offered = _usual(knob) if knob.main and knob.choices is None else []
+    if not offered:
         return None
-    low = max(knob.minimum, knob.default / SLIDER_RANGE)
-    high = min(knob.maximum, knob.default * SLIDER_RANGE)
-    offered = sorted({float(s) for s in ROUND_S if low <= s <= high} | {float(knob.default)})
     return w.SelectionSlider(
-        options=[(format_duration(seconds), seconds) for seconds in offered],
-        value=float(knob.default),
+        options=[(_offer(knob, number), number) for number in offered],
+        value=NO_LIMIT if knob.default is None else knob.default,
         description=" ",
         readout=False,
         continuous_update=False,
         style=STYLE,
         layout=WIDE,
     )
+
+
+def _usual(knob: Knob) -> list[float]:
+    """The values that a slider offers."""
+    default = knob.default
+    if knob.unit == "s" and isinstance(default, (int, float)) and 0 < default < math.inf:
+        low, high = max(knob.minimum, default / SLIDER_RANGE), min(knob.maximum, default * SLIDER_RANGE)
+        return sorted({*(float(s) for s in ROUND_S if low <= s <= high), float(default)})
+    if knob.kind == "int" and knob.optional and default is None:
+        return [*(float(count) for count in COUNTS if knob.minimum <= count <= knob.maximum), NO_LIMIT]
+    return []
+
+
+def _offer(knob: Knob, number: float) -> str:
+    return "none" if number == NO_LIMIT else _written(knob, number)
+
+
+def _nearest(value: Value, offered: Sequence[float]) -> float | None:
+    """The number that is nearest by ratio, of numbers that rise; None for what is no number > 0."""
+    if value is None:
+        return NO_LIMIT
+    if not isinstance(value, (int, float)) or value <= 0:
+        return None
+    most = min(value, offered[-1])
+    return min(offered, key=lambda number: abs(math.log(number / most)))
 
 
 def _written(knob: Knob, value: Value) -> str:

@@ -28,12 +28,12 @@ from widgets.scenario_file import FILE, ScenarioFile
 from widgets.scheduler_choice import SchedulerChoice
 from widgets.setting import History, Setting, jsonable
 from widgets.solve_bar import SolveBar
-from widgets.startup import quick_imports
-from widgets.work import Message, ThreadWork, Work, process_work
+from widgets.thread_work import ThreadWork
+from widgets.work import Message, Work, process_work
 from workbench.api import PRESET, check_plan, load
 from workbench.errors import InputError, WorkbenchError
 from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
-from workbench.presets import preset, presets
+from workbench.presets import preset, presets, variants
 from workbench.run import Run
 from workbench.scenario import Plan, Scenario
 
@@ -42,6 +42,8 @@ SMALL_S = 2.0
 """A change is solved at once when the last solve took less than this."""
 PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
+EDITED = "Edited, not solved."
+LOADED = "Loaded, not solved yet."
 IDLE_S = 0.1
 """After so long without anything to do the charts' libraries are loaded."""
 
@@ -49,14 +51,16 @@ IDLE_S = 0.1
 class Lab:
     """The lab of one paper, opened on a scenario (default: `start_here`), a file, or the preset that `scenario` names.
 
+    scheduler: the name of the one to open with, with its knobs in the scenario's plan if it is there; default: the
+    first of the plan that is the paper's.
     scenario, run, solution: what the tables say, the last simulation, and its last recorded decision, as objects.
     """
 
-    def __init__(self, paper: str, scenario: Scenario | str | Path | None = None) -> None:
-        process_work()  # it warms up meanwhile, and while the person still reads
-        with quick_imports():
-            room = _room(paper)
+    def __init__(self, paper: str, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
+        process_work()  # it warms up while the person still reads
+        room = _room(paper)
         self._start = _opened("start_here" if scenario is None else scenario)
+        self._start_with = None if scheduler is None else find_scheduler(scheduler).name
         self._thread = ThreadWork()
         self._number = 0
         self._asked: Setting | None = None
@@ -78,7 +82,7 @@ class Lab:
         self._results.add_page("Formulation", self._formulation.box, self._describe)
         self._file = ScenarioFile(self._to_save, self.open, words.what_is_wrong)
         self._build(room.title)
-        self._open(self._start)
+        self._open(self._start, self._start_with)
         _when_idle(drawings)
 
     # What a notebook may ask for -------------------------------------------------------------------------------------
@@ -128,7 +132,7 @@ class Lab:
     def open(self, scenario: Scenario) -> None:
         """Show another scenario; Undo comes back, Reset then returns to this one."""
         self._open(scenario)
-        self._start = scenario
+        self._start, self._start_with = scenario, None
 
     def set(self, scheduler: str | None = None, **knobs: Any) -> None:
         """Choose a scheduler and set knobs from code; a knob `preset` sets the others that are not named here."""
@@ -170,8 +174,9 @@ class Lab:
     # Layout ----------------------------------------------------------------------------------------------------------
 
     def _build(self, title: str) -> None:
-        names = [("Presets ...", "")] + [(name.replace("_", " "), name) for name, _ in presets()]
-        self._presets = w.Dropdown(options=names, value="", layout=w.Layout(width="13em"), tooltip="Open a preset")
+        self._presets = w.Dropdown(
+            options=_preset_names(), value="", layout=w.Layout(width="13em"), tooltip="Open a preset"
+        )
         self._presets.observe(lambda change: self._on_preset(change["new"]), "value")
         self._undo = _button("Undo", "undo", "Back to before the last change", self._on_undo)
         self._redo = _button("Redo", "repeat", "Do again what was undone", self._on_redo)
@@ -201,7 +206,7 @@ class Lab:
             ],
             titles=("Cluster", "Jobs", "Throughputs", "Knobs"),
         )
-        self._editors.tables["jobs"].observe(lambda change: self._on_row(change["new"]), "selected")
+        self._editors.tables["jobs"].followed = self._on_row
         return w.VBox([self._choice.widget, self._knobs.main, self._note, tabs])
 
     # Changes ---------------------------------------------------------------------------------------------------------
@@ -215,21 +220,24 @@ class Lab:
         finally:
             self._showing = before
 
-    def _open(self, scenario: Scenario) -> None:
-        """Show a scenario with the first entry of its plan that is this paper's; it is solved when somebody asks.
+    def _open(self, scenario: Scenario, scheduler: str | None = None) -> None:
+        """Show a scenario with the scheduler of that name; it is solved when somebody asks.
 
-        A plan of one entry, as Save writes it, is taken whatever it names; else the paper's first scheduler. Raises
-        ScenarioError for a plan that cannot be.
+        Without a name: the first entry of its plan that is this paper's. A plan of one entry, as Save writes it, is
+        taken whatever it names; else the paper's first scheduler. Raises ScenarioError for a plan that cannot be.
         """
         check_plan(scenario)
-        names, only = {found.name for found in schedulers()}, len(scenario.plan) == 1
-        plans = [
-            p for p in scenario.plan if self._choice.is_of_the_paper(p.scheduler) or (only and p.scheduler in names)
-        ]
-        plan = plans[0] if plans else Plan(scheduler=self._choice.first)
+        self._presets.options = _preset_names(scenario.name)
+        names = {found.name for found in schedulers()}
+        if scheduler is not None:
+            names = {scheduler}
+        elif len(scenario.plan) != 1:
+            names = {name for name in names if self._choice.is_of_the_paper(name)}
+        first = Plan(scheduler=scheduler or self._choice.first)
+        plan = next((p for p in scenario.plan if p.scheduler in names), first)
         self._show(Setting(scenario, plan.scheduler, find_scheduler(plan.scheduler).settle(plan.knobs)))
         self._wall_s = math.inf
-        self._on_change()
+        self._on_change("ready", LOADED)
 
     def _show(self, setting: Setting) -> None:
         """Put a setting into the controls."""
@@ -262,12 +270,17 @@ class Lab:
         self._valid = True
         return setting
 
-    def _on_change(self) -> None:
-        """Something was edited: check it, remember it, and solve it at once if that is quick."""
+    def _on_change(self, state: str = "edited", text: str = EDITED) -> None:
+        """Something was edited: check it, remember it, and solve it at once if that is quick.
+
+        state, text: what the status says if it is not solved at once.
+        """
         if self._showing:
             return
         setting = self._check()
-        if setting is not None:
+        if setting is None:
+            self._history.departed()
+        else:
             self._formulation.stale |= self._history.remember(setting)
             left_out = self._editors.left_out
             self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, left_out)
@@ -285,7 +298,7 @@ class Lab:
             if self._run is not None and self._wall_s < SMALL_S:
                 self.solve()
             else:
-                self._bar.say("edited", "Edited, not solved.")
+                self._bar.say(state, text)
 
     def _on_undo(self) -> None:
         """Back by one step; while something is wrong, back to the last setting that was right."""
@@ -301,7 +314,7 @@ class Lab:
             self._on_change()
 
     def _on_reset(self) -> None:
-        self._open(self._start)
+        self._open(self._start, self._start_with)
 
     def _on_preset(self, name: str) -> None:
         if name:
@@ -324,10 +337,16 @@ class Lab:
         self._editors.tables["jobs"].selected = names.index(job) if job in names else -1
 
     def _on_row(self, index: int) -> None:
-        """A row of the jobs was entered: show that job in the charts."""
-        rows = self._editors.tables["jobs"].rows
-        if 0 <= index < len(rows):
-            self._results.select(str(rows[index].get("name")))
+        """A person follows a row of the jobs: that job is selected in the charts, or let go if it was."""
+        table = self._editors.tables["jobs"]
+        job = str(table.rows[index].get("name"))
+        self._results.select(None if job == self._results.selected else job)
+        if self._run is None:
+            table.message = "Solve first: then the charts show where this job runs."
+        elif self._results.selected == job:
+            table.message = f"The charts follow {job}."
+        else:
+            table.message = "The charts follow no job." if job in set(self._run.jobs["job"]) else f"{job} did not run."
 
     # Work ------------------------------------------------------------------------------------------------------------
 
@@ -404,6 +423,16 @@ def _opened(source: Scenario | str | Path) -> Scenario:
     if isinstance(source, str) and not source.startswith(PRESET) and not Path(source).suffix:
         return preset(source)
     return load(source)
+
+
+def _preset_names(shown: str = "") -> list[tuple[str, str]]:
+    """Every preset, and below the one that is shown its variants: the list stays short."""
+    names = [("Presets ...", "")]
+    for name, _ in presets():
+        names.append((name.replace("_", " "), name))
+        if shown in (name, *variants(name)):
+            names += [("\N{EN SPACE}" + each.replace("_", " "), each) for each in variants(name)]
+    return names
 
 
 def _room(paper: str) -> Room:

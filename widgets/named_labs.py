@@ -20,8 +20,8 @@ def named_lab(name: str) -> type[Lab]:
     if paper not in known:
         raise AttributeError(f"module 'widgets' has no attribute {name!r}; labs: {', '.join(map(_named, known))}")
 
-    def __init__(self: Lab, scenario: Scenario | str | Path | None = None) -> None:
-        Lab.__init__(self, paper, scenario)
+    def __init__(self: Lab, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
+        Lab.__init__(self, paper, scenario, scheduler)
 
     return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": "widgets"})
 

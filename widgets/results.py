@@ -10,7 +10,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.chart_page import ROWS_SHOWN, ChartPage
-from widgets.startup import quick_imports
+from widgets.startup import import_jsonschema, quick_imports
 from widgets.tables import html_table
 from workbench import metrics
 from workbench.run import Run
@@ -26,6 +26,7 @@ CHARTS = {
     "JCT": ("completion times", "jct"),
     "GPUs in use": ("GPUs in use", "used"),
     "Queue": ("queue", "queue"),
+    "Prices": ("prices", "prices"),
     "Signals": ("signals", "signals"),
     "Entities": ("entities", "entities"),
 }
@@ -68,7 +69,7 @@ class Results:
         self._by.observe(lambda _: self._draw_gantt(), "value")
         self._play = w.Play(min=0, max=0, interval=FRAME_MS, tooltip="Play the rounds one after the other")
         self._play.show_repeat = False
-        self._round = w.IntSlider(min=0, max=0, readout=False, layout=w.Layout(width="14em"), tooltip="Show up to here")
+        self._round = w.IntSlider(min=0, max=0, readout=False, layout=w.Layout(width="9em"), tooltip="Show up to here")
         self._round.add_class("wb-round")
         w.jslink((self._play, "value"), (self._round, "value"))
         self._round.observe(lambda change: self._show_until(change["new"]), "value")
@@ -86,12 +87,29 @@ class Results:
         self._which.add_class("wb-which")
         self._which.observe(lambda _: self._show_table(), "value")
         self._table = w.HTML()
-        pages = [page.box for page in self._pages.values()]
-        tabs = w.Tab(
-            [self._metrics, *pages, w.VBox([self._which, self._table])], titles=("Metrics", *self._pages, "Tables")
-        )
+        charts = {name: page.box for name, page in self._pages.items()}
+        self._bar: dict[str, w.Widget] = {
+            "Metrics": self._metrics,
+            **charts,
+            "Tables": w.VBox([self._which, self._table]),
+        }
+        tabs = w.Tab([*self._bar.values()], titles=tuple(self._bar))
         tabs.observe(lambda _: self._draw_tab(), "selected_index")
         return tabs
+
+    def _choose_tabs(self, run: Run) -> None:
+        """Leave out the tabs in which the run has nothing to show; the open one stays open if it is still there."""
+        only_with = drawings().ONLY_WITH
+        names = tuple(name for name in self._bar if name not in only_with or only_with[name](run))
+        if names == self._tabs.titles:
+            return
+        open_tab = self._open_tab
+        self._setting_up = True
+        self._tabs.selected_index = None
+        self._tabs.children = [self._bar[name] for name in names]
+        self._tabs.titles = names
+        self._tabs.selected_index = names.index(open_tab) if open_tab in names else 0
+        self._setting_up = False
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
@@ -110,7 +128,8 @@ class Results:
         self._setting_up = False
         self.outdated(False)
         self._draw_gantt()
-        self._metrics.value = html_table(_short(metrics.table(metrics.summary(run))))
+        self._choose_tabs(run)
+        self._metrics.value = html_table(_short(metrics.table(metrics.summary(run))), scrolls=False)
         self._show_job()
         self._draw_tab()
         for part in self._parts:
@@ -120,6 +139,11 @@ class Results:
         """Say that the charts show a run from before the last change."""
         text = "The charts show the run before your last change." if old else ""
         self._note.value = f"<p class='wb-note'>{text}</p>" if text else ""
+
+    @property
+    def selected(self) -> str | None:
+        """The job that is selected."""
+        return self._selected
 
     def select(self, job: str | None) -> None:
         """Select a job of the run everywhere, or nothing."""
@@ -136,9 +160,8 @@ class Results:
 
     def add_page(self, title: str, page: w.Widget, opened: Callable[[], None]) -> None:
         """One more tab, at the end; `opened` is called when somebody looks at it."""
-        titles = (*self._tabs.titles, title)
-        self._tabs.children = (*self._tabs.children, page)
-        self._tabs.titles = titles
+        self._bar[title] = page
+        self._tabs.children, self._tabs.titles = [*self._bar.values()], tuple(self._bar)
         self._opened[title] = opened
 
     @property
@@ -167,7 +190,7 @@ class Results:
     def _draw_tab(self) -> None:
         """Fill the open tab, if it shows something else."""
         name = self._open_tab
-        if self._run is None:
+        if self._run is None or self._setting_up:
             return
         if name == "Tables":
             self._show_table()
@@ -181,9 +204,7 @@ class Results:
             return
         self._drawn[name] = wanted
         looks = drawings()
-        found = looks.PAGES[name](looks.Look(self._run, self._selected, until_s))
-        text = found if isinstance(found, str) else ""
-        self._pages[name].show(None if text else found, self._selected, text)
+        self._pages[name].show(looks.PAGES[name](looks.Look(self._run, self._selected, until_s)), self._selected)
 
     def _show_job(self) -> None:
         """One line about the selected job."""
@@ -217,6 +238,7 @@ class Results:
 def drawings() -> ModuleType:
     """`widgets.drawings`, imported when it is first needed."""
     with quick_imports():
+        import_jsonschema()
         from widgets import drawings as found
     return found
 

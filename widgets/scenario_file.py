@@ -32,12 +32,17 @@ class ScenarioFile:
     ) -> None:
         self._content, self._opened, self._wrong = content, opened, wrong
         self._known: dict[Path, str] = {}
+        self._asked: tuple[Path, str] | None = None
         self.name = w.Text(value=FILE, layout=w.Layout(width="11em"), tooltip="Name of the file to save to")
         self.name.add_class("wb-file")
         self.save_button = w.Button(description="Save", icon="save", layout=w.Layout(width="7em"))
         self.save_button.tooltip = "Save scenario, scheduler and knobs to this file"
         self.save_button.add_class("wb-save")
         self.save_button.on_click(lambda _: self.save())
+        self.replace_button = w.Button(description="Replace", icon="exclamation-triangle", button_style="warning")
+        self.replace_button.layout = w.Layout(width="8em", display="none")
+        self.replace_button.add_class("wb-replace")
+        self.replace_button.on_click(lambda _: self.replace())
         self.upload = w.FileUpload(accept=".json", description="Load", multiple=False, tooltip="Open a scenario file")
         self.upload.layout.width = "91px"
         self.upload.add_class("wb-upload")
@@ -46,30 +51,49 @@ class ScenarioFile:
         self.said.add_class("wb-filed")
         self._download = Download() if on_dashboard() else None
         hidden = [self._download] if self._download is not None else []
-        self.controls = [self.name, self.save_button, self.upload, *hidden]
+        self.controls = [self.name, self.save_button, self.replace_button, self.upload, *hidden]
+        self.name.observe(lambda _: self._ask(None), "value")
 
     def save(self) -> None:
         """Write the file; one that was saved or loaded here is replaced if nobody changed it since.
 
-        On a dashboard the browser gets it instead.
+        Another file is replaced only when Replace is pressed, which is offered then. On a dashboard the browser gets
+        the scenario instead.
         """
         path = Path(self.name.value.strip() or FILE).expanduser().absolute()
         path = path if path.suffix else path.with_suffix(".json")
+        self._ask(None)
         try:
             scenario = self._content()
             if self._download is None:
                 scenario.save(path, force=self._known.get(path) == _digest_of(path))
         except InputError as error:
-            taken = error.where == str(path) and path.exists()
-            text = f"{path} exists and is not from this lab; type another name" if taken else self._wrong(error)
+            if error.where == str(path) and path.is_file():
+                self._ask(path)
+                text = f"{path} exists and is not from this lab; Replace overwrites it, another name keeps it"
+            else:
+                text = self._wrong(error)
             self.say(f"Not saved: {text}.", bad=True)
             return
         if self._download is not None:
             self._download.give(path.name, scenario.to_json().encode("utf-8"))
             self.say(f"Saved as a download, {path.name}.")
             return
-        self._known[path] = _digest_of(path)
+        self._known[path] = _digest(scenario.to_json().encode("utf-8"))  # not read back: somebody may have written
         self.say(f"Saved to {path}.")
+
+    def replace(self) -> None:
+        """Overwrite the file that Save asked about, unless it changed after the question."""
+        if self._asked is not None:
+            path, digest = self._asked
+            self._known[path] = digest
+            self.save()
+
+    def _ask(self, path: Path | None) -> None:
+        """Offer to replace a file as it is now; None takes the offer back."""
+        self._asked = None if path is None else (path, _digest_of(path))
+        self.replace_button.layout.display = "none" if path is None else None
+        self.replace_button.tooltip = "" if path is None else f"Overwrite {path.name} with what is set here"
 
     def load(self, files: Iterable[Mapping[str, Any]]) -> None:
         """Open a file that was chosen in the browser."""

@@ -36,6 +36,10 @@ class History:
         self.present, self.future = setting, []
         return True
 
+    def departed(self) -> None:
+        """Something was edited and is wrong: what was undone before that is not what a redo would mean now."""
+        self.future = []
+
     def undo(self) -> Setting | None:
         """The setting before; None if there is none."""
         return self._travel(self.past, self.future)

@@ -1,9 +1,4 @@
-"""Shortens the wait for the first chart: imported before anything that imports Altair.
-
-Altair imports jsonschema, and that builds a parser of internationalised addresses (`rfc3987_syntax`, which JupyterLab's
-own dependencies bring along) which takes two seconds and which no chart needs. jsonschema does without it when it is
-not there; here it is not there while jsonschema is being imported.
-"""
+"""Shortens the wait for the first chart: imports without what they would do besides."""
 
 from __future__ import annotations
 
@@ -28,7 +23,15 @@ def quick_imports() -> Iterator[None]:
             gc.enable()
 
 
-if "jsonschema" not in sys.modules and _SLOW not in sys.modules:
+def import_jsonschema() -> None:
+    """Import the jsonschema that Altair needs, without a parser that no chart needs.
+
+    With `rfc3987_syntax`, which JupyterLab's own dependencies bring along, jsonschema builds a parser of
+    internationalised addresses, for two seconds. It does without it when it is not there; here it is not there while
+    jsonschema is being imported.
+    """
+    if "jsonschema" in sys.modules or _SLOW in sys.modules:
+        return
     sys.modules[_SLOW] = None  # type: ignore[assignment]
     try:
         importlib.import_module("jsonschema")

@@ -9,7 +9,7 @@ function render({ model, el }) {
     const tone = model.get("tone");
     line.className = tone ? `wb-${tone}` : "";
     line.dataset.state = model.get("state");
-    line.textContent = model.get("text");
+    line.textContent = line.title = model.get("text");
   };
   show();
   for (const name of ["text", "tone", "state"]) model.on(`change:${name}`, show);

@@ -8,8 +8,11 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 
-def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None) -> str:
-    """A table with escaped text and rounded numbers, numbers to the right; meanings: of columns, shown on hover."""
+def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None, *, scrolls: bool = True) -> str:
+    """A table with escaped text and rounded numbers, numbers to the right.
+
+    meanings: of columns, shown on hover; scrolls: a long table scrolls in a box of its own.
+    """
     number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
     def cell(value: object) -> str:
@@ -31,7 +34,8 @@ def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None) -
     body = "".join(map(row, frame.itertuples(index=False, name=None)))
     top = "".join(head(str(name), right) for name, right in zip(frame.columns, number, strict=True))
     return (
-        "<div class='wb-scroll' tabindex='0' role='region' aria-label='Table'><table class='wb-data'>"
+        f"<div class='wb-scroll{'' if scrolls else ' wb-whole'}' tabindex='0' role='region' aria-label='Table'>"
+        "<table class='wb-data'>"
         f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -15,6 +15,9 @@ from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.units import format_duration
 
+WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
+"""How far a solution's status is from the best; 2: any other, of a scheduler of one's own."""
+
 
 def told(error: Mapping[str, Any]) -> str:
     """What the worker says is wrong (where, value, expected), by the names of the controls."""
@@ -64,10 +67,16 @@ def also(scenario: Scenario) -> str:
 def done(run: Run, wall_s: float) -> str:
     """What was done, with solver status, time and gap."""
     solved = run.decisions[run.decisions["status"] != ""]
-    text = f"Done: {len(run.decisions)} decisions, {format_duration(run.end_s, parts=2)} simulated in {wall_s:.2f} s"
+    simulated = f"{format_duration(run.end_s, parts=2)} simulated in {_seconds(wall_s)}"
+    text = f"Done: {len(run.decisions)} decisions, {simulated}"
     if solved.empty:
         return text + "."
-    worst, gaps = sorted(set(solved["status"]))[-1], solved["gap"].dropna()
-    gap = f", largest gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
+    worst, gaps = max(sorted(set(solved["status"])), key=lambda status: WORSE.get(status, 2)), solved["gap"].dropna()
+    gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
     seconds = solved["solve_s"].sum() + solved["build_s"].sum()
-    return f"{text}; {len(solved)} problems solved ({worst}{gap}) in {seconds:.2f} s."
+    return f"{text}; {len(solved)} solves ({worst.replace('_', ' ')}{gap}) in {_seconds(seconds)}."
+
+
+def _seconds(seconds: float) -> str:
+    """To a hundredth, or to three digits: the status is one line."""
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"

@@ -1,7 +1,8 @@
-"""Where a lab's work is done: in one warm process, or in a thread for a scheduler written in the notebook.
+"""Where a lab's work is done: in one warm process, which all labs of a kernel share.
 
 Answers reach the notebook on the kernel's own event loop, so that a busy page is never entered from another thread.
-Where no loop runs (a plain script), they come from the thread that reads them.
+Where no loop runs (a plain script), they come from the thread that reads them. This module imports little, so that the
+process can start, and import what it needs, before the lab imports what that needs.
 """
 
 from __future__ import annotations
@@ -17,21 +18,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-import traceback
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from workbench.errors import WorkbenchError
-from workbench.papers.paper import find_scheduler
-from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.simulation.loop import simulate
-from workbench.simulation.observers import Report
-from workbench.simulation.stop import AllFinished, CancelFlag
-from workbench.worker import progress_json
 
 Message = Mapping[str, Any]
 Hear = Callable[[Message], None]
@@ -56,7 +48,7 @@ class Work(Protocol):
         ...
 
 
-class _Order(NamedTuple):
+class Order(NamedTuple):
     """A request with whom to tell."""
 
     request: Message
@@ -64,7 +56,7 @@ class _Order(NamedTuple):
     line: Hashable
 
 
-def _deliver_on_loop() -> Deliver:
+def deliver_on_loop() -> Deliver:
     """How to call something on the kernel's event loop; without a running loop it is called at once."""
     try:
         loop = asyncio.get_running_loop()
@@ -84,10 +76,10 @@ class ProcessWork:
     def __init__(self, command: Sequence[str] = WORKER) -> None:
         """Start `command`, which gets the folder for its files as its last argument (tests pass another one)."""
         self._command = command
-        self._deliver = _deliver_on_loop()
+        self._deliver = deliver_on_loop()
         self._number = 0
-        self._busy: _Order | None = None
-        self._waiting: dict[tuple[Hashable, str], _Order] = {}
+        self._busy: Order | None = None
+        self._waiting: dict[tuple[Hashable, str], Order] = {}
         self._process: subprocess.Popen[str] | None = None
         self._scratch = ""
         atexit.register(self.close)
@@ -95,8 +87,8 @@ class ProcessWork:
 
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request, now or when it is its turn."""
-        self._deliver = _deliver_on_loop()
-        self._waiting[line, request["kind"]] = _Order(request, hear, line)
+        self._deliver = deliver_on_loop()
+        self._waiting[line, request["kind"]] = Order(request, hear, line)
         self._next()
 
     def cancel(self, line: Hashable = None) -> None:
@@ -211,6 +203,8 @@ def _read(line: str) -> Message | None:
         return None
     if "run" not in message:
         return message
+    from workbench.run import Run
+
     try:
         return {**message, "run": Run.load(message["run"])}
     except WorkbenchError as error:
@@ -225,72 +219,6 @@ def _last_words(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
         return next((f" ({line.strip()})" for line in reversed(lines) if line.strip()), "")
     return ""
-
-
-class ThreadWork:
-    """Simulates in a thread, for schedulers that exist in this kernel only. Cancel takes effect between rounds."""
-
-    def __init__(self) -> None:
-        self._deliver = _deliver_on_loop()
-        self._flag: CancelFlag | None = None
-        self._waiting: _Order | None = None
-
-    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
-        """Do a request; what is being done ends before its next round."""
-        self._deliver = _deliver_on_loop()
-        if self._flag is not None:
-            self._flag.cancel()
-            self._waiting = _Order(request, hear, line)
-            return
-        self._flag = CancelFlag(AllFinished())
-        threading.Thread(target=self._work, args=(request, hear, self._flag), daemon=True).start()
-
-    def cancel(self, line: Hashable = None) -> None:
-        """Ask the thread to end."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.hear({"kind": "cancelled"})
-        if self._flag is not None:
-            self._flag.cancel()
-
-    def _work(self, request: Message, hear: Hear, flag: CancelFlag) -> None:
-        began = time.perf_counter()
-
-        def tell(message: Message) -> None:
-            self._deliver(lambda: hear(message))
-
-        try:
-            run = simulate(
-                Scenario.from_dict(request["scenario"], "lab"),
-                find_scheduler(request["scheduler"]),
-                request.get("knobs", {}),
-                stop=flag,
-                observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
-            )
-            answer: Message = {"kind": "done", "run": run, "wall_s": time.perf_counter() - began}
-        except WorkbenchError as error:
-            answer = {"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()}
-        except (Exception, SystemExit) as error:  # a mistake in the user's own function: shown, not raised in a thread
-            text = {"where": f"scheduler {request['scheduler']}", "value": _mistake(error), "expected": "a decision"}
-            answer = {"kind": "error", "status": "internal", "error": text}
-        self._deliver(lambda: self._finish(answer, hear))
-
-    def _finish(self, answer: Message, hear: Hear) -> None:
-        self._flag = None
-        waiting, self._waiting = self._waiting, None
-        try:
-            hear(answer)
-        finally:
-            if waiting is not None:
-                self.submit(*waiting)
-
-
-def _mistake(error: BaseException) -> str:
-    """An exception on one line, with the place that raised it."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
-    return " ".join(text.split()) + place
 
 
 _process_work: ProcessWork | None = None

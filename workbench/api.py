@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 import workbench.metrics  # noqa: F401  (so that a run can show itself)
-from workbench.contract import Result
+from workbench.contract import Formulation, Result, Scheduler
 from workbench.decision import Belief, Learns, Snapshot
 from workbench.errors import InputError, Problem, ScenarioError
 from workbench.estimators import registry
@@ -85,15 +85,15 @@ def load(source: Scenario | str | Path) -> Scenario:
 
 def _refuse_missing(name: str) -> None:
     """Raise InputError if what is no file is the bare name of a preset."""
-    from workbench.presets import presets
+    from workbench.presets import is_preset
 
-    if name in (known for known, _ in presets()):
+    if is_preset(name):
         raise InputError("scenario", name, f'a file; the built-in scenario is preset("{name}") or "preset:{name}"')
 
 
 def simulate(
     scenario: Scenario | str | Path,
-    scheduler: str,
+    scheduler: str | Scheduler,
     given: Mapping[str, Any] | None = None,
     /,
     *,
@@ -105,13 +105,13 @@ def simulate(
     detail: int | None = None,
     **knobs: Any,
 ) -> Run:
-    """Run a scheduler on a scenario (also a file or `preset:NAME`) until every job has finished.
+    """Run a scheduler (by name, or itself) on a scenario (also a file or `preset:NAME`) until every job has finished.
 
     Knobs by name, or as a mapping in third place, where one may bear the name of an argument. seed defaults to the
     scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
     finished; belief: the speeds that the scheduler is shown, default: the true ones (`low_rank`: Gavel's estimator of
-    pairs, with knobs `low_rank:profiled=0.5`); detail: how many decisions are recorded with their shares and signals
-    (None: all).
+    pairs, with knobs `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's); detail: how many decisions are
+    recorded with their shares and signals (None: all).
 
     Raises InputError, ScenarioError (jobs that can run nowhere), InvalidDecision, Stalled and a solver's errors.
     """
@@ -135,7 +135,7 @@ def simulate(
 
 def ideal(
     scenario: Scenario | str | Path,
-    scheduler: str,
+    scheduler: str | Scheduler,
     given: Mapping[str, Any] | None = None,
     /,
     *,
@@ -160,7 +160,7 @@ def ideal(
 
 def solve(
     scenario: Scenario | str | Path,
-    formulation: str,
+    formulation: str | Formulation[Any],
     given: Mapping[str, Any] | None = None,
     /,
     *,
@@ -250,7 +250,7 @@ def allocation_table(result: Result) -> pd.DataFrame:
     return pd.DataFrame.from_dict(dict(result.values["allocation"]), orient="index").rename_axis("job")
 
 
-def ignored(scenario: Scenario | str | Path, scheduler: str) -> tuple[str, ...]:
+def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler) -> tuple[str, ...]:
     """What a scenario sets and the scheduler does not read (its `uses`): `weight` of a job, `entities.policy`, ...
 
     What stands at its default, or as the built-in tables have it for that model or type, counts as not set.
@@ -287,7 +287,7 @@ def lacking(scenario: Scenario | str | Path, name: str, knobs: Mapping[str, Any]
     """
     scenario = load(scenario)
     found = next((each for each in schedulers() if each.name == name), None)
-    uses = frozenset() if found is None else found.uses
+    uses = frozenset() if found is None else found.about({**found.settle({}), **knobs})
     said = [
         sentence
         for field, sentence in POINT.items()

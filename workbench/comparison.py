@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.api import Window, check_plan, check_window, load, simulate
+from workbench.contract import Scheduler
 from workbench.errors import InputError
 from workbench.files import new_folder
 from workbench.metrics import MAIN, Summary, comparison_page, summary, with_slos
@@ -22,8 +23,8 @@ from workbench.papers.paper import find_scheduler, is_own
 from workbench.run import Run, is_result_folder
 from workbench.scenario import Plan, Scenario
 
-Entry = str | tuple[str, Mapping[str, Any]] | Plan
-"""A scheduler by name, or with knobs."""
+Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | Plan
+"""A scheduler by name or itself, alone or with knobs."""
 
 KEYS = ["scheduler", "seed"]
 ENTRIES = "a list of names or (name, {knob: value})"
@@ -195,13 +196,16 @@ def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
     """Name and knobs; both are known to be right afterwards."""
     if isinstance(entry, Plan):
         entry = (entry.scheduler, entry.knobs)
-    if isinstance(entry, str):
+    if isinstance(entry, (str, Scheduler)):
         entry = (entry, {})
     if not isinstance(entry, (tuple, list)) or len(entry) != 2:
         raise InputError("schedulers", entry, ENTRIES)
-    name, knobs = entry
-    find_scheduler(name).settle(knobs)
-    return name, dict(knobs)
+    named, knobs = entry
+    found = find_scheduler(named)
+    if find_scheduler(found.name) is not found:
+        raise InputError("schedulers", found, f"the scheduler that is known as {found.name}")
+    found.settle(knobs)
+    return found.name, dict(knobs)
 
 
 def _label(name: str, knobs: Mapping[str, Any]) -> str:

@@ -126,7 +126,7 @@ class Scheduler(ABC):
 
     uses: the properties of a job that it reads, and with a dot what it reads of other parts of a scenario
     (`entities.policy`, `models.load_s`, `cluster.network_gbps`); `workbench.ignored` names what else a scenario sets.
-    views: names of charts that show its inner life; presets: named sets of knob values, chosen by a knob `preset`.
+    presets: named sets of knob values, chosen by a knob `preset`.
     packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
     """
 
@@ -135,7 +135,6 @@ class Scheduler(ABC):
     knobs: tuple[Knob, ...] = ()
     presets: Mapping[str, Mapping[str, Value]] = {}
     uses: frozenset[str] = frozenset({"arrival_s", "steps", "gpus"})
-    views: tuple[str, ...] = ()
     offline: bool = False
     packs: bool = False
 
@@ -152,6 +151,10 @@ class Scheduler(ABC):
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         """The decision at `snapshot.now_s` and the memory for the next one."""
+
+    def about(self, knobs: Knobs) -> frozenset[str]:
+        """What of `uses` matters with these knobs: `workbench.lacking` says where a scenario has none of it."""
+        return self.uses
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.knob.settle`."""

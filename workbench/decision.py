@@ -309,6 +309,16 @@ class Snapshot:
         return self.observe()
 
     @cached_property
+    def _speeds(self) -> dict[Placement, FloatArray]:
+        return {}
+
+    def speeds(self, placement: Placement = "consolidated") -> FloatArray:
+        """(jobs x types) steps/s of each job's gang as believed, to be read only; the belief is asked once."""
+        if placement not in self._speeds:
+            self._speeds[placement] = self.belief.speeds(self.jobs, placement)
+        return self._speeds[placement]
+
+    @cached_property
     def workers(self) -> IntArray:
         """GPUs of each type on nodes that are up."""
         counts = np.zeros(len(self.types), dtype=np.int64)

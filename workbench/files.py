@@ -9,17 +9,57 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from workbench.errors import InputError, Words, why
 
 
+class NotJsonError(ValueError):
+    """NaN or an infinity, which Python writes and JSON does not have. path: where it stands, as `jobs[0].steps`."""
+
+    def __init__(self, path: str, word: str) -> None:
+        super().__init__(f"{path or 'the whole'} is {word}, which JSON does not have")
+        self.path, self.word = path, word
+
+
 def parse_json(text: str) -> Any:
-    """What JSON text says; a key twice in one object, NaN and infinities are ValueErrors, as is nesting too deep."""
+    """What JSON text says; a key twice in one object and nesting too deep are ValueErrors.
+
+    So are NaN and infinities (NotJsonError, which says where).
+    """
+    constants: list[_Constant] = []
+
+    def keep(word: str) -> _Constant:
+        constants.append(_Constant(word))
+        return constants[-1]
+
     try:
-        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        found = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=keep)
+        if constants:
+            raise NotJsonError(_path_to(constants[0], found) or "", constants[0].word)
     except RecursionError:
         raise ValueError("nested too deep") from None
+    return found
+
+
+class _Constant:
+    """One of the words NaN, Infinity and -Infinity in a JSON text."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+
+def _path_to(wanted: _Constant, value: Any) -> str | None:
+    """Where it stands in a value, as `.jobs[0].steps` without the first dot; None if it is not there."""
+    if value is wanted:
+        return ""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        below = _path_to(wanted, part)
+        if below is not None:
+            step = f"[{key}]" if isinstance(value, list) else str(key)
+            return f"{step}{'' if below.startswith('[') or not below else '.'}{below}"
+    return None
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -29,10 +69,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"key {key!r} twice in one object")
         found[key] = value
     return found
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON; leave the key out or write null")
 
 
 def is_writable(text: str) -> bool:

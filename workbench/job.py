@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
@@ -16,6 +17,14 @@ def _not_a_pair(name: str) -> str:
     return name
 
 
+def median_size(sizes: Sequence[int]) -> int:
+    """The median of the sizes that a user chose; of the two in the middle of an even number the smaller one (ours).
+
+    What a scheduler for gangs of one size runs an elastic job as where Hops compares itself with it (section 4.2).
+    """
+    return sorted(sizes)[(len(sizes) - 1) // 2]
+
+
 JobName = Annotated[Name, AfterValidator(_not_a_pair)]
 Reward = tuple[NonNegative, NonNegative]
 
@@ -25,9 +34,9 @@ class Job(Frozen):
 
     arrival_s: seconds from the start of the scenario; steps: one worker's mini-batches over all workers (a gang of n
     that synchronises once has done n steps); steps_done and attained_s (GPU-seconds): progress before the scenario
-    begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as; weight: from 1e-6 to 1e6; rewards:
-    `(deadline in s after arrival, reward)` steps, None for a best-effort job; tasks_per_round: parallel tasks of one
-    synchronised round.
+    begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as (a scheduler that does not read them takes
+    `gpus`); weight: from 1e-6 to 1e6; rewards: `(deadline in s after arrival, reward)` steps that do not
+    increase, None for a best-effort job; tasks_per_round: parallel tasks of one synchronised round.
     """
 
     name: JobName
@@ -55,9 +64,11 @@ class Job(Frozen):
             if self.gpus not in self.gpu_choices:
                 raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
         if self.rewards is not None:
-            deadlines = [deadline for deadline, _ in self.rewards]
+            deadlines, values = [d for d, _ in self.rewards], [reward for _, reward in self.rewards]
             if not deadlines or deadlines != sorted(set(deadlines)):
                 raise ValueError("rewards as [deadline_s, reward] pairs with rising deadlines, at least one")
+            if values != sorted(values, reverse=True):
+                raise ValueError("rewards that do not increase with the deadline: later is not worth more")
         return self
 
     @property

@@ -165,6 +165,8 @@ def _docstring(source: Any) -> str:
 # sum_x, max_x, min_x, prod_x and the like put x below; a / b is a fraction of the two things beside it (a sum there
 # needs parentheses); x^y a power.
 # <= >= != -> * ... are operators; (), [], {} and || group.
+# index    = one letter for each index: z_jkb is z of j, k and b. Four letters or more with a vowel are a word and set
+#            upright (X_equal), and so are iso, job, max and min.
 # word     = three or more lower-case letters without index that are no Greek letter and no operator (where, binary,
 #            cannot run), and if, or, of, no, to, is, on, at.
 
@@ -177,6 +179,7 @@ _RELATION = {"<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "*": r"\cdo
 _RELATION |= {"in": r"\in", "inf": r"\infty", "<": "<", ">": ">", "=": "=", "+": "+", "-": "-", ",": ",", ":": ":"}
 _RELATION |= {";": ";", "|": r"\mid", "'": "'", "notin": r"\notin"}
 _WORD = re.compile(r"[a-z]{3,}|if|or|of|no|to|is|on|at")
+_INDEX_WORD = re.compile(r"iso|job|max|min|(?=.*[AEIOUaeiou])[A-Za-z0-9]{4,}")
 _NAME = r"[A-Za-z]+'?(?:\^[A-Za-z]+|\^\{[^{}]*\})?(?:_[A-Za-z0-9]+|_\{[^{}]*\})?"
 _TOKEN = re.compile(
     rf"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<name>{_NAME}\(?)|(?P<other><=|>=|!=|->|\.\.\.|[^\sA-Za-z0-9]))"
@@ -322,13 +325,15 @@ def _letters(base: str, font: str) -> str:
 
 
 def _script(text: str) -> str:
-    """An index: `mj` stays, a word of three letters or more is set upright, `{m in S}` is a formula of its own."""
+    """An index: `mj` and `jkb` stay, a word (`_INDEX_WORD`) is set upright, `{m in S}` is a formula of its own."""
     if text.startswith("{"):
         inner = to_tex(text[1:-1])
         if inner is None:
             raise _Unreadable
         return inner
-    return text if len(text) < 3 else "\\" + text if text in _GREEK else rf"\mathrm{{{text}}}"
+    if len(text) > 2 and text in _GREEK:
+        return "\\" + text
+    return rf"\mathrm{{{text}}}" if _INDEX_WORD.fullmatch(text) else text
 
 
 # --- formulas within a text ------------------------------------------------------------------------------------------

@@ -40,6 +40,15 @@ def _positions(names: tuple[str, ...]) -> dict[str, int]:
     return {name: i for i, name in enumerate(names)}
 
 
+@lru_cache(maxsize=32)
+def _by_kind(kinds: tuple[int, ...]) -> dict[int, list[int]]:
+    """{type: its nodes in cluster order}, to be read only."""
+    found: dict[int, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        found.setdefault(kind, []).append(i)
+    return found
+
+
 class Room:
     """Free GPUs of nodes, taken step by step. `free` counts them per node in cluster order.
 
@@ -51,9 +60,7 @@ class Room:
         self._at = _positions(nodes.names)
         self._kind: list[int] = nodes.kind.tolist()
         self.free: list[int] = nodes.free.tolist()
-        self._by_kind: dict[int, list[int]] = {}
-        for i, kind in enumerate(self._kind):
-            self._by_kind.setdefault(kind, []).append(i)
+        self._by_kind = _by_kind(tuple(self._kind))
         self._heaps: dict[int, dict[int, list[int]]] = {}
         self._first: dict[int, int] = {}
         for gpus in lent:

@@ -7,16 +7,20 @@ quickly: job counts in particular are far below the papers'. Speeds are the buil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.job import median_size
 from workbench.scenario import Scenario
 from workbench.throughput import Scaling
 from workbench.traces import builtin
 from workbench.traces.cluster_spec import parse_cluster
+from workbench.traces.hadar import GPU_HOURS as HADAR_GPU_HOURS
+from workbench.traces.hadar import MODELS as HADAR_MODELS
+from workbench.traces.hadar import PLAN as HADAR_PLAN
 from workbench.traces.synthetic import Workload, draw_arrivals, draw_gangs, draw_short, generate
 
 Data = dict[str, Any]
@@ -25,11 +29,12 @@ POWER = Scaling(law="power", efficiency=0.9)  # ours: fills the odd numbers of G
 
 
 class Preset(NamedTuple):
-    """A preset's name, its description in one line, and what builds it."""
+    """A preset's name, its description in one line, and what builds it; of: the preset of which it is a variant."""
 
     name: str
     description: str
     build: Callable[[], Data]
+    of: str | None = None
 
 
 _PRESETS: dict[str, Preset] = {}
@@ -37,14 +42,28 @@ _PRESETS: dict[str, Preset] = {}
 
 def preset(name: str) -> Scenario:
     """The scenario of that name; raises InputError naming those there are."""
-    if not isinstance(name, str) or name not in _PRESETS:
-        raise InputError("preset", name, f"one of: {', '.join(_PRESETS)}")
+    if not is_preset(name):
+        listed = ", ".join(
+            f"{known} ({', '.join(variants(known))})" if variants(known) else known for known, _ in presets()
+        )
+        raise InputError("preset", name, f"one of: {listed}")
     return _built(name)
 
 
+def is_preset(name: Any) -> bool:
+    """Whether there is a preset or a variant of one of that name."""
+    return isinstance(name, str) and name in _PRESETS
+
+
 def presets() -> list[tuple[str, str]]:
-    """Name and description of every preset, in reading order."""
-    return [(found.name, found.description) for found in _PRESETS.values()]
+    """Name and description of every preset but the variants of others, in reading order."""
+    return [(found.name, found.description) for found in _PRESETS.values() if found.of is None]
+
+
+def variants(name: str) -> list[str]:
+    """Names of a preset's variants (other job mixes on the same cluster), or of those it is one of; most have none."""
+    base = (_PRESETS[name].of or name) if is_preset(name) else name
+    return [found.name for found in _PRESETS.values() if found.of == base]
 
 
 @cache
@@ -146,14 +165,7 @@ def gavel_sharing() -> Data:
 
 # --- Hadar and HadarE -------------------------------------------------------------------------------------------------
 
-# Hadar Table II: the model of each size; Hadar IV-A: GPU-hours of each size.
-HADAR_MODELS = {
-    "S": ("ResNet-18 (batch size 64)",),
-    "M": ("CycleGAN",),
-    "L": ("LSTM (batch size 20)", "Transformer (batch size 64)"),
-    "XL": ("ResNet-50 (batch size 64)",),
-}
-HADAR_GPU_HOURS = {"S": (0.1, 1.0), "M": (1.0, 10.0), "L": (10.0, 50.0), "XL": (60.0, 100.0)}
+HADAR_LEAST_GPU_HOURS = 0.1  # ours: the smallest job of size S
 # HadarE V-B. M-10 and M-12 differ from M-8 in the number of MM only.
 HADARE_MIXES = {
     "M-1": ("MM",),
@@ -182,54 +194,74 @@ def hadar_example() -> Data:
             for n, (w, _, speeds) in jobs.items()
             for accelerator, speed in zip(("v100", "p100", "k80"), speeds, strict=True)
         ],
-        "plan": _plan("gavel.max_min_fairness", "fifo", "srtf"),
+        "plan": _plan(*HADAR_PLAN),
     }
 
 
 @_preset
 def hadar_simulated() -> Data:
-    """Hadar, section IV: 15 nodes, 20 V100, 20 P100, 20 K80; 40 jobs of four sizes at the start (the paper: 480)."""
-    # 15 nodes and 60 GPUs are the paper's; four GPUs each follows. Shares of sizes and gangs are ours.
-    work = Workload.build(
-        _cluster(_nodes(*((t, t, 5, 4) for t in ("v100", "p100", "k80"))), 25.0), "gavel", None, "v100"
-    )
-    classes, inside, models, gangs = _streams(3, 4)
+    """Hadar, section IV: 15 nodes, 20 V100, 20 P100, 20 K80; 40 jobs of four sizes at the start (480 in hadar_480)."""
+    return _hadar(40, seed=3, reference="v100")
+
+
+@_preset
+def hadar_480() -> Data:
+    """Hadar, section IV: 15 nodes, 20 V100, 20 P100, 20 K80; 480 jobs of four sizes (hours on a K80) at the start."""
+    # The paper does not say on which type GPU-hours count. Were it the V100, a job of size XL could take longer than
+    # the 40 h in which Hadar is done with all of them.
+    return _hadar(480, seed=9, reference="k80")
+
+
+def _hadar(count: int, seed: int, reference: str) -> Data:
+    """Jobs of sizes drawn evenly, GPU-hours (on the reference type) evenly within a size; gangs are ours.
+
+    15 nodes and 60 GPUs are the paper's; four GPUs each follows.
+    """
+    nodes = _nodes(*((t, t, 5, 4) for t in ("v100", "p100", "k80")))
+    work = Workload.build(_cluster(nodes, 25.0), "gavel", None, reference)
+    classes, inside, models, gangs = _streams(seed, 4)
+    sizes = classes.choice(list(HADAR_MODELS), count).tolist()
     jobs = []
-    for i, (size, wanted) in enumerate(zip(classes.choice(list(HADAR_MODELS), 40), draw_gangs(gangs, 40), strict=True)):
-        low, high = HADAR_GPU_HOURS[str(size)]
-        model = str(models.choice(HADAR_MODELS[str(size)]))
-        gpus = work.gang(model, int(wanted))
-        duration_s = float(inside.uniform(low, high)) * HOUR / gpus
-        jobs.append({**work.job(f"job-{i}", model, gpus, duration_s, 0.0), "size_class": str(size)})
-    return {
-        **work.scenario(jobs),
-        "seed": 3,
-        "core": TEN_SECONDS,
-        "plan": _plan("gavel.max_min_fairness", "las", "srtf"),
-    }
-
-
-def hadare_mix(cluster: str, mix: str = "M-5") -> Scenario:
-    """HadarE's workload mix (`M-1` to `M-12`) on its `aws` or its `lab` cluster."""
-    if mix not in HADARE_MIXES:
-        raise InputError("mix", mix, f"one of: {', '.join(HADARE_MIXES)}")
-    if cluster not in ("aws", "lab"):
-        raise InputError("cluster", cluster, "aws or lab")
-    description = f"HadarE, section V: the {cluster} cluster with workload mix {mix}"
-    data = _hadare(_aws() if cluster == "aws" else _lab(), HADARE_MIXES[mix])
-    return Scenario.from_dict({**data, "name": f"hadar_{cluster}_{mix}", "description": description}, "hadare_mix")
+    for i, (size, wanted) in enumerate(zip(sizes, draw_gangs(gangs, count).tolist(), strict=True)):
+        low, high = HADAR_GPU_HOURS[size]
+        model = str(models.choice(HADAR_MODELS[size]))
+        gpus = work.gang(model, wanted)
+        duration_s = float(inside.uniform(max(low, HADAR_LEAST_GPU_HOURS), high)) * HOUR / gpus
+        jobs.append({**work.job(f"job-{i}", model, gpus, duration_s, 0.0), "size_class": size})
+    return {**work.scenario(jobs), "seed": seed, "core": TEN_SECONDS, "plan": _plan(*HADAR_PLAN)}
 
 
 @_preset
 def hadar_aws() -> Data:
-    """HadarE, section V: AWS, five nodes with one V100, two K80, two T4; mix M-5 of five jobs, 30 min to 2 h (ours)."""
+    """HadarE, section V: AWS, one V100, two K80, two T4; mix M-5 (others: hadar_aws_M-1, -3, -4, -8, -10, -12)."""
     return _hadare(_aws(), HADARE_MIXES["M-5"])
 
 
 @_preset
 def hadar_lab() -> Data:
-    """HadarE, section V: lab, five nodes with a Titan RTX, T4, T400, RTX 3090, RTX A2000; mix M-5 of five jobs."""
+    """HadarE, section V: Titan RTX, T4, T400, RTX 3090, RTX A2000; mix M-5 (others: hadar_lab_M-1, ..., -12)."""
     return _hadare(_lab(), HADARE_MIXES["M-5"])
+
+
+def hadare_mix(cluster: str, mix: str = "M-5") -> Scenario:
+    """HadarE's workload mix (`M-1` to `M-12`) on its `aws` or its `lab` cluster; also preset `hadar_aws_M-8` and so."""
+    if mix not in HADARE_MIXES:
+        raise InputError("mix", mix, f"one of: {', '.join(HADARE_MIXES)}")
+    if cluster not in HADARE_CLUSTERS:
+        raise InputError("cluster", cluster, " or ".join(HADARE_CLUSTERS))
+    return preset(f"hadar_{cluster}_{mix}")
+
+
+def _register_mixes() -> None:
+    """Every mix on both clusters, as variants of the two presets with mix M-5."""
+    for cluster, nodes in HADARE_CLUSTERS.items():
+        for mix, jobs in HADARE_MIXES.items():
+            name, what = f"hadar_{cluster}_{mix}", f"HadarE, section V: the {cluster} cluster with workload mix {mix}"
+            _PRESETS[name] = Preset(name, what, partial(_hadare_of, nodes, jobs), f"hadar_{cluster}")
+
+
+def _hadare_of(cluster: Callable[[], Data], mix: Iterable[str]) -> Data:
+    return _hadare(cluster(), mix)
 
 
 def _aws() -> Data:
@@ -250,13 +282,37 @@ def _hadare(cluster: Data, mix: Iterable[str]) -> Data:
         model, size = facts[short]["name"], facts[short]["dataset_class"]
         steps = round(speed[model] * HADARE_HOURS[size] * HOUR)
         jobs.append({"name": f"{short}-{i}", "model": model, "steps": steps, "size_class": size})
-    return {**work.scenario(jobs), "core": TEN_SECONDS, "plan": _plan("gavel.max_min_fairness", "las", "fifo")}
+    return {**work.scenario(jobs), "core": TEN_SECONDS, "plan": _plan(*HADAR_PLAN)}
+
+
+HADARE_CLUSTERS: dict[str, Callable[[], Data]] = {"aws": _aws, "lab": _lab}
+_register_mixes()
 
 
 # --- Hops -------------------------------------------------------------------------------------------------------------
 
 HOPS_GPU_HOURS = {"S": (0.2, 1.0), "M": (1.0, 10.0), "L": (10.0, 50.0), "XL": (50.0, 80.0)}  # paper: 4.2; 0.2, 80 ours
-SLOW_HOST = 0.9  # ours: RTX 3090 in the hosts with the slower CPU and less memory
+HOPS_SIZES = {  # ours: what the smallest and the largest choice are drawn from; the paper says 1 to 16
+    "S": ((1,), (2, 4)),
+    "M": ((1, 2), (4, 8)),
+    "L": ((2, 4), (8, 16)),
+    "XL": ((4, 8), (16,)),
+}
+HOPS_MOST_CHOICES = 8  # paper: 4.2
+HOPS_REFERENCE = "titanxp"  # ours: the paper does not say on which type GPU-hours count
+HOPS_RATES = (30, 60, 100, 120, 300, 600, 1200)  # paper: jobs per hour, 100 in 4.3, the others in 4.6
+HOPS_JOBS = 500  # paper: 4.3
+HOPS_RESTART_S = 10.0  # ours
+HOPS_PLAN = (  # paper: 4.2
+    {"scheduler": "hops"},
+    {"scheduler": "sia", "knobs": {"queue": "latency_ratio"}},
+    {"scheduler": "gavel.max_min_fairness"},
+)
+# ours: the hosts with the slower CPU and less memory, those of 4.2 with the faster one, the newest of 4.3
+SLOW_HOST, HOST, NEW_HOST = 0.9, 1.0, 1.05
+# ours: a data set that does not fit into memory is loaded at two speeds (Fig. 7a); probability, then mean and standard
+# deviation as parts of an iteration on the fastest type
+UNSTABLE, HIT, MISS = "ImageNet", (0.8, 0.1, 0.02), (0.2, 0.8, 0.1)
 
 
 @_preset
@@ -266,50 +322,77 @@ def hops_64() -> Data:
         ("sugon-1080ti", "gtx1080ti", 2, 8),
         ("sugon-xp", "titanxp", 4, 8),
         ("sugon-3090", "rtx3090", 2, 4, SLOW_HOST),
-        ("tigerway-3090", "rtx3090", 2, 4),
+        ("tigerway-3090", "rtx3090", 2, 4, HOST),
     )
-    return _hops(nodes, 25, 2.5 * HOUR, (2, 4, 8, 16), seed=4)
+    return _hops(nodes, 25, 2.5 * HOUR, seed=4)
 
 
 @_preset
 def hops_512() -> Data:
-    """Hops, section 4.3: 512 GPUs in 64 servers of five kinds; 100 elastic jobs within 1 h (the paper: 500 in 5 h)."""
+    """Hops, section 4.3: 512 GPUs in 64 servers of five kinds; 100 elastic jobs in 1 h (500 in 5 h: hops_512_100)."""
+    return _hops_512(100, 100)
+
+
+def _register_rates() -> None:
+    """The paper's 500 jobs at each of its arrival rates, as variants of the preset with fewer jobs."""
+    for rate in HOPS_RATES:
+        name, section = f"hops_512_{rate}", "4.3" if rate == 100 else "4.6"
+        what = f"Hops, section {section}: 512 GPUs in 64 servers of five kinds; 500 elastic jobs, {rate} an hour"
+        _PRESETS[name] = Preset(name, what, partial(_hops_512, HOPS_JOBS, rate), "hops_512")
+
+
+def _hops_512(count: int, per_hour: int) -> Data:
     nodes = _nodes(
         ("sugon-1080ti", "gtx1080ti", 16, 8),
         ("sugon-xp", "titanxp", 16, 8),
         ("sugon-3090", "rtx3090", 16, 8, SLOW_HOST),
-        ("tigerway-8g", "rtx3090", 8, 8),
-        ("tigerway-10g", "rtx3090", 8, 8),
+        ("tigerway-8g", "rtx3090", 8, 8, HOST),
+        ("tigerway-10g", "rtx3090", 8, 8, NEW_HOST),
     )
-    return _hops(nodes, 100, 1.0 * HOUR, (8, 16), seed=5)
+    return _hops(nodes, count, count / per_hour * HOUR, seed=5)
 
 
-def _hops(nodes: list[Data], count: int, window_s: float, largest: Sequence[int], seed: int) -> Data:
-    """Jobs drawn evenly over Hops's models.
+def _hops(nodes: list[Data], count: int, window_s: float, seed: int) -> Data:
+    """Jobs drawn evenly over Hops's models (Table 2; Fig. 8 is not in numbers), at random times of a window.
 
-    Sizes of 1 to 16 GPUs, up to 8 choices at equal steps between two bounds (2.2); `gpus` is their median, as for
-    Gavel in 4.2. The bounds are ours: 1 to 4 and one of `largest`.
+    Up to 8 sizes from 1 to 16 GPUs at equal steps between two bounds (2.2); `gpus` is their median, as for Gavel in
+    4.2. Random times of a window are a Poisson process of which the number of arrivals is known.
     """
-    work = Workload.build(_cluster(nodes, 100.0), "hops", None, "rtx3090", POWER)
+    work = Workload.build(_cluster(nodes, 100.0), "hops", None, HOPS_REFERENCE, POWER)
     classes = {row["name"]: row["size_class"] for row in builtin.models("hops")}
-    pick, ends, inside, gaps = _streams(seed, 4)
-    arrivals = draw_arrivals(gaps, count, window_s / count)
+    pick, ends, inside, times = _streams(seed, 4)
+    arrivals = np.sort(times.uniform(0.0, window_s, count))
     jobs = []
     for i, model in enumerate(pick.choice(list(work.models), count).tolist()):
-        low, high = HOPS_GPU_HOURS[classes[model]]
-        choices = _choices(int(ends.integers(1, 5)), int(ends.choice(largest)))
-        gpus = choices[(len(choices) - 1) // 2]
+        kind = classes[model]
+        low, high = HOPS_GPU_HOURS[kind]
+        smallest, largest = (int(ends.choice(bounds)) for bounds in HOPS_SIZES[kind])
+        choices = _choices(smallest, largest)
+        gpus = median_size(choices)
         duration_s = float(inside.uniform(low, high)) * HOUR / gpus
         job = work.job(f"job-{i}", model, gpus, duration_s, float(arrivals[i]))
-        jobs.append({**job, "gpus": gpus, "gpu_choices": choices, "size_class": classes[model]})
-    return {**work.scenario(jobs), "seed": seed, "plan": _plan("gavel.max_min_fairness", "las", "srtf")}
+        jobs.append({**job, "gpus": gpus, "gpu_choices": choices, "size_class": kind})
+    core = {"restart": {"law": "fixed", "restart_s": HOPS_RESTART_S}}
+    data = {**work.scenario(jobs), "seed": seed, "core": core, "plan": list(HOPS_PLAN)}
+    data["models"] = [{**row, **_loading(work, row["name"])} for row in data["models"]]
+    return data
 
 
-def _choices(smallest: int, largest: int, most: int = 8) -> list[int]:
-    """At most `most` numbers of GPUs at equal steps between the bounds."""
-    largest = max(smallest, largest)
-    count = min(most, largest - smallest + 1)
+def _loading(work: Workload, model: str) -> Data:
+    """The loading times of a model whose data set is loaded at two speeds."""
+    if UNSTABLE not in model:
+        return {}
+    iteration_s = 1.0 / float(work.speeds.matrix([model], [1]).max())
+    return {"load_s": [[p, round(mean * iteration_s, 6), round(sd * iteration_s, 6)] for p, mean, sd in (HIT, MISS)]}
+
+
+def _choices(smallest: int, largest: int) -> list[int]:
+    """At most 8 numbers of GPUs at equal steps between the bounds."""
+    count = min(HOPS_MOST_CHOICES, largest - smallest + 1)
     return sorted({round(float(value)) for value in np.linspace(smallest, largest, count)})
+
+
+_register_rates()
 
 
 # --- Hare -------------------------------------------------------------------------------------------------------------

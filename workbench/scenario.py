@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints, Valida
 
 from workbench.cluster import MOST_GPUS, Cluster, NodeGroup
 from workbench.errors import InputError, Problem, ScenarioError, Words, counted, why
-from workbench.files import is_writable, parse_json, write_text
+from workbench.files import NotJsonError, is_writable, parse_json, write_text
 from workbench.frozen import (
     LEAST_MTBF_S,
     MOST_RESTART_S,
@@ -29,7 +29,7 @@ from workbench.frozen import (
     Seconds,
     Weight,
 )
-from workbench.job import Job
+from workbench.job import Job, median_size
 from workbench.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
 
 if TYPE_CHECKING:
@@ -177,6 +177,10 @@ class Scenario(Frozen):
             raise InputError(source, text, "JSON text")
         try:
             data = parse_json(text)
+        except NotJsonError as error:
+            expected = "a finite number, null, or nothing under this key (JSON has no NaN and no infinities)"
+            place = f"{source}: {error.path}".removesuffix(": ")
+            raise ScenarioError([Problem(place, Words(error.word), expected)]) from None
         except ValueError as error:
             raise ScenarioError(
                 [Problem(source, why(error), "a JSON object as `workbench schema` describes")]
@@ -239,6 +243,18 @@ class Scenario(Frozen):
         """A copy with some fields exchanged, validated again."""
         return type(self).from_dict({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
 
+    def with_median_sizes(self) -> Self:
+        """The same scenario with every job rigid, elastic ones at the median of the sizes that their users chose.
+
+        So a comparison gives schedulers for gangs of one size what Hops gives Gavel (section 4.2), `median_size`. Those
+        that do not read `gpu_choices` run a job on its `gpus`, whatever these are. Raises ScenarioError where a job
+        that already holds GPUs (`running`) holds another number of them.
+        """
+        jobs = [
+            {**job.model_dump(mode="json"), "gpus": median_size(job.sizes), "gpu_choices": None} for job in self.jobs
+        ]
+        return self.replace(jobs=jobs)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain objects; fields that stand at their default are left out."""
         return {"format": FORMAT, **self.model_dump(mode="json", exclude_defaults=True)}
@@ -266,8 +282,12 @@ class Scenario(Frozen):
         """Positions of the jobs sorted by (arrival, position)."""
         return tuple(sorted(range(len(self.jobs)), key=lambda i: self.jobs[i].arrival_s))
 
-    def require_runnable(self) -> None:
-        """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`."""
+    def require_runnable(self, source: str = "") -> None:
+        """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`.
+
+        source: what the messages begin with, where the scenario came from.
+        """
+        begin = f"{source}: " if source else ""
         can: dict[tuple[str, tuple[int, ...]], bool] = {}
         most: dict[tuple[str, tuple[int, ...]], float] = {}
         problems = []
@@ -278,10 +298,10 @@ class Scenario(Frozen):
             if not can[key]:
                 where = f"{counted(job.sizes, 'GPU')} in the cluster"
                 expected = f"{where} on which {job.model} has a throughput > 0; it can run nowhere"
-                problems.append(Problem(f"jobs[{position}]", job.name, expected))
+                problems.append(Problem(f"{begin}jobs[{position}]", job.name, expected))
             elif job.steps - job.steps_done > MOST_S * most[key] > 0:
                 expected = f"steps that take at most {MOST_S:g} s at {most[key]:g} steps/s, its largest throughput"
-                problems.append(Problem(f"jobs[{position}].steps", job.steps, expected))
+                problems.append(Problem(f"{begin}jobs[{position}].steps", job.steps, expected))
         if problems:
             raise ScenarioError(problems)
 

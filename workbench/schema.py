@@ -121,6 +121,9 @@ SHARES = Table(
     ),
 )
 
+PRICE_OF = "price of "
+"""A signal of this name and a type's is the type's price, whatever job it was recorded with."""
+
 SIGNALS = Table(
     "signals",
     "numbers a scheduler went by: priority, price, weight, level, belief",

@@ -38,6 +38,8 @@ def test_list_one(cli, ask, refused):
 def test_presets(cli, ask, tmp_path):
     known = ask("presets")["presets"]
     assert [row["name"] for row in known] == [name for name, _ in presets()]
+    assert {"hadar_aws_M-8", "hadar_lab_M-12"} < {name for row in known for name in row["variants"]}
+    assert ask("presets", "hadar_aws_M-8") == workbench.preset("hadar_aws_M-8").to_dict()
     assert "start_here" in cli("presets")[1]
     made = workbench.preset("start_here")
     assert workbench.Scenario.from_json(cli("presets", "start_here")[1]) == made

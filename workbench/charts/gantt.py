@@ -106,6 +106,13 @@ def gantt(
     return Drawing(chart, data, behind(bars, jobs), label, {"selected": selected, "until": until_s})
 
 
+def left_px(cluster: Cluster) -> float:
+    """Pixels of names left of the plot of the view by slot, for charts that are to stand under it."""
+    slots = lanes(pd.DataFrame(), cluster)
+    row_px = min(ROW_PX, MOST_HEIGHT_PX / max(len(slots), 1))
+    return Margin.of(slots, Frame(len(slots), row_px, theme.time_unit(1.0), "slot")).left_px(cluster.types)
+
+
 @lru_cache(32)
 def _chart(
     frame: Frame, margin: Margin | None, title: str, note: str, selected: str | None, until_s: float | None

@@ -22,6 +22,9 @@ from workbench.charts.gantt_data import (
     slot_numbers,
 )
 
+TYPES_PX = 14
+"""From the right end of a type's name to that of the strip with its colour."""
+
 
 class Margin(NamedTuple):
     """Left of the plot of the view by slot: pixels to the nodes' names, and to the strip with the types' colours."""
@@ -36,6 +39,10 @@ class Margin(NamedTuple):
         names_px = 12 + theme.text_px(str(slots["slot"].max()), theme.SMALL_PX) if numbers else 8
         longest = max((theme.text_px(str(name)) for name in slots["node"].unique()), default=0.0)
         return cls(names_px, names_px + min(longest, NODE_PX) + 8)
+
+    def left_px(self, types: Sequence[str]) -> float:
+        """All of it, with the types' names left of the strip."""
+        return self.strip_px + TYPES_PX + min(max(map(theme.text_px, types), default=0.0), TYPE_PX)
 
 
 def layers(frame: Frame, margin: Margin | None) -> Sequence[Layer]:
@@ -338,7 +345,7 @@ def _slot_labels(margin: Margin) -> list[Layer]:
         ),
         rows.transform_filter("datum.column === 'type'")
         .mark_text(clip=False, align="right", baseline="middle", fontWeight=600, limit=TYPE_PX)
-        .encode(x=alt.value(-strip - 14), y=middle, text="text:N"),
+        .encode(x=alt.value(-strip - TYPES_PX), y=middle, text="text:N"),
     ]
 
 

@@ -40,6 +40,9 @@ def over_time(
     end_s: float | None = None,
     y_title: str = "",
     whole: bool = False,
+    log: bool = False,
+    colours: Mapping[str, str] | None = None,
+    left_px: float = 0.0,
     title: str = "",
     most_points: int = MOST_POINTS,
     height: float = 280,
@@ -48,8 +51,9 @@ def over_time(
 
     y: a column, or columns with the names their lines get; unit: of y, for the axis (empty for a bare number); time:
     the column with seconds; series: a column that names the line a row belongs to, when y is one column; end_s: until
-    when the last value holds; whole: y is a count, no ticks between whole numbers. A line of more than `most_points`
-    steps becomes exact means of equal bins, as the subtitle says.
+    when the last value holds; whole: y is a count, no ticks between whole numbers; log: a logarithmic axis, for values
+    above 0; colours: of the lines, by name; left_px: at least so many pixels left of the plot (to stand under another
+    chart). A line of more than `most_points` steps becomes exact means of equal bins, as the subtitle says.
     """
     long = _long(frame, y, time, series)
     names = list(long["series"].unique())
@@ -68,24 +72,37 @@ def over_time(
     lines = pd.concat(tables, ignore_index=True) if tables else long.head(0).assign(t=long["time_s"].head(0))
     y_name = y_title or (y if isinstance(y, str) else "Value")
     y_title = f"{y_name} ({unit})" if unit else y_name
-    colours, dashes = theme.series_look(names)
+    usual, dashes = theme.series_look(names)
+    shades = [(colours or {}).get(name, colour) for name, colour in zip(names, usual, strict=True)]
+    y_axis: dict[str, Any] = {"format": "~g", "tickCount": 5, "grid": False} if log else {"format": ",~r"}
     look: dict[str, Any] = {}
     if len(names) > 1:
-        look["color"] = alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=colours))
+        look["color"] = alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=shades))
         look["strokeDash"] = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes))
     line = (
         marks("lines")
-        .mark_line(interpolate="step-after", color=colours[0] if colours else theme.PALETTE[0])
+        .mark_line(interpolate="step-after", color=shades[0] if shades else theme.PALETTE[0])
         .encode(
             x=time_axis(axis),
-            y=alt.Y("value:Q", title=y_title, axis=alt.Axis(format=",~r", tickMinStep=1 if whole else 0)),
+            y=alt.Y(
+                "value:Q",
+                title=y_title,
+                scale=alt.Scale(type="log", nice=False) if log else alt.Undefined,
+                axis=alt.Axis(**y_axis, tickMinStep=1 if whole else 0),
+            ),
             **look,
         )
     )
+    edge = marks("edge").mark_rule(opacity=0, clip=False).encode(x=alt.value(alt.ExprRef("-datum.px")), y=alt.value(0))
     return drawn(
         line,
+        *([edge] if left_px else []),
         message_layer(),
-        data={"lines": lines, "message": message("" if len(lines) else "No values")},
+        data={
+            "lines": lines,
+            "message": message("" if len(lines) else "No values"),
+            **({"edge": pd.DataFrame({"px": [left_px]})} if left_px else {}),
+        },
         table=lines[["series", "time_s", "value"]],
         label=f"{title or y_name} over time.",
         title=title or f"{y_name} over time",

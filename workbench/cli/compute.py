@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +33,19 @@ if TYPE_CHECKING:
     from workbench.metrics import Summary
     from workbench.run import Run
     from workbench.scenario import Scenario
-    from workbench.simulation.observers import Progress
+    from workbench.simulation.observers import Observer, Progress
 
 LATE_S = 86400.0
 """A scenario whose first job arrives later, and later than its jobs take to arrive, has an odd origin of time."""
 
 MOST_ROWS = 40
 """Jobs that a table for people shows; `--json` has them all."""
+
+PROGRESS_S = 0.5
+"""How often the line of progress is renewed, in seconds of wall time."""
+
+CLEAR_LINE = "\r\033[K"
+"""Takes a terminal back to the beginning of the line, and empties it."""
 
 
 def add_commands(commands: Commands[Parser]) -> None:
@@ -66,7 +73,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     add_scenario(parser)
     help = "names between commas; one that comes twice as X=NAME, Y=NAME; default: the scenario's plan"
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
-    add_set(parser, "SCHEDULER:KNOB=VALUE")
+    add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
     parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), default=1, help="processes, default 1")
     _add_run_options(parser, "save every run and the table in this folder")
@@ -74,7 +81,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 
 def _add_run_options(parser: Parser, out: str) -> None:
-    help = "what schedulers believe about speeds: oracle (default) or low_rank, with knobs low_rank:profiled=0.5"
+    help = "what schedulers believe of speeds: oracle (default), low_rank, pmi or layered; knobs: low_rank:profiled=0.5"
     parser.add_argument("--belief", metavar="NAME", help=help)
     parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
     parser.add_argument("--out", metavar="DIR", help=out)
@@ -190,25 +197,23 @@ def simulate(args: argparse.Namespace) -> Answer:
     from workbench.api import simulate as run_one
     from workbench.metrics import as_json, summary
     from workbench.papers.paper import find_scheduler
-    from workbench.simulation.observers import Report
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
     knobs = settings(args.settings)
     settled = find_scheduler(args.scheduler).settle(knobs)
-    observers = [Report(_progress, every_s=0.5)] if _watched() else []
     began = time.perf_counter()
-    run = run_one(
-        scenario,
-        args.scheduler,
-        knobs,
-        seed=args.seed,
-        until_s=args.until,
-        observers=observers,
-        belief=args.belief,
-    )
+    with _progress_shown(args.json) as observers:
+        run = run_one(
+            scenario,
+            args.scheduler,
+            knobs,
+            seed=args.seed,
+            until_s=args.until,
+            observers=observers,
+            belief=args.belief,
+        )
     wall_s = time.perf_counter() - began
-    _end_progress()
     found = summary(run)
     if args.out is not None:
         run.save(args.out, force=args.force)
@@ -290,17 +295,32 @@ def _say_dropped(runs: Iterable[Run]) -> None:
             say(f"note: {run.scheduler} dropped the SLOs of {jobs} at some time, as they could not all be met")
 
 
-def _watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
+def _watched(as_json: bool) -> bool:
+    """Whether somebody sees stderr, and is not promised JSON and nothing else."""
+    return not as_json and sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
+    """Observers that keep one line on stderr up to date while somebody watches; it is gone at the end."""
+    from workbench.simulation.observers import Report
+
+    if not _watched(as_json):
+        yield []
+        return
+    try:
+        yield [Report(_progress, every_s=PROGRESS_S)]
+    finally:
+        print(CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
 
 def _progress(progress: Progress) -> None:
-    print(f"\r{progress.finished} of {progress.jobs} jobs finished", end="", file=sys.stderr, flush=True)
+    from workbench.units import format_duration
 
-
-def _end_progress() -> None:
-    if _watched():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    now = format_duration(progress.now_s, parts=2)
+    jobs = f"{progress.finished} of {progress.jobs} jobs finished"
+    text = f"{jobs}, {progress.decisions} decisions, simulated up to {now}"
+    print(CLEAR_LINE + text, end="", file=sys.stderr, flush=True)
 
 
 def _measures(found: Mapping[str, Summary], spread: Mapping[str, Summary] | None = None) -> str:
@@ -344,7 +364,7 @@ def compare(args: argparse.Namespace) -> Answer:
         until_s=args.until,
         workers=args.workers,
         belief=args.belief,
-        on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if _watched() else None,
+        on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if _watched(args.json) else None,
     )
     wall_s = time.perf_counter() - began
     if args.out is not None:
@@ -359,12 +379,15 @@ def compare(args: argparse.Namespace) -> Answer:
 
 def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str]) -> Any:
     """The schedulers with their knobs, or None for the plan as it stands."""
+    from workbench.papers.paper import find_scheduler
+
     if schedulers is None:
         if given and scenario.plan:
             raise InputError("--set", given[0], "--schedulers with it (the scenario's plan sets its own knobs)")
         return None
     called = named(schedulers)
-    knobs = settings_by_scheduler(given, called)
+    offered = {label: {knob.name for knob in find_scheduler(name).knobs} for label, name in called.items()}
+    knobs = settings_by_scheduler(given, offered)
     return [(name, knobs[label]) for label, name in called.items()]
 
 

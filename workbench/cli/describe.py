@@ -116,14 +116,18 @@ def _range(knob: dict[str, Any]) -> str:
 
 def presets(args: argparse.Namespace) -> Answer:
     """The built-in scenarios, or one of them as a file."""
-    from workbench.presets import preset
+    from workbench.presets import preset, variants
     from workbench.presets import presets as all_presets
 
     if args.name is None:
         if args.output is not None:
             raise InputError("workbench presets", Words("no NAME"), "the preset to write to " + args.output)
         known = all_presets()
-        data = {"presets": [{"name": name, "description": description} for name, description in known]}
+        data = {
+            "presets": [
+                {"name": name, "description": description, "variants": variants(name)} for name, description in known
+            ]
+        }
         return Answer(data, lambda: aligned(["name", "description"], [list(row) for row in known], left=2))
     check_targets({"-o": args.output}, force=args.force)
     scenario = preset(args.name)
@@ -137,7 +141,7 @@ def validate(args: argparse.Namespace) -> Answer:
     from workbench.api import check_plan
 
     scenario = read_scenario(args.scenario)
-    scenario.require_runnable()
+    scenario.require_runnable(called(args.scenario))
     check_plan(scenario, called(args.scenario))
     facts = _facts(scenario)
     rows = [["GPUs", ", ".join(f"{gpus} {name}" for name, gpus in facts["gpus"].items())]]

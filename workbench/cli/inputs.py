@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,17 +145,30 @@ def settings(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def settings_by_scheduler(given: Iterable[str], schedulers: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Reads `scheduler:knob=value` each."""
-    listed: dict[str, list[str]] = {name: [] for name in schedulers}
+def settings_by_scheduler(given: Iterable[str], offered: Mapping[str, Container[str]]) -> dict[str, dict[str, str]]:
+    """Reads `scheduler:knob=value`, or `knob=value` for all that have the knob; what names a scheduler goes first.
+
+    offered: the knobs of each scheduler, by its label.
+    """
+    for_one: dict[str, list[str]] = {name: [] for name in offered}
+    for_all: list[str] = []
     for text in given:
         scheduler, colon, rest = text.partition(":")
         if not colon or "=" in scheduler:
-            raise InputError("--set", text, "scheduler:knob=value")
-        if scheduler not in listed:
-            raise InputError("--set", text, "a scheduler that is compared, one of " + ", ".join(listed))
-        listed[scheduler].append(rest)
-    return {name: settings(parts) for name, parts in listed.items()}
+            for_all.append(text)
+        elif scheduler in for_one:
+            for_one[scheduler].append(rest)
+        else:
+            raise InputError("--set", text, "a scheduler that is compared, one of " + ", ".join(offered))
+    common = settings(for_all)
+    for knob, value in common.items():
+        if not any(knob in knobs for knobs in offered.values()):
+            expected = "a knob that one of the schedulers has (`workbench list NAME` shows them)"
+            raise InputError("--set", f"{knob}={value}", f"{expected}: {', '.join(offered)}")
+    return {
+        name: {**{knob: value for knob, value in common.items() if knob in knobs}, **settings(for_one[name])}
+        for name, knobs in offered.items()
+    }
 
 
 def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:

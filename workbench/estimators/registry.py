@@ -1,4 +1,4 @@
-"""The estimators by name, for the command line and labs: `oracle`, `low_rank`, `low_rank:profiled=0.5,rank=3`."""
+"""The estimators by name, for the command line and labs: `oracle`, `low_rank`, `low_rank:profiled=0.5`, `layered`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from workbench.decision import Belief
 from workbench.errors import InputError
-from workbench.estimators import low_rank
+from workbench.estimators import layered, low_rank
+from workbench.estimators.layered import Layered
 from workbench.estimators.low_rank import LowRank
 from workbench.estimators.oracle import Oracle
+from workbench.estimators.pmi import Pmi
 from workbench.knob import Knob, settle
 from workbench.scenario import Scenario
 
@@ -26,6 +28,8 @@ class Estimator(NamedTuple):
 ESTIMATORS = (
     Estimator("oracle", "The true speeds", Oracle),
     Estimator("low_rank", "Gavel's estimator of the speeds of pairs", LowRank, low_rank.KNOBS),
+    Estimator("pmi", "HadarE's first estimate of throughputs, replaced by what is measured", Pmi),
+    Estimator("layered", "Hops's estimator: servers, types, and a formula", Layered, layered.KNOBS),
 )
 
 

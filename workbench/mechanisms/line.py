@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,15 +42,16 @@ def in_line(rows: Sequence[int], keys: Keys) -> list[int]:
     return [int(row) for row in chosen[queues.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
 
 
-def fill(rows: Sequence[int], rule: Rule, trial: Trial) -> list[tuple[int, int]]:
-    """(row, type) for jobs down the line while there are free GPUs."""
-    kinds = _Preferences(trial.snapshot, rows, rule.aware)
+def fill(rows: Sequence[int], rule: Rule, trial: Trial, most: float = math.inf) -> list[tuple[int, int]]:
+    """(row, type) for jobs down the line while there are free GPUs; most: GPUs that they may get together."""
+    kinds, gangs = _Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.gpus
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(trial.left):
             break
-        kind = next((k for k in kinds.of(spot) if trial.take(row, k)), None)
+        kind = next((k for k in kinds.of(spot) if gangs[row] <= most and trial.take(row, k)), None)
         if kind is not None:
+            most -= gangs[row]
             chosen.append((row, kind))
         elif rule.blocking and kinds.may_run(spot):
             break

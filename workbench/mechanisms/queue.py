@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from workbench.decision import Assignment, Cause, Decision, Reason, Snapshot, Un
 from workbench.knob import Knob
 from workbench.mechanisms.faster import move_up
 from workbench.mechanisms.line import Keys, Rule, fill, in_line, push
+from workbench.mechanisms.restarts import Restarts
 from workbench.mechanisms.trial import Trial
 from workbench.placement import Gpus, Request, Room, place, runs_spread
 from workbench.scenario import Scenario
@@ -28,6 +29,8 @@ ROUND_S = Knob(
     maximum=LONGEST_ROUND_S,
     main=True,
 )
+Choose = Callable[[Sequence[int], Rule, Trial], list[tuple[int, int]]]
+"""(row, type) of those who get free GPUs, of the rows that wait, in line (`workbench.mechanisms.line.fill`)."""
 EVENTS: frozenset[Cause] = frozenset({"arrival", "completion", "fault", "repair"})
 
 
@@ -41,12 +44,9 @@ def timing(knobs: Mapping[str, Any]) -> Timing:
     return Timing(knobs["round_s"]) if knobs["round_s"] > 0 else Timing(None, EVENTS)
 
 
-def start(scenario: Scenario, knobs: Mapping[str, Any]) -> dict[int, float] | None:
-    """The memory of a line whose jobs move if it is aware of types: seconds that a restart costs, by size of gang."""
-    if not knobs["heterogeneity_aware"]:
-        return None
-    restart = scenario.core.restart
-    return {gpus: restart.seconds(gpus) for gpus in sorted({job.gpus for job in scenario.jobs})}
+def start(scenario: Scenario, knobs: Mapping[str, Any]) -> Restarts | None:
+    """The memory of a line whose jobs move if it is aware of types."""
+    return Restarts.of(scenario) if knobs["heterogeneity_aware"] else None
 
 
 @dataclass
@@ -67,23 +67,26 @@ def serve(
     keys: Keys,
     rule: Rule,
     signals: Mapping[str, Mapping[str, float]],
-    restart_s: Mapping[int, float] | None = None,
+    restarts: Restarts | None = None,
+    choose: Choose = fill,
 ) -> Decision:
     """Give the line its GPUs. Assignments have no end: those who stay are not named, those who must go are preempted.
 
     1. A running job keeps its GPUs, unless a job before it in line fits nowhere else: then those last in line make
        room, on the first type (as that job prefers them) where that is enough. Jobs that do not fit at all are passed.
-    2. With `restart_s`, seconds that a restart costs by the size of the gang, jobs then move, down the line, to faster
-       types that have GPUs left over, where they are done sooner with the restart paid for. Nobody makes room for that.
+    2. With `restarts`, what they cost, jobs then move, down the line, to faster types that have GPUs left over, where
+       they are done sooner with the restart paid for. Nobody makes room for that.
     3. Jobs that wait get what the movers leave, if they fit; only at the next decision does anybody make room for them.
+
+    choose: who of those that wait gets GPUs that are free, where they do not simply go down the line.
     """
     names, leases = snapshot.jobs.names, snapshot.leases
-    if len(leases) == len(names) and restart_s is None:
+    if len(leases) == len(names) and restarts is None:
         return Decision(signals=signals, next_s=math.inf)
     kept, room = _kept(snapshot)
     plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **kept}, room)
-    _admit(snapshot, keys, rule, plan)
-    moved = restart_s is not None and _move(snapshot, keys, rule, plan, restart_s)
+    _admit(snapshot, keys, rule, plan, choose)
+    moved = restarts is not None and _move(snapshot, keys, rule, plan, restarts.by_gang)
     gone = frozenset(unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus)
     return Decision(
         assign=tuple(
@@ -116,14 +119,14 @@ def _waiting(snapshot: Snapshot, plan: _Plan) -> list[int]:
     return [row for row, name in enumerate(snapshot.jobs.names) if name not in plan.held]
 
 
-def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan) -> None:
+def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choose) -> None:
     """Give GPUs to those who wait, and take them from those who must make room."""
     waiting = _waiting(snapshot, plan)
     if not waiting:
         return
     names, gangs = snapshot.jobs.names, snapshot.jobs.gpus
     trial = Trial(snapshot, _kept(snapshot)[1])
-    chosen, victims = fill(in_line(waiting, keys), rule, trial), list[int]()
+    chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
         trial = Trial(snapshot, _kept(snapshot)[1])
         chosen, victims = push(waiting, keys, rule, trial, plan.held)

@@ -44,7 +44,6 @@ class ShareScheduler(Scheduler):
     """
 
     uses = frozenset({"arrival_s", "steps", "gpus"})
-    views: tuple[str, ...] = ("shares", "priority")
 
     def __init__(
         self,

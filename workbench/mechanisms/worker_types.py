@@ -32,7 +32,11 @@ def pools(kinds: Sequence[WorkerType], types: Sequence[str]) -> IntArray:
 
 def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> FloatArray:
     """(jobs x worker types) steps/s of each job's gang as believed; 0 where it cannot run or be so placed."""
-    known = {word: snapshot.belief.speeds(jobs, word) for word in dict.fromkeys(kind.word for kind in kinds)}
+    all_of_them = jobs is snapshot.jobs
+    known = {
+        word: snapshot.speeds(word) if all_of_them else snapshot.belief.speeds(jobs, word)
+        for word in dict.fromkeys(kind.word for kind in kinds)
+    }
     found = np.empty((len(jobs), len(kinds)))
     for column, kind in enumerate(kinds):
         found[:, column] = known[kind.word][:, snapshot.types.index(kind.accelerator)]

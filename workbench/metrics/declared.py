@@ -93,7 +93,8 @@ _WHOLE = (
         "Node utilisation (CRU)",
         "share",
         "higher",
-        f"time in which some GPU of a node computes, over all nodes / (nodes x duration). {_CLUSTER}",
+        f"time in which some GPU of a node computes, over all nodes / (nodes x duration). {_CLUSTER}. HadarE counts "
+        "the last slot in full instead",
         "HadarE, Theorem 3",
     ),
     Metric(
@@ -210,6 +211,7 @@ HEADLINE = (
     "p99_jct_s",
     "makespan_s",
     "utilisation",
+    "cru",
     "mean_queueing_delay_s",
     "max_finish_time_fairness",
     "max_latency_ratio",
@@ -226,6 +228,7 @@ MAIN = (
     "mean_jct_s",
     "makespan_s",
     "utilisation",
+    "cru",
     "max_finish_time_fairness",
     "preemptions",
     "cost_usd",

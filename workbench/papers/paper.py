@@ -89,8 +89,13 @@ def _room_of(name: str) -> Room | None:
     return None
 
 
-def find_scheduler(name: str, where: str = "scheduler") -> Scheduler:
-    """The scheduler of that name; raises InputError that says where it stands and lists the names there are."""
+def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler:
+    """The scheduler of that name; raises InputError that says where it stands and lists the names there are.
+
+    A scheduler itself is returned as it is.
+    """
+    if isinstance(name, Scheduler):
+        return name
     if isinstance(name, str):
         if name in _OWN:
             return _OWN[name]
@@ -102,8 +107,10 @@ def find_scheduler(name: str, where: str = "scheduler") -> Scheduler:
     raise InputError(where, name, "one of " + ", ".join(found.name for found in schedulers()))
 
 
-def find_formulation(name: str) -> Formulation[Any]:
-    """The formulation of that name; raises InputError that lists the names there are."""
+def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
+    """The formulation of that name, or as it is; raises InputError that lists the names there are."""
+    if isinstance(name, Formulation):
+        return name
     if isinstance(name, str):
         near = _room_of(name)
         for room in (near,) if near is not None else rooms():

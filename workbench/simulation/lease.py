@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from workbench.decision import Assignment
 from workbench.simulation.pool import SlotSet
+from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing
 
 
@@ -14,24 +15,29 @@ from workbench.simulation.recorder import Nothing
 class Lease:
     """One assignment in force.
 
-    jobs: ranks of the unit's jobs; runners: one for each; from mark_s on nothing is recorded yet: restart until
-    ready_s, running until stop_s, holding until tail_from_s, consolidating from then on. For each job, over the whole
-    time from began_s on: done, the steps that are booked; saved, those of them that the last checkpoint holds.
+    names, jobs: of the unit's jobs, and their ranks; from mark_s on nothing is recorded yet: restart until ready_s,
+    running until stop_s, holding until tail_from_s, consolidating from then on. For each job: rates, its true steps/s;
+    runners, its number in `Runners` while it has one; caps, the steps that it does from ready_s on, and stops, when it
+    has done them; over the whole time from began_s on: done, the steps that are booked, and saved, those of them that
+    the last checkpoint holds.
     """
 
     assignment: Assignment
+    names: tuple[str, ...]
     jobs: tuple[int, ...]
     slots: SlotSet
+    rates: tuple[float, ...]
+    done: list[float]
+    saved: list[float]
     until_s: float
     mark_s: float
     ready_s: float
-    runners: tuple[int, ...] = ()
-    rates: tuple[float, ...] = ()
+    began_s: float
+    runners: Sequence[int] = ()
+    caps: Sequence[float] = ()
+    stops: Sequence[float] = ()
     stop_s: float = 0.0
     tail_from_s: float = float("inf")
-    began_s: float = 0.0
-    done: list[float] = field(default_factory=list)
-    saved: list[float] = field(default_factory=list)
     segment: int = Nothing
 
     @property
@@ -39,17 +45,23 @@ class Lease:
         """Whether it simply runs to its end: such a lease is renewed by moving its end."""
         return self.assignment.steps is None and self.assignment.tail_s == 0.0
 
-    def phases(self, now_s: float) -> Iterator[tuple[str, float, float]]:
+    def steps(self, spot: int, now_s: float) -> float:
+        """Steps that one of the unit's jobs has done by now since it was last set going."""
+        if now_s >= self.stops[spot] * (1 - TIE):
+            return self.caps[spot]
+        return max(0.0, self.rates[spot] * (now_s - self.ready_s))
+
+    def phases(self, now_s: float) -> Sequence[tuple[str, float, float]]:
         """(kind, start, end) of each phase between mark_s and now, in order."""
         kind = self.assignment.kind
         stop_s = self.tail_from_s if kind == "profile" else min(self.stop_s, self.tail_from_s)
+        if self.ready_s <= self.mark_s < now_s <= stop_s:  # as nearly always: it has only been running
+            return ((kind, self.mark_s, now_s),)
         edges = (
             ("restart", self.mark_s, self.ready_s),
             (kind, self.ready_s, stop_s),
             ("hold", stop_s, self.tail_from_s),
             ("consolidate", self.tail_from_s, float("inf")),
         )
-        for name, start, end in edges:
-            start, end = max(start, self.mark_s), min(end, now_s)
-            if end > start:
-                yield name, start, end
+        cut = [(name, max(start, self.mark_s), min(end, now_s)) for name, start, end in edges]
+        return [phase for phase in cut if phase[2] > phase[1]]

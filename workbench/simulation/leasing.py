@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,7 +21,8 @@ class Leasing:
     """Who holds which GPUs.
 
     leases: in force; ended: their end is now, and the scheduler may renew them; holder: units of each job; former:
-    the slots a job or copy had last; broken_off: how many restarts ended before their time, without a step.
+    the slots a job or copy had last; broken_off: how many restarts ended before their time, without a step; measured:
+    observations of what no longer runs as it did, since measured_from_s.
     """
 
     def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
@@ -35,7 +36,7 @@ class Leasing:
         self.former: dict[Unit, SlotSet] = {}
         self._next_end_s: float | None = None
         self.broken_off = 0
-        self.measured: list[Observation] = []
+        self.measured: list[Iterable[Observation]] = []
         self.measured_from_s = 0.0
 
     # Begin -----------------------------------------------------------------------------------------------------------
@@ -52,22 +53,24 @@ class Leasing:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
         slots = self._nodes.take([(a.gpus, self.former.get(_former_key(a.unit), ())) for a in wanted])
         self._next_end_s = None
+        started: list[Lease] = []
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
-            ranks = tuple([self._jobs.rank[name] for name in members(a.unit)])
-            again = not free and any(self._jobs.has_run(rank) for rank in ranks)
-            ready_s = now_s + self.restart_s(len(chosen)) if again else now_s
-            a = Assignment(a.unit, dict(a.gpus), *a[2:])
-            lease = Lease(a, ranks, chosen, a.until_s, mark_s=now_s, ready_s=ready_s, began_s=ready_s)
-            lease.rates, lease.done, lease.saved = speeds, [0.0] * len(ranks), [0.0] * len(ranks)
+            names = members(a.unit)
+            ranks = tuple([self._jobs.rank[name] for name in names])
+            old = [not free and self._jobs.has_run(rank) for rank in ranks]
+            ready_s = now_s + self.restart_s(len(chosen)) if any(old) else now_s
+            a = a._replace(gpus=dict(a.gpus))
+            none = [0.0] * len(ranks)
+            lease = Lease(a, names, ranks, chosen, speeds, none, list(none), a.until_s, now_s, ready_s, ready_s)
             self.leases[a.unit] = lease
-            self._count_start(lease, now_s, why, free)
+            self._count_start(lease, now_s, why, old)
             self._run(lease)
-        for a in wanted:
-            ranks = self.leases[a.unit].jobs
-            for rank in ranks:
+            started.append(lease)
+        for lease in started:
+            for rank in lease.jobs:
                 if not self._jobs.has_run(rank):
                     self._jobs.first_start_s[rank] = now_s
-            self.foresee(ranks, now_s)
+            self.foresee(lease.jobs, now_s)
 
     def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
         """One half of a pair (rank `gone`) has finished; the other keeps the GPUs: the same run, at its own speed.
@@ -77,9 +80,8 @@ class Leasing:
         """
         pair = self.leases[unit]
         half = 1 - pair.jobs.index(gone)
-        a, name = pair.assignment, self._jobs.jobs[pair.jobs[half]].name
-        runner = pair.runners[half]
-        steps = None if a.steps is None else float(self.runners.cap[runner]) - self.runners.done(runner, now_s)
+        a, name = pair.assignment, pair.names[half]
+        steps = None if a.steps is None else pair.caps[half] - pair.steps(half, now_s)
         self.close(unit, now_s)
         alone = a._replace(unit=name, steps=steps)
         self.start([alone], [self.rates(alone)], now_s, {name: Reason("alone", reason)}, free=True)
@@ -97,15 +99,18 @@ class Leasing:
         """Seconds that a restart on so many GPUs takes."""
         return self._restart.seconds(gpus)
 
-    def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], free: bool) -> None:
+    def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Sequence[bool]) -> None:
+        """may_move: of each job whether it has run before, and does not just go on."""
         a, book = lease.assignment, self._jobs
         where = ", ".join([f"{node} x {count}" for node, count in a.gpus.items()])
-        for name, rank in zip(members(a.unit), lease.jobs, strict=True):
-            moved = book.has_run(rank) and book.held[rank] == 0 and book.since_s[rank] == now_s and not free
+        for name, rank, has_run in zip(lease.names, lease.jobs, may_move, strict=True):
+            moved = has_run and book.held[rank] == 0 and book.since_s[rank] == now_s
             book.settle(rank, now_s)
             book.held[rank] += len(lease.slots)
-            book.restarts[rank] += lease.ready_s > now_s
-            book.moves[rank] += moved
+            if lease.ready_s > now_s:
+                book.restarts[rank] += 1
+            if moved:
+                book.moves[rank] += 1
             self.holder.setdefault(rank, []).append(a.unit)
             reason = why[name].text if name in why else ""
             self._recorder.event(now_s, "move" if moved else "start", name, unit_name(a.unit), where, reason)
@@ -115,14 +120,15 @@ class Leasing:
     def _run(self, lease: Lease) -> None:
         """Set the runners of a lease going from ready_s."""
         a, limit_s = lease.assignment, self._tail_from(lease)
-        runners, stops = [], []
+        runners, caps, stops = [], [], []
         for rank, rate in zip(lease.jobs, lease.rates, strict=True):
-            cap = min(self._open_steps(rank), math.inf if a.steps is None else a.steps)
+            cap = self._open_steps(rank) if a.steps is None else min(self._open_steps(rank), float(a.steps))
             cap = min(cap, rate * (limit_s - lease.ready_s)) if rate > 0 else 0.0
             stop = lease.ready_s + (cap / rate if rate > 0 else 0.0)
             runners.append(self.runners.add(rank, rate, lease.ready_s, stop, cap))
+            caps.append(cap)
             stops.append(stop)
-        lease.runners, lease.stop_s = tuple(runners), max(stops)
+        lease.runners, lease.caps, lease.stops, lease.stop_s = runners, caps, stops, max(stops)
         lease.tail_from_s = limit_s
 
     def _tail_from(self, lease: Lease) -> float:
@@ -134,29 +140,31 @@ class Leasing:
         return [self.leases[unit] for unit in self.holder.get(rank, ()) if unit in self.leases]
 
     def _open_steps(self, rank: int) -> float:
-        """Steps of a job that no runner has been given yet."""
+        """Steps that no runner of another unit of the job has been given yet."""
         given = 0.0
-        for lease in self._leases_of(rank):
-            if lease.runners:
-                given += float(self.runners.cap[lease.runners[lease.jobs.index(rank)]])
+        if len(self.holder[rank]) > 1:
+            for lease in self._leases_of(rank):
+                if lease.runners:
+                    given += lease.caps[lease.jobs.index(rank)]
         return max(float(self._jobs.left[rank]) - given, 0.0)
 
     def foresee(self, ranks: Iterable[int], now_s: float) -> None:
         """When each job will complete if nothing changes; copies that finish the job consolidate at once."""
         for rank in ranks:
-            leases = self._leases_of(rank)
+            leases = self._leases_of(rank) if rank in self.holder else ()
             if not leases:
                 self._jobs.done_at_s[rank] = math.inf
                 continue
-            runners = [lease.runners[lease.jobs.index(rank)] for lease in leases]
-            given = sum([float(self.runners.cap[runner]) for runner in runners])
+            given, stop_s, tail_s = 0.0, now_s, 0.0
             for lease in leases:
+                spot = lease.jobs.index(rank)
+                given += lease.caps[spot]
+                stop_s = max(stop_s, lease.stops[spot])
+                tail_s = max(tail_s, lease.assignment.tail_s)
                 lease.tail_from_s = self._tail_from(lease)
             if given < self._jobs.left[rank] - FINISHED * self._jobs.steps[rank]:
                 self._jobs.done_at_s[rank] = math.inf
                 continue
-            stop_s = max([now_s, *[float(self.runners.stop[runner]) for runner in runners]])
-            tail_s = max([lease.assignment.tail_s for lease in leases])
             self._jobs.done_at_s[rank] = stop_s + tail_s
             if tail_s > 0:
                 for lease in leases:
@@ -173,8 +181,11 @@ class Leasing:
                 self.leases[unit] = lease
                 again.append(lease)
             if not lease.plain or a.steps is not None or a.tail_s > 0.0:
+                self.measured.append(tuple(self.measure(lease, self.measured_from_s, now_s)))
                 self._record(lease, now_s)
                 self._stop_runners(lease)
+                if is_copy(unit):  # its steps are in the job's parameters, which all copies start from
+                    lease.saved = list(lease.done)
                 lease.ready_s = max(lease.ready_s, now_s)
                 fresh.append(lease)
             gpus = lease.assignment.gpus
@@ -189,10 +200,7 @@ class Leasing:
         ranks = [rank for lease in again for rank in lease.jobs]
         np.add.at(self._jobs.renewals, np.array(ranks, dtype=np.int64), 1)
         if self._recorder.in_detail:
-            for lease in again:
-                for rank in lease.jobs:
-                    name = self._jobs.jobs[rank].name
-                    self._recorder.event(now_s, "renew", name, unit_name(lease.assignment.unit))
+            self._recorder.renewals(now_s, [(name, lease.assignment.unit) for lease in again for name in lease.names])
 
     # End -------------------------------------------------------------------------------------------------------------
 
@@ -214,21 +222,21 @@ class Leasing:
 
     def close(self, unit: Unit, now_s: float) -> Lease:
         """End a lease now, and give back its slots; `foresee` its jobs next, unless they leave."""
-        lease = self.leases.get(unit) or self.ended[unit]
+        lease = self.leases.pop(unit, None) or self.ended.pop(unit)
+        self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
         self._record(lease, now_s)
         self._stop_runners(lease)
         self.broken_off += now_s < lease.ready_s
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
-        for name in members(unit):
-            self.former[unit if is_copy(unit) else name] = lease.slots
-        self.leases.pop(unit, None)
-        self.ended.pop(unit, None)
         self._next_end_s = None
-        for rank in lease.jobs:
+        copied = is_copy(unit)
+        for name, rank in zip(lease.names, lease.jobs, strict=True):
+            self.former[unit if copied else name] = lease.slots
             self._jobs.settle(rank, now_s)
             self._jobs.held[rank] -= len(lease.slots)
-            self.holder[rank].remove(unit)
-            if not self.holder[rank]:
+            units = self.holder[rank]
+            units.remove(unit)
+            if not units:
                 del self.holder[rank]
         return lease
 
@@ -252,46 +260,42 @@ class Leasing:
 
     def _record(self, lease: Lease, now_s: float) -> None:
         """Book the steps that a lease's runners have done, and record its phases up to now."""
-        self._save(lease, now_s)
-        done = [self.runners.done(runner, now_s) for runner in lease.runners]
-        for rank, steps in zip(lease.jobs, done, strict=True):
-            self._jobs.left[rank] -= steps
-            self._jobs.stepped |= steps > 0
-        lease.done = [before + steps for before, steps in zip(lease.done, done, strict=True)]
-        names = [self._jobs.jobs[rank].name for rank in lease.jobs]
-        pair = (names[0], names[1] if len(names) > 1 else "")
-        ran = (done[0], done[1] if len(done) > 1 else 0.0)
+        if self._checkpoint_s is not None:
+            self._save(lease, now_s, self._checkpoint_s)
+        a, done = lease.assignment, [0.0, 0.0]
+        for spot, rank in enumerate(lease.jobs):
+            done[spot] = steps = lease.steps(spot, now_s)
+            if steps > 0:
+                self._jobs.left[rank] -= steps
+                self._jobs.stepped = True
+                lease.done[spot] += steps
         for kind, start_s, end_s in lease.phases(now_s):
-            running = kind == lease.assignment.kind
-            shares = ran if running else (0.0, 0.0)
+            running = kind == a.kind
+            shares = (done[0], done[1]) if running else (0.0, 0.0)
             lease.segment = self._recorder.interval(
-                lease.segment, lease.slots, lease.assignment.unit, pair, kind, start_s, end_s, shares
+                lease.segment, lease.slots, a.unit, lease.names, kind, start_s, end_s, shares
             )
             if running:
                 for rank in lease.jobs:
                     self._jobs.run_s[rank] += (end_s - start_s) * len(lease.slots)
-        self.measured += self.measure(lease, self.measured_from_s, now_s)
         lease.mark_s = now_s
 
-    def _save(self, lease: Lease, now_s: float) -> None:
+    def _save(self, lease: Lease, now_s: float, every_s: float) -> None:
         """Note the steps that were done at the last checkpoint, if it was after what is booked already."""
-        every_s = self._checkpoint_s
-        if every_s is None or now_s < lease.began_s:
+        if now_s < lease.began_s:
             return
         saved_s = lease.began_s + math.floor((now_s - lease.began_s) / every_s * (1 + TIE)) * every_s
         if saved_s >= lease.mark_s:
-            done = [self.runners.done(runner, min(saved_s, now_s)) for runner in lease.runners]
-            lease.saved = [before + steps for before, steps in zip(lease.done, done, strict=True)]
+            lease.saved = [before + lease.steps(spot, min(saved_s, now_s)) for spot, before in enumerate(lease.done)]
 
     def measure(self, lease: Lease, from_s: float, to_s: float) -> Iterable[Observation]:
         """What could be measured of a lease's jobs between two times."""
         start_s = max(lease.ready_s, from_s)
-        for rank, runner, rate in zip(lease.jobs, lease.runners, lease.rates, strict=True):
-            stop_s = lease.tail_from_s if lease.assignment.kind == "profile" else float(self.runners.stop[runner])
-            seconds = min(to_s, stop_s) - start_s
+        a = lease.assignment
+        for name, rate, stop_s in zip(lease.names, lease.rates, lease.stops, strict=True):
+            seconds = min(to_s, lease.tail_from_s if a.kind == "profile" else stop_s) - start_s
             if seconds > 0:
-                a = lease.assignment
-                yield Observation(self._jobs.jobs[rank].name, a.unit, a.gpus, rate, seconds)
+                yield Observation(name, a.unit, a.gpus, rate, seconds)
 
 
 def _former_key(unit: Unit) -> Unit:

@@ -48,7 +48,7 @@ class Pool:
             for node, number in gpus.items():
                 missing = number - sum(slot.node == node for slot in slots) if slots else number
                 chosen, self._free[node] = self._free[node][:missing], self._free[node][missing:]
-                slots.extend(self._slots[node][i] for i in chosen)
+                slots += [self._slots[node][i] for i in chosen]
         return [tuple(slots) for slots in taken]
 
     def give_back(self, slots: SlotSet) -> None:

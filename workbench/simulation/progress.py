@@ -45,16 +45,8 @@ class Runners:
     def remove(self, runner: int) -> None:
         """Forget a runner; its steps must have been booked before."""
         self.job[runner] = -1
-        self.rate[runner] = 0.0
         self.cap[runner] = 0.0
-        self.stop[runner] = -np.inf
         self._free.append(runner)
-
-    def done(self, runner: int, now_s: float) -> float:
-        """Steps that one runner has done by now."""
-        if now_s >= self.stop[runner] * (1 - TIE):
-            return float(self.cap[runner])
-        return max(0.0, float(self.rate[runner]) * (now_s - float(self.ready[runner])))
 
     def has_worked(self, from_s: float, to_s: float) -> bool:
         """Whether a runner has done a part of a step between two times."""

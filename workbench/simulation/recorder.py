@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,16 @@ from workbench.schema import DECISIONS, EVENTS, SHARES, SIGNALS, TIMELINE
 from workbench.simulation.pool import SlotSet
 
 Nothing = -1
+
+
+class SignalRows(NamedTuple):
+    """The rows of one signal of one decision: jobs and their values."""
+
+    decision: int
+    time_s: float
+    signal: str
+    jobs: tuple[str, ...]
+    values: array[float]
 
 
 class Recorder:
@@ -29,7 +40,7 @@ class Recorder:
         self._detail = detail
         self._slots: list[SlotSet] = []
         self._unit: list[Unit | None] = []
-        self._jobs: list[tuple[str, str]] = []
+        self._jobs: list[tuple[str, ...]] = []
         self._kind: list[str] = []
         self._start: list[float] = []
         self._end: list[float] = []
@@ -37,7 +48,7 @@ class Recorder:
         self._with_steps: list[float] = []
         self._decisions: list[tuple[Any, ...]] = []
         self._shares: list[tuple[Any, ...]] = []
-        self._signals: list[tuple[Any, ...]] = []
+        self._signals: list[SignalRows] = []
         self._events: list[tuple[Any, ...]] = []
         self._last_shares: Shares | None = None
 
@@ -56,7 +67,7 @@ class Recorder:
         segment: int,
         slots: SlotSet,
         unit: Unit | None,
-        jobs: tuple[str, str],
+        jobs: tuple[str, ...],
         kind: str,
         start_s: float,
         end_s: float,
@@ -65,6 +76,7 @@ class Recorder:
         """Record that `slots` did `kind` for a unit; returns the segment's number.
 
         segment: the unit's latest segment on the same slots, extended if the new interval continues it; else Nothing.
+        jobs: of the unit, two for a pair, none where nobody holds them.
         """
         if segment != Nothing and self._kind[segment] == kind and self._end[segment] == start_s:
             self._end[segment] = end_s
@@ -87,6 +99,10 @@ class Recorder:
         """Record an event."""
         self._events.append((time_s, event, job, unit, where, reason))
 
+    def renewals(self, time_s: float, renewed: Iterable[tuple[str, Unit]]) -> None:
+        """Record that leases are renewed: jobs and their units."""
+        self._events += [(time_s, "renew", job, unit_name(unit), "", "") for job, unit in renewed]
+
     def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
         """Record a call of the scheduler: `row` holds the columns from cause to changed."""
         number, found = len(self._decisions), decision.solution
@@ -103,7 +119,8 @@ class Recorder:
             self._last_shares = decision.shares
             self._shares += share_rows(decision.shares, number, time_s)
         for signal, values in decision.signals.items():
-            self._signals += [(number, time_s, signal, job, float(value)) for job, value in values.items()]
+            column = array("d", map(float, values.values()))
+            self._signals.append(SignalRows(number, time_s, signal, tuple(values), column))
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table but `jobs`, by name."""
@@ -111,9 +128,22 @@ class Recorder:
             "timeline": self._timeline(),
             "decisions": DECISIONS.frame(self._decisions),
             "shares": SHARES.frame(self._shares),
-            "signals": SIGNALS.frame(self._signals),
+            "signals": self._signal_table(),
             "events": EVENTS.frame(sorted(self._events, key=itemgetter(0))),
         }
+
+    def _signal_table(self) -> pd.DataFrame:
+        blocks = self._signals
+        sizes = [len(block.jobs) for block in blocks]
+        return SIGNALS.frame(
+            {
+                "decision": np.repeat(np.array([block.decision for block in blocks], dtype=np.int64), sizes),
+                "time_s": np.repeat(np.array([block.time_s for block in blocks], dtype=float), sizes),
+                "signal": [block.signal for block, size in zip(blocks, sizes, strict=True) for _ in range(size)],
+                "job": list(chain.from_iterable(block.jobs for block in blocks)),
+                "value": list(chain.from_iterable(block.values for block in blocks)),
+            }
+        )
 
     def _timeline(self) -> pd.DataFrame:
         """One row per slot and maximal interval, ordered by (start, node, slot)."""
@@ -147,8 +177,8 @@ class Recorder:
                 "slot": number,
                 "accelerator": [self._accelerator_of[slot.node] for slot in shown],
                 "unit": spread(["" if unit is None else unit_name(unit) for unit in self._unit]),
-                "job": spread([first for first, _ in self._jobs]),
-                "with_job": spread([second for _, second in self._jobs]),
+                "job": spread([jobs[0] if jobs else "" for jobs in self._jobs]),
+                "with_job": spread([jobs[1] if len(jobs) > 1 else "" for jobs in self._jobs]),
                 "kind": spread(self._kind),
                 **{name: t[name].to_numpy() for name in ("start_s", "end_s", "steps", "with_steps")},
                 "gpus": counts[segment[rows]],
@@ -184,10 +214,12 @@ def _merge(t: pd.DataFrame) -> pd.DataFrame:
 def share_rows(shares: Shares, number: int, time_s: float) -> list[tuple[Any, ...]]:
     """The rows of the table `shares` for one call of the scheduler."""
     names = [unit_name(unit) for unit in shares.units]
-    kinds = shares.kinds or tuple(map(WorkerType, shares.types))
+    kinds = [(kind.accelerator, kind.placement or "") for kind in shares.kinds or map(WorkerType, shares.types)]
+    unit, kind = np.nonzero(shares.values)
+    values = shares.values[unit, kind].astype(float)
     return [
-        (number, time_s, names[i], kinds[j].accelerator, kinds[j].placement or "", float(shares.values[i, j]))
-        for i, j in zip(*np.nonzero(shares.values), strict=True)
+        (number, time_s, names[i], *kinds[j], value)
+        for i, j, value in zip(unit.tolist(), kind.tolist(), values.tolist(), strict=True)
     ]
 
 

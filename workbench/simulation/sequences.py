@@ -239,7 +239,7 @@ class Sequences:
 
     def _record(self, slot: Slot, job: str, kind: str, start_s: float, end_s: float, steps: float) -> None:
         if end_s > start_s:
-            self._recorder.interval(Nothing, (slot,), job, (job, ""), kind, start_s, end_s, (steps, 0.0))
+            self._recorder.interval(Nothing, (slot,), job, (job,), kind, start_s, end_s, (steps, 0.0))
 
     # Ends before the end ---------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -109,9 +110,8 @@ class State:
         def observe() -> tuple[Observation, ...]:
             if self.recorder.decisions != decisions:
                 raise RuntimeError("observations can be read only while deciding")
-            for lease in (*leasing.leases.values(), *leasing.ended.values()):
-                measured.extend(leasing.measure(lease, from_s, self.now_s))
-            return tuple(measured)
+            running = (*leasing.leases.values(), *leasing.ended.values())
+            return tuple(chain(*measured, *(leasing.measure(lease, from_s, self.now_s) for lease in running)))
 
         return observe
 
@@ -231,7 +231,7 @@ class State:
         start_s = self.nodes.down_since_s.pop(node)
         slots = self.nodes.pool.slots(self.nodes.names[node])
         if self.now_s > start_s:
-            self.recorder.interval(Nothing, slots, None, ("", ""), "down", start_s, self.now_s)
+            self.recorder.interval(Nothing, slots, None, (), "down", start_s, self.now_s)
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
@@ -268,8 +268,7 @@ class State:
         for a in decision.assign:
             lease = ended.get(a.unit) or leases.get(a.unit)
             if lease is not None and lease.assignment.kind == a.kind and lease.assignment.gpus == a.gpus:
-                if a.steps is not None or a.tail_s != 0.0 or type(a.unit) is not str:
-                    self.checker.limits(a, self.now_s)
+                self.checker.limits(a, self.now_s)
                 if a.unit in leases and a.unit not in decision.preempt and a.until_s < lease.until_s:
                     self.checker.fail(self.now_s, a.unit, f"until {a.until_s:g} s", "to preempt it to end it sooner")
                 renewed[a.unit] = a
@@ -283,18 +282,19 @@ class State:
         """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit; returns their rates."""
         if not fresh:
             return []
-        room = self._room_after(dropped)
+        room, free_on = self._room_after(dropped), self.nodes.pool.free
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
-            for name in members(a.unit):
+            names = members(a.unit)
+            for name in names:
                 self._check_member(a, name, dropped, units.get(name))
                 units[name] = a.unit
-            self.checker.new(a, self.now_s, [self.book.jobs[self.book.rank[name]] for name in members(a.unit)])
+            self.checker.new(a, self.now_s, [self.book.jobs[self.book.rank[name]] for name in names])
             for node, gpus in a.gpus.items():
                 if not self.nodes.up[self.nodes.at[node]]:
                     self.checker.fail(self.now_s, a.unit, node, "a node that is up")
-                free = room.get(node, self.nodes.pool.free(node))
+                free = room[node] if node in room else free_on(node)
                 if gpus > free:
                     asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
                     self.checker.fail(self.now_s, a.unit, asked, f"at most the {free} that are free")
@@ -318,20 +318,21 @@ class State:
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
         if self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
-        holding = [unit for unit in self.leasing.holder.get(self.book.rank[name], ()) if unit not in dropped]
-        for unit in [*holding, *([other] if other is not None else [])]:
+        in_others = [unit for unit in self.leasing.holder.get(self.book.rank[name], ()) if unit not in dropped]
+        if other is not None:
+            in_others.append(other)
+        for unit in in_others:
             if not (is_copy(a.unit) and is_copy(unit)):
                 self.checker.fail(self.now_s, a.unit, unit_name(unit), f"{name} in one unit only")
 
     def _suspend(
         self, unit: Unit, reason: str, why: Mapping[str, Reason] | None = None, again: set[str] | None = None
     ) -> Lease:
-        """Take a unit's GPUs away. Its jobs count as preempted but for those in `again`, which get others at once."""
+        """Take a unit's GPUs away. Its jobs count as preempted if they hold no others, and none at once (`again`)."""
         lease = self.leasing.close(unit, self.now_s)
         self.leasing.foresee(lease.jobs, self.now_s)
-        for rank in lease.jobs:
-            name = self.book.jobs[rank].name
-            if again is None or name not in again:
+        for name, rank in zip(lease.names, lease.jobs, strict=True):
+            if (again is None or name not in again) and self.book.held[rank] == 0:  # other copies of it may go on
                 text = why[name].text if why is not None and name in why else reason
                 self.book.preemptions[rank] += 1
                 self.recorder.event(self.now_s, "preempt", name, unit_name(unit), reason=text)

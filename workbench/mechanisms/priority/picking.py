@@ -137,10 +137,13 @@ def _queue(
 
 
 def _take(plan: Plan, queue: Picked, find: Callable[[int, int], int | None] | None = None) -> Picked:
-    """Go through the queue: take what fits, each job once, until no worker is left; find: see `pick_in_turn`."""
+    """Go through the queue: take what fits, each job once, until no worker or no unit is left.
+
+    find: see `pick_in_turn`.
+    """
     left: list[int] = plan.workers.tolist()
     total, gangs, names = sum(left), plan.gangs, plan.members
-    pools: list[int] = plan.pool.tolist()
+    pools = plan.pools
     picked = Picked([], [])
     taken: set[str] = set()
     for unit, kind in zip(*queue, strict=True):
@@ -156,6 +159,6 @@ def _take(plan: Plan, queue: Picked, find: Callable[[int, int], int | None] | No
         picked.units.append(unit)
         picked.kinds.append(got)
         total -= gang
-        if total == 0:
+        if total == 0 or len(picked.units) == plan.runnable:
             break
     return picked

@@ -29,7 +29,9 @@ class Placing:
         """
         units = self._plan.units
         requests = [self._request(unit, kind) for unit, kind in zip(*picked, strict=True)]
-        self._place(sorted(requests, key=lambda request: request.least == 1))
+        if any(worker.placement is not None for worker in self._plan.kinds):
+            requests.sort(key=lambda request: request.least == 1)
+        self._place(requests)
         if len(self.gpus) == len(requests):
             return picked
         got = [
@@ -54,7 +56,7 @@ class Placing:
     def _request(self, unit: int, kind: int) -> Request:
         plan, worker = self._plan, self._plan.kinds[kind]
         name, gang = plan.units[unit], plan.gangs[unit]
-        request = Request(name, int(plan.pool[kind]), gang, self._had.get(name))
+        request = Request(name, plan.pools[kind], gang, self._had.get(name))
         if worker.placement is None:
             return request
         fewest = self._snapshot.cluster.fewest_nodes(worker.accelerator, gang) or gang

@@ -109,9 +109,9 @@ class AllocationData:
     def check_numbers(self, name: str, good: BoolArray, expected: str, *, infinite: bool = False) -> None:
         """Raise InputError for the first number of a field that is not good, or (unless `infinite`) not finite."""
         array: npt.NDArray[Any] = getattr(self, name)
-        bad = np.argwhere(~(good & (~np.isnan(array) if infinite else np.isfinite(array))))
-        if len(bad):
-            spot = tuple(bad[0].tolist())
+        good = good & (~np.isnan(array) if infinite else np.isfinite(array))
+        if not good.all():
+            spot = tuple(np.argwhere(~good)[0].tolist())
             where = f"type {self.accelerators[spot[0]]}" if name == "workers" else f"job {self.jobs[spot[0]]}"
             on = f" on {self.types[spot[1]]}" if len(spot) > 1 else ""
             raise InputError(f"{where}, {name}{on}", float(array[spot]), expected)

@@ -100,9 +100,11 @@ class Grid:
 
     def _deal(self, time: FloatArray, shares: FloatArray) -> None:
         """Deal the time of each group of pairs out to its pairs, so that each member of a class has equal parts."""
-        data = self.data
+        data, groups = self.data, np.flatnonzero(time.any(axis=1)).tolist()
+        if not groups:
+            return
         of_class = [np.flatnonzero(self.member == number) for number in range(len(self.first))]
-        for group in np.flatnonzero(time.any(axis=1)).tolist():
+        for group in groups:
             spots = np.flatnonzero(self.group == group)
             left, right = self.member[data.pairs[self.pair[group]]].tolist()
             alike = bool((data.pair_speed[self.pair[group], 0] == data.pair_speed[self.pair[group], 1]).all())

@@ -31,9 +31,9 @@ def by_parts(
     data: AllocationData, knobs: Knobs, allocate: Callable[[AllocationData, Knobs], Allocation], combine: Combine
 ) -> Allocation:
     """The allocation by `knobs["partitions"]` random parts, with the objective that it has as a whole."""
-    parts = parts_of(len(data.jobs), int(knobs["partitions"]))
-    if len(parts) < 2:
+    if min(int(knobs["partitions"]), len(data.jobs)) < 2:
         return allocate(data, knobs)
+    parts = parts_of(len(data.jobs), int(knobs["partitions"]))
     found = [allocate(data.only(rows, 1 / len(parts)), knobs) for rows in parts]
     shares = np.zeros((len(data.units), len(data.types)))
     by_job = {name: np.zeros(len(data.jobs)) for name in found[0].by_job}

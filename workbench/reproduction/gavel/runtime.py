@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
-from workbench.api import snapshot_at
 from workbench.charts.curves import curve
-from workbench.papers.paper import find_scheduler
 from workbench.reproduction.figure import Figure, Panel, Row, cell
 from workbench.reproduction.gavel.settings import Size, sharing
+from workbench.reproduction.timing import decision_s
 from workbench.scenario import Scenario
 from workbench.traces.synthetic import generate
 
@@ -31,7 +26,7 @@ def figure_12(size: Size) -> Figure:
             scenario = _scenario(jobs)
             for policy, name in POLICIES.items():
                 line = f"{policy} with space sharing" if shared else policy
-                found.append((line, float(jobs), _decision_s(scenario, name, {"space_sharing": shared})))
+                found.append((line, float(jobs), decision_s(scenario, name, {"space_sharing": shared})))
     table = pd.DataFrame(found, columns=["line", "x", "y"])
     why = "The paper prints a bound, for its solver and machine; ours merges equal jobs and tests bottlenecks by duals."
     rows = tuple(
@@ -60,13 +55,3 @@ def _scenario(jobs: int) -> Scenario:
     for number, job in enumerate(made["jobs"]):
         job["entity"] = f"entity {number % ENTITIES}"
     return sharing(Scenario.from_dict(made, "Fig. 12"))
-
-
-def _decision_s(scenario: Scenario, name: str, given: dict[str, Any]) -> float:
-    """CPU seconds of this process for the first decision; the snapshot is made before."""
-    scheduler = find_scheduler(name)
-    knobs = scheduler.settle(given)
-    snapshot, memory = snapshot_at(scenario), scheduler.start(scenario, knobs)
-    began = time.process_time()
-    scheduler.decide(snapshot, memory, knobs, np.random.default_rng(0))
-    return time.process_time() - began

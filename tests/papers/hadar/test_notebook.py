@@ -1,0 +1,118 @@
+"""What the exercises of 02_hadar answer."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import workbench
+from workbench.metrics.summary import summary
+from workbench.papers.hadar import competitive, dual
+from workbench.papers.hadar.instance import Instance
+from workbench.papers.hadar.round import by_every_method
+from workbench.papers.hadar.schedules import enumerate_schedules
+from workbench.papers.hadar.three_jobs import three_jobs
+from workbench.traces.synthetic import generate
+
+EXAMPLE = workbench.preset("hadar_example")
+
+
+def test_exercise_1_a_second_k80_saves_two_slots():
+    data = json.loads(EXAMPLE.to_json())
+    data["cluster"]["nodes"][2]["gpus"] = 2
+    more = workbench.Scenario.from_dict(data)
+    done = {slots: workbench.solve(more, "hadar.offline", slots=slots, utility="count").objective for slots in (3, 4)}
+    assert done == {3: pytest.approx(2), 4: pytest.approx(3)}
+
+
+def test_exercise_2_a_price_that_nobody_pays_loosens_the_bound():
+    one_gpu = enumerate_schedules(Instance.made([1], 4, [0, 0], [1, 1], [4, 1], [[2], [2]]))
+    found = dual.Prices(one_gpu, np.array([[2.0, 0.0, 0.0, 0.0]]))
+    assert found.payoff.tolist() == [2, 3] and found.objective == 7
+    assert all(one_gpu.schedules[at].slots[0] > 0 for at in found.best if at is not None)
+
+
+def test_exercise_3_twice_eta_is_half_the_lowest_price():
+    data = three_jobs(7)
+    first = competitive.bounds_of(data)
+    second = competitive.bounds_of(data, 2 * first.eta)
+    assert second.least == pytest.approx(first.least / 2) and second.most.tolist() == first.most.tolist()
+    assert second.initial_dual == pytest.approx(first.initial_dual / 2)
+    assert second.alpha - first.alpha == pytest.approx(math.log(2))
+
+
+def test_exercise_4_with_equal_utilities_the_cheapest_go_first():
+    runs = [workbench.simulate(EXAMPLE, "hadar", utility=utility) for utility in ("neg_jct", "count")]
+    assert runs[0].jobs.equals(runs[1].jobs)
+    assert runs[0].jobs["first_start_s"].tolist() == [0, 0, 720]
+
+
+def test_exercise_5_never_moving_costs_39_minutes():
+    mean_min = [workbench.simulate(EXAMPLE, "hadar", **knobs).jobs["finish_s"].mean() / 60 for knobs in (
+        {}, {"reschedule": "waiting"}
+    )]  # fmt: skip
+    assert mean_min == pytest.approx([24, 63], abs=0.5)
+
+
+def test_exercise_6_gangs_of_one_gpu_make_the_linear_programme_whole():
+    knobs = workbench.find_formulation("hadar.round")
+    for seed in range(3):
+        mix = generate("v100=1x2,p100=1x2,k80=1x2", 12, seed=seed, durations="short")
+        assert {job.gpus for job in mix.jobs} == {1}
+        found = list(by_every_method(knobs.data(workbench.snapshot_at(mix), knobs.settle({}))).values())
+        assert found == pytest.approx([found[0]] * 4, rel=1e-6)
+
+
+def test_exercise_7_a_near_horizon_gives_the_optimum():
+    mix = generate("v100=1x1,k80=1x2", 4, seed=0, durations="short", reference="v100")
+    offline = workbench.find_formulation("hadar.offline")
+    data = offline.data(workbench.snapshot_at(mix), offline.settle({"slot_s": 3600.0, "utility": "neg_jct"}))
+    assert data.slots == 9
+    runs = [
+        workbench.simulate(mix, "hadar", round_s=3600.0, utility="neg_jct", **knobs).jobs
+        for knobs in ({}, {"horizon_s": 9 * 3600.0})
+    ]
+    ended = [dict(zip(jobs["job"], jobs["finish_s"], strict=True)) for jobs in runs]
+    default, near = competitive.measured([(data, end) for end in ended])["ratio"]
+    assert default > 1.1 and near == pytest.approx(1)
+
+
+def test_what_is_said_against_gavel():
+    """Of the three mixes of a dozen jobs: about a fifth sooner in the mean, later as a whole, and so on."""
+    made = [generate("v100=1x2,p100=1x2,k80=1x2", 12, seed=n, durations="short", multi_gpu=True) for n in range(3)]
+    mixes = [mix.replace(core={"restart": {"law": "fixed", "restart_s": 10.0}}) for mix in made]
+    entries = {
+        "fair": ("gavel.max_min_fairness", {}),
+        "default": ("hadar", {}),
+        "all": ("hadar", {"reschedule": "all"}),
+        "throughput": ("hadar", {"utility": "effective_throughput"}),
+    }
+    found = {
+        name: {
+            measure: np.mean([summary(workbench.simulate(mix, scheduler, knobs))[measure] for mix in mixes])
+            for measure in ("mean_jct_s", "makespan_s", "moves", "changed_rounds")
+        }
+        for name, (scheduler, knobs) in entries.items()
+    }
+    jct, end = (
+        {name: of[key] / found["fair"][key] for name, of in found.items()} for key in ("mean_jct_s", "makespan_s")
+    )
+    assert 0.7 < jct["default"] < 0.9 and 1 < end["throughput"] < end["default"] < 1.2
+    assert 0.3 < (1 - jct["throughput"]) / (1 - jct["default"]) < 0.8
+    assert 0.95 < found["all"]["mean_jct_s"] / found["default"]["mean_jct_s"] < 1
+    assert found["all"]["moves"] > 5 * found["default"]["moves"]
+    assert 0.2 < found["all"]["changed_rounds"] < 0.5
+
+
+def test_on_two_of_six_mixes_prices_are_no_better_than_first_come_first_served():
+    small = [generate("v100=1x1,k80=1x2", 4, seed=n, durations="short", reference="v100") for n in range(6)]
+    offline = workbench.find_formulation("hadar.offline")
+    hour = offline.settle({"slot_s": 3600.0, "utility": "neg_jct"})
+    slotted = [offline.data(workbench.snapshot_at(mix), hour) for mix in small]
+    runs = [workbench.simulate(mix, "hadar", round_s=3600.0).jobs for mix in small]
+    ended = [dict(zip(jobs["job"], jobs["finish_s"], strict=True)) for jobs in runs]
+    found = competitive.measured(zip(slotted, ended, strict=True))
+    assert (found["ratio"] > 0.999 * found["first_come_ratio"]).sum() == 2

@@ -1,0 +1,134 @@
+"""Requirement sets and configurations: the text's rules, by hand."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import InputError
+from workbench.papers.hops.configurations import (
+    Server,
+    aggregated,
+    checked_sizes,
+    distributed,
+    generate,
+    may_be_distributed,
+    requirement_set,
+    thinned,
+)
+
+
+def cluster(*idle, size=8, kind="a"):
+    return [Server(str(i), kind, free, size) for i, free in enumerate(idle)]
+
+
+def named(servers, layouts):
+    return [{servers[server].name: gpus for server, gpus in layout} for layout in layouts]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "number", "expected"),
+    [
+        (1, 16, 4, (1, 6, 11, 16)),
+        (2, 2, 8, (2,)),
+        (1, 4, 8, (1, 2, 3, 4)),
+        (1, 16, 1, (1,)),
+        (1, 8, 3, (1, 5, 8)),  # 4.5 rounded up
+    ],
+)
+def test_a_requirement_set_has_equal_steps_from_bound_to_bound(least, most, number, expected):
+    assert requirement_set(least, most, number) == expected
+
+
+@given(least=st.integers(1, 40), more=st.integers(0, 60), number=st.integers(2, 12))
+def test_a_requirement_set_keeps_its_bounds_and_its_number(least, more, number):
+    sizes = requirement_set(least, least + more, number)
+    assert sizes[0] == least and sizes[-1] == least + more
+    assert len(sizes) == min(number, more + 1)
+    steps = [b - a for a, b in pairwise(sizes)]
+    assert not steps or max(steps) - min(steps) <= 1
+
+
+@pytest.mark.parametrize("bounds", [(0, 4, 2), (4, 3, 2), (1, 4, 0), (1.5, 4, 2), (True, 4, 2)])
+def test_bounds_that_are_none_are_refused(bounds):
+    with pytest.raises(InputError, match="requirement set, R_"):
+        requirement_set(*bounds)
+
+
+@pytest.mark.parametrize(("sizes", "named"), [((), "no size"), ((0,), "got 0"), ((2.0,), "got 2.0"), ((True,), "True")])
+def test_an_empty_requirement_set_and_sizes_that_are_none_are_refused(sizes, named):
+    with pytest.raises(InputError, match=named):
+        checked_sizes(sizes)
+
+
+def test_sizes_are_sorted_and_each_counts_once():
+    assert checked_sizes([4, 1, 4]) == (1, 4)
+
+
+def test_thinned_sizes_keep_the_ends_and_the_users_own_numbers():
+    assert thinned((1, 2, 3, 4), 8) == (1, 2, 3, 4)
+    assert thinned((1, 2, 4, 8, 16), 3) == (1, 4, 16)
+    assert thinned((1, 2, 4, 8), 1) == (1,)
+
+
+def test_an_aggregated_configuration_may_take_the_whole_server():
+    servers = cluster(3, 2, 4)
+    assert named(servers, aggregated(servers, "a", 4)) == [{"2": 4}]
+    assert aggregated(servers, "a", 5) == []
+
+
+def test_distributed_ones_fill_neighbours_from_each_server():
+    """Idle 3, 2, 4: of 5 GPUs from 0 (3 + 2) and from 1 (2 + 3); of 4 from 2 would be one server alone."""
+    servers = cluster(3, 2, 4)
+    assert named(servers, distributed(servers, "a", 5)) == [{"0": 3, "1": 2}, {"1": 2, "2": 3}]
+    assert named(servers, distributed(servers, "a", 4)) == [{"0": 3, "1": 1}, {"1": 2, "2": 2}]
+
+
+def test_only_the_fewest_servers_count_and_full_ones_are_passed_over():
+    """Idle 1, 0, 2, 4, 1: of 6 GPUs 2 + 4 from server 2; 1 + 2 + 3 from server 0 would be on three."""
+    servers = cluster(1, 0, 2, 4, 1)
+    assert named(servers, distributed(servers, "a", 6)) == [{"2": 2, "3": 4}]
+    assert named(servers, distributed(servers, "a", 3)) == [{"0": 1, "2": 2}, {"2": 2, "3": 1}]
+
+
+def test_types_do_not_mix():
+    servers = [Server("x", "a", 2, 4), Server("y", "b", 2, 4), Server("z", "a", 2, 4)]
+    assert named(servers, generate(servers, (4,), 1.0)) == [{"x": 2, "z": 2}]
+
+
+def test_sensitivity_decides_who_is_distributed():
+    assert may_be_distributed((1, 4), 1.4, 8)
+    assert not may_be_distributed((1, 4), 1.4001, 8)
+    servers = cluster(3, 2, 4)
+    assert named(servers, generate(servers, (4, 5), 1.4001)) == [{"2": 4}]
+    assert len(named(servers, generate(servers, (4, 5), 1.1))) == 5
+
+
+def test_a_sensitive_job_larger_than_every_server_is_distributed_all_the_same():
+    servers = cluster(8, 8, 8)
+    assert named(servers, generate(servers, (12, 16), 5.0)) == [
+        {"0": 8, "1": 4},
+        {"1": 8, "2": 4},
+        {"0": 8, "1": 8},
+        {"1": 8, "2": 8},
+    ]
+    assert named(servers, generate(servers, (8, 16), 5.0)) == [{"0": 8}, {"1": 8}, {"2": 8}]
+
+
+def test_a_request_larger_than_the_cluster_has_no_configuration():
+    assert list(generate(cluster(8, 8), (17,), 1.0)) == []
+    assert list(generate([], (1,), 1.0)) == []
+
+
+@given(idle=st.lists(st.integers(0, 6), max_size=6), gpus=st.integers(1, 12))
+def test_configurations_grow_linearly_with_the_servers_and_fit(idle, gpus):
+    servers = cluster(*idle)
+    found = list(generate(servers, (gpus,), 1.0))
+    assert len(found) <= 2 * len(servers)
+    assert len(set(found)) == len(found)
+    for layout in found:
+        assert sum(taken for _, taken in layout) == gpus
+        assert all(0 < taken <= servers[server].idle for server, taken in layout)
+        # Each but the last server is taken whole.
+        assert all(taken == servers[server].idle for server, taken in layout[:-1])

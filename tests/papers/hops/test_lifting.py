@@ -1,0 +1,107 @@
+"""From shapes to servers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.papers.hops.aggregation import aggregate
+from workbench.papers.hops.choosing import checked
+from workbench.papers.hops.configurations import Server
+from workbench.papers.hops.instance import Options, RoundData, shape_of
+from workbench.papers.hops.lifting import lift
+from workbench.papers.hops.listing import Request, list_configurations
+from workbench.papers.hops.planning import make_plan
+from workbench.solvers import SolverFailedError
+
+EXACT = {"lambda": 1.0, "model": "aggregated", "gap": 0.0}
+
+
+def cut_of(data, *patterns):
+    """How often each of the aggregate's cuts is used, from a list of (idle, pattern)."""
+    wanted = list(patterns)
+    return [wanted.count((data.groups[group][1], pattern)) for group, pattern in data.cuts]
+
+
+def two_by_four():
+    """Two servers of 4; x on one piece of 4 or on 2 + 2, y on 2."""
+    spread = ({"a": 2, "b": 2}, 3.0)
+    small = [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
+    return aggregate(RoundData.of({"a": 4, "b": 4}, [Options("x", 1.0, [spread]), Options("y", 1.0, small)], [0, 0]))
+
+
+def test_the_pieces_of_a_job_are_on_different_servers():
+    data = two_by_four()
+    plan = lift(data, {0: 0, 1: 1}, cut_of(data, (4, (2, 2)), (4, (2, 2))))
+    assert plan[0].layout == ((0, 2), (1, 2))
+    assert plan[1].layout in (((0, 2),), ((1, 2),))
+
+
+def test_an_exchange_keeps_them_apart():
+    """One server of 4 and one of 2, cut into three 2s: if y took the 2 first, x would have both halves of the 4."""
+    spread, small = [({"a": 2, "b": 2}, 3.0)], [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
+    data = aggregate(RoundData.of({"a": 4, "b": 2}, [Options("x", 1.0, spread), Options("y", 1.0, small)], [0, 0]))
+    plan = lift(data, {0: 0, 1: 1}, cut_of(data, (4, (2, 2)), (2, (2,))))
+    assert plan[0].layout == ((0, 2), (1, 2))
+    assert plan[1].layout == ((0, 2),)
+
+
+def test_two_pieces_on_one_server_become_one():
+    """Only one server is cut: x gets a whole server, and the gain that was planned."""
+    data = two_by_four()
+    plan = lift(data, {0: 0}, cut_of(data, (4, (2, 2))))
+    assert plan[0].layout == ((0, 4),)
+    assert plan[0].gain == pytest.approx(1.0)
+
+
+def test_more_pieces_than_were_cut_are_an_error():
+    data = two_by_four()
+    with pytest.raises(SolverFailedError, match="no piece of 2 GPUs left"):
+        lift(data, {0: 0, 1: 1}, cut_of(data, (4, (2, 2))))
+
+
+def test_who_can_stay_does_and_otherwise_everybody_is_placed_anew():
+    data = two_by_four()
+    cut = cut_of(data, (4, (2, 2)), (4, (2, 2)))
+    assert lift(data, {1: 1}, cut, {1: ((1, 2),)})[1].layout == ((1, 2),)
+    # The gang that stays in the middle of what another one needs would leave no whole server.
+    whole = [({"a": 4}, 4.0), ({"b": 4}, 4.0)]
+    small = [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
+    jobs = [Options("x", 1.0, whole), Options("y", 1.0, small), Options("z", 1.0, small)]
+    data = aggregate(RoundData.of({"a": 4, "b": 4}, jobs, [0, 0]))
+    plan = lift(data, {0: 0, 1: 1, 2: 2}, cut_of(data, (4, (4,)), (4, (2, 2))), {1: ((0, 2),), 2: ((1, 2),)})
+    assert [gpus for _, gpus in plan[0].layout] == [4]
+    assert checked(data.data, plan) == plan
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60)
+def test_a_plan_for_a_whole_cluster_fits_and_is_worth_what_the_solver_says(seed):
+    """Uneven idle GPUs, odd sizes, many distributed jobs; also when it starts from an older plan."""
+    rng = np.random.default_rng(seed)
+    servers = [Server(f"s{i}", "ab"[i % 2], int(rng.integers(0, 9)), 8) for i in range(12)]
+    pools = [(i % 2) * 2 + (i % 3 == 0) for i in range(12)]
+    requests = [
+        Request(f"j{row}", rng.choice(np.arange(1, 17), 3, replace=False).tolist(), float(rng.uniform(0, 3)), 1.0)
+        for row in range(14)
+    ]
+    speed = rng.uniform(0.5, 2.0, (14, 4))
+
+    def rate(row, layout):
+        slowest = min(float(speed[row, pools[server]]) for server, _ in layout)
+        return slowest * sum(gpus for _, gpus in layout) ** 0.9 / len(layout) ** 0.1
+
+    data = list_configurations(servers, pools, requests, rate)
+    before: dict[int, tuple[tuple[int, int], ...]] = {}
+    for _ in range(2):
+        found = make_plan(data, EXACT, previous=before)
+        plan = checked(data, found.plan)
+        assert found.solved.bound is not None
+        assert found.solved.objective == pytest.approx(found.solved.bound, rel=1e-5)
+        for row, placed in plan.items():
+            mine = np.flatnonzero(data.job == row)
+            sizes = {sum(gpus for _, gpus in data.layouts[spot]) for spot in data.layout[mine].tolist()}
+            assert sum(gpus for _, gpus in placed.layout) in sizes
+            if len(placed.layout) == 1:
+                assert shape_of(placed.layout, data.pools) in data.shapes
+        before = {row: placed.layout for row, placed in plan.items()}

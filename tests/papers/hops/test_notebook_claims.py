@@ -1,0 +1,35 @@
+"""What the notebook 04_hops says in its exercises."""
+
+import numpy as np
+import pytest
+
+from workbench import metrics
+from workbench.api import simulate, snapshot_at
+from workbench.papers.hops.scheduler import Hops
+from workbench.papers.hops.tables import queue_table
+from workbench.papers.hops.weights import weights
+from workbench.presets import preset
+
+KNOBS = Hops().settle({})
+
+
+def test_who_is_sensitive_by_sigma():
+    now = snapshot_at(preset("hops_64"))
+    sensitive = {
+        sigma: set(found.loc[found["sensitive"], "job"])
+        for sigma in (1.4, 1.2)
+        for found in [queue_table(now, {**KNOBS, "sigma": sigma})]
+    }
+    assert sensitive[1.4] == {"job-0", "job-3", "job-6"}
+    assert sensitive[1.2] - sensitive[1.4] == {"job-2", "job-4", "job-22"}
+
+
+def test_weights_of_priorities_that_are_not_positive():
+    found = weights(np.array([0.0, -10.0, -20.0, -40.0]), 1.0, np.ones(4, dtype=bool))
+    np.testing.assert_allclose(found.plain, [40.01, 30.01, 20.01, 0.01])
+
+
+def test_without_plans_within_a_round_fragments_fall_and_the_worst_wait_rises():
+    usual, once = (metrics.summary(simulate("preset:hops_64", "hops", replan=replan)) for replan in (True, False))
+    assert once["fragments_gpus"] < 0.1 < usual["fragments_gpus"]
+    assert [usual["max_latency_ratio"], once["max_latency_ratio"]] == pytest.approx([0.42, 1.59], abs=0.005)

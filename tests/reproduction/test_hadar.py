@@ -1,0 +1,177 @@
+"""Hadar's and HadarE's evaluation at the tiny size, recomputed where that can be done another way."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench
+from workbench.presets import HADARE_MIXES, hadare_mix, preset
+from workbench.reproduction import Figure, hadar
+from workbench.reproduction.hadar import physical, settings, slots, trace
+from workbench.run import Run
+
+TINY = hadar.SIZES["tiny"]
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Figure]:
+    found = [make(TINY) for make in hadar.FIGURES]
+    return {figure.name: figure for figure in found}
+
+
+def test_every_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
+    drawn = {f"Fig. {number}" for number in (3, 4, 5, 8, 9, 10, 11, 12)}
+    assert set(figures) == drawn | {"IV rounds", "IV round length", "Table IV"}
+    assert len(hadar.FIGURES) == len(figures)
+
+
+def test_full_is_the_papers_setting() -> None:
+    full, whole = hadar.SIZES["full"], preset("hadar_480")
+    found = settings.simulated(full.jobs, full.nodes)
+    assert found.jobs == whole.jobs and found.cluster == whole.cluster and found.core == whole.core
+    assert full.mixes == tuple(HADARE_MIXES) and full.slots_s == (90.0, 180.0, 360.0, 540.0)
+    assert (min(full.decided), max(full.decided)) == (32, 2048)
+
+
+def test_a_smaller_size_has_gangs_that_fit_one_type() -> None:
+    found = settings.simulated(TINY.jobs, TINY.nodes)
+    assert len(found.jobs) == TINY.jobs and found.cluster.gpus == 12
+    assert max(job.gpus for job in found.jobs) <= 4 < max(job.gpus for job in preset("hadar_480").jobs)
+
+
+def test_job_lengths_are_scaled_to_what_the_paper_says_of_one_mix(figures: dict[str, Figure]) -> None:
+    assert figures["Fig. 9"].ours("TTD, Gavel, M-5, AWS") == pytest.approx(4200, rel=0.01)
+    for cluster in settings.CLUSTERS:
+        ratio = [
+            mine.steps / theirs.steps
+            for mine, theirs in zip(
+                settings.physical(cluster, "M-12").jobs, hadare_mix(cluster, "M-12").jobs, strict=True
+            )
+        ]
+        assert ratio == pytest.approx([settings.SCALE] * 12, rel=1e-3)
+
+
+def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
+    paper = {name: figure.table.set_index("measure")["paper"] for name, figure in figures.items()}
+    assert paper["Fig. 4"]["TTD, Hadar"] == 40 and paper["Fig. 4"]["TTD, YARN-CS"] == 68
+    assert paper["Fig. 4"]["TTD, Gavel / Hadar"] == 1.21 and paper["Fig. 4"]["median, Tiresias / Hadar"] == 1.40
+    assert set(paper["IV rounds"].dropna()) == {30}
+    assert paper["Fig. 8"]["CRU, HadarE / Gavel, lab, mean over mixes"] == 1.62
+    assert paper["Fig. 10"]["JCT, Gavel / HadarE, AWS, mean over mixes"] == 2.23
+    assert paper["Fig. 3"].isna().all(), "its bars have no numbers"
+
+
+def by_hand(run: Run, slot_s: float) -> tuple[float, float]:
+    """TTD (s) and CRU (%) of a run with one GPU per node, from its timeline alone; the last slot in full."""
+    busy = run.timeline[run.timeline["kind"] == "run"]
+    ttd_s = float(run.timeline["end_s"].max())  # the last consolidation included
+    slot_count = math.ceil(ttd_s / slot_s - 1e-9)
+    busy_s = float((busy["end_s"] - busy["start_s"]).sum())
+    return ttd_s, 100 * busy_s / (slot_count * slot_s * len(run.scenario.cluster.machines))
+
+
+@pytest.mark.parametrize("cluster", settings.CLUSTERS)
+@pytest.mark.parametrize("scheduler", physical.SCHEDULERS)
+def test_utilisation_and_duration_agree_with_the_timeline(cluster: str, scheduler: str) -> None:
+    run = workbench.simulate(settings.physical(cluster, "M-3"), physical.SCHEDULERS[scheduler], round_s=360.0)
+    table = physical.measured(TINY).set_index(["cluster", "mix", "scheduler"]).loc[(cluster, "M-3", scheduler)]
+    ttd_s, cru = by_hand(run, 360.0)
+    assert (table["ttd_s"], table["cru"]) == (pytest.approx(ttd_s), pytest.approx(cru))
+    jct_s = run.jobs["finish_s"]
+    assert table["jct_s"] == pytest.approx(jct_s.mean())
+    assert (table["least_s"], table["most_s"]) == (jct_s.min(), jct_s.max())
+
+
+def test_a_single_job_keeps_one_node_of_five_busy_unless_it_is_forked() -> None:
+    table = physical.measured(TINY)
+    one = table[table["mix"] == "M-1"].set_index(["cluster", "scheduler"])["cru"]
+    for cluster in settings.CLUSTERS:
+        assert one[cluster, "Gavel"] <= 20 + 1e-9 and one[cluster, "Hadar"] <= 20 + 1e-9
+        assert one[cluster, "HadarE"] > 50
+
+
+def test_a_gain_is_the_mean_over_the_mixes(figures: dict[str, Figure]) -> None:
+    bars = figures["Fig. 9"].panels["a"].frame.set_index(["group", "series"])["value"]
+    ratio = np.mean([bars[mix, "Hadar"] / bars[mix, "HadarE"] for mix in TINY.mixes])
+    assert figures["Fig. 9"].ours("TTD, Hadar / HadarE, AWS, mean over mixes") == pytest.approx(ratio)
+
+
+def test_durations_are_those_of_the_runs_that_are_drawn(figures: dict[str, Figure]) -> None:
+    frame = figures["Fig. 4"].panels["a"].frame
+    assert list(dict.fromkeys(frame["line"])) == list(trace.DRAWN)
+    for name in trace.DRAWN:
+        run = trace.runs(TINY)[name]
+        line = frame[frame["line"] == name]
+        assert line["x"].is_monotonic_increasing and line["y"].is_monotonic_increasing
+        assert line["y"].iloc[0] == 0 and line["y"].iloc[-1] == 1
+        finish_h = run.jobs["finish_s"] / 3600
+        at = float(finish_h.quantile(0.7, interpolation="higher"))
+        assert line.loc[line["x"] <= at, "y"].max() == pytest.approx((finish_h <= at).mean())
+        assert line["x"].iloc[-1] == finish_h.max()
+    hadar_h, yarn_h = (frame.loc[frame["line"] == name, "x"].max() for name in (trace.HADAR, trace.YARN))
+    assert figures["Fig. 4"].ours("TTD, YARN-CS / Hadar") == pytest.approx(yarn_h / hadar_h)
+
+
+def test_every_line_does_the_same_work() -> None:
+    runs = trace.runs(TINY)
+    assert set(runs) == {line.name for line in trace.LINES}
+    assert len({run.scenario.key() for run in runs.values()}) == 1
+    for run in runs.values():
+        assert run.jobs["finish_s"].notna().all()
+
+
+def test_rounds_that_change_are_counted_as_in_the_timeline() -> None:
+    """With running jobs kept, only a start or an end changes what is held in a round."""
+    run = trace.runs(TINY)[trace.WAITING]
+    ends = {math.ceil(at / 360 - 1e-9) for at in [*run.jobs["finish_s"], *run.jobs["first_start_s"]]}
+    rounds = math.ceil(run.jobs["finish_s"].max() / 360 - 1e-9)
+    share = trace.measures(TINY)["changed"].to_dict()[trace.WAITING]
+    assert share <= len(ends) / rounds + 1e-9 and share > 0
+
+
+def test_the_best_slot_is_the_one_with_the_highest_bar(figures: dict[str, Figure]) -> None:
+    for name, best in (("Fig. 11", slots.HADARE_BEST), ("Fig. 12", slots.HADAR_BEST)):
+        figure = figures[name]
+        for letter, cluster in zip("ab", settings.CLUSTERS, strict=True):
+            bars = figure.panels[letter].frame
+            for mix in TINY.mixes:
+                at = bars[bars["group"] == mix].sort_values("value")["series"].iloc[-1]
+                measure = f"best slot, {mix}, {settings.CLUSTERS[cluster]}"
+                row = next(row for row in figure.rows if row.measure == measure)
+                own = bars[(bars["group"] == mix)].set_index("series")["value"]
+                assert own[f"{row.ours:g} s"] == pytest.approx(own[at])
+                assert row.paper == best[cluster].get(mix)
+
+
+def test_the_papers_best_slots_are_those_of_its_text() -> None:
+    for best in (slots.HADARE_BEST["lab"], slots.HADAR_BEST["lab"], slots.HADARE_BEST["aws"]):
+        assert set(best) == set(HADARE_MIXES)
+    assert slots.HADARE_BEST["aws"]["M-5"] == 90 and slots.HADARE_BEST["lab"]["M-5"] == 360
+    assert slots.HADAR_BEST["aws"] == {"M-3": 360.0}
+
+
+def test_a_decision_is_timed_at_every_size_and_is_quicker_than_the_papers(figures: dict[str, Figure]) -> None:
+    points = figures["Fig. 5"].panels["a"].frame
+    assert (points["y"] > 0).all() and set(points["x"]) == set(map(float, TINY.decided))
+    assert all(row.ours < row.paper for row in figures["Fig. 5"].rows if row.paper is not None)
+
+
+def test_the_training_experiment_shows_each_way_at_its_best(figures: dict[str, Figure]) -> None:
+    found = figures["Table IV"]
+    ends = found.panels["a"].frame.groupby("line")["y"].last()
+    assert found.ours("accuracy, forked (paper: images)") >= ends["forked"] - 1e-9
+    assert found.ours("accuracy, one node (paper: images)") >= ends["one node"] - 1e-9
+    missing = found.table[found.table["ours"].isna()]
+    assert len(missing) == 4 and missing["why"].str.contains("out of reach").all()
+
+
+def test_the_same_size_gives_the_same_numbers() -> None:
+    first = trace.measures.__wrapped__(TINY), physical.measured.__wrapped__(TINY)
+    trace.runs.cache_clear()
+    again = trace.measures.__wrapped__(TINY), physical.measured.__wrapped__(TINY)
+    for one, other in zip(first, again, strict=True):
+        pd.testing.assert_frame_equal(one, other)

@@ -1,0 +1,70 @@
+"""Bars side by side: a measure of several series for each group, with the range that each covers."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from workbench.charts import theme
+from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
+
+MOST_IN_A_ROW = 4
+"""Series that the legend names side by side."""
+
+
+def grouped_bars(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height: float = 300) -> Drawing:
+    """Draw a bar for each group and series.
+
+    frame: columns group, series, value, and if there are any low, high (a range mark; missing: none). Titles carry the
+    units.
+    """
+    missing = pd.Series(float("nan"), index=frame.index, dtype=float)
+    table = frame.assign(low=frame.get("low", missing), high=frame.get("high", missing))
+    groups, series = (list(dict.fromkeys(table[name])) for name in ("group", "series"))
+    colours, _ = theme.series_look(series)
+    x = alt.X("group:N", title=x_title, sort=groups, axis=alt.Axis(labelAngle=0, labelOverlap=False, labelLimit=280))
+    offset = alt.XOffset("series:N", sort=series)
+    y = alt.Y("value:Q", title=y_title, axis=alt.Axis(format=",~r", tickCount=6))
+    bars = (
+        marks("bars")
+        .mark_bar(stroke=theme.INK, strokeWidth=0.5)
+        .encode(
+            x=x,
+            xOffset=offset,
+            y=y,
+            color=alt.Color(
+                "series:N",
+                title=None,
+                scale=alt.Scale(domain=series, range=colours),
+                legend=alt.Legend(orient="bottom", columns=min(len(series), MOST_IN_A_ROW) or 1, labelLimit=300),
+            ),
+            tooltip=[
+                alt.Tooltip("group:N", title=x_title),
+                alt.Tooltip("series:N", title="Bar"),
+                alt.Tooltip("value:Q", title=y_title, format=".4~r"),
+                alt.Tooltip("low:Q", title="Least", format=".4~r"),
+                alt.Tooltip("high:Q", title="Greatest", format=".4~r"),
+            ],
+        )
+    )
+    ranges = (
+        marks("ranges")
+        .mark_rule(strokeWidth=2, color=theme.INK)
+        .encode(x=x, xOffset=offset, y=alt.Y("low:Q", title=y_title), y2="high:Q")
+    )
+    known = table.dropna(subset=["value"])
+    return drawn(
+        bars,
+        ranges,
+        message_layer(),
+        data={
+            "bars": known,
+            "ranges": known.dropna(subset=["low", "high"]),
+            "message": message("" if len(known) else "No values"),
+        },
+        table=frame,
+        label=f"{title}: {y_title} for each {x_title}, one bar each for {', '.join(map(str, series))}.",
+        title=title,
+        subtitle="lines: from the least to the greatest" if bool(known["low"].notna().any()) else "",
+        height=height,
+    )

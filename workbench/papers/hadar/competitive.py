@@ -1,0 +1,151 @@
+"""Theorem 2 on numbers: the bound 2 alpha of an instance, and how far from the optimum a schedule really is.
+
+Theorem 2 states that an online algorithm which, as each job arrives, gives it the schedule of the largest payoff at the
+prices (5), if that is above 0, earns at least OPT / (2 alpha), with alpha = max_r (1, ln Umax_r / Umin_r) and under the
+premise D_0 <= OPT / 2. `admit_in_order` is that algorithm, on listed schedules. The round-by-round scheduler decides
+otherwise (it may preempt, and looks one round ahead), so that for it the bound is a figure to compare with and no
+guarantee. The measured ratio OPT / earned is at least 1; alpha is large where utilities differ much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.decision import IntArray
+from workbench.errors import InputError
+from workbench.papers.hadar.instance import Instance, fastest_free, slots_of, speed_of
+from workbench.papers.hadar.offline import Offline
+from workbench.papers.hadar.plan import Plan
+from workbench.papers.hadar.prices import PriceBounds, price_bounds
+from workbench.papers.hadar.schedules import ScheduleData, plan_of
+from workbench.solvers import PROVEN, Solver, SolverFailedError
+
+
+class Ratio(NamedTuple):
+    """What was earned against the optimum.
+
+    optimum: OPT, of P1; earned: summed utility; ratio: OPT / earned, 1 at best, inf if nothing was earned; bound: 2
+    alpha; initial_dual: D_0; premise: whether D_0 <= OPT / 2, as the theorem demands.
+    """
+
+    optimum: float
+    earned: float
+    ratio: float
+    bound: float
+    initial_dual: float
+    premise: bool
+
+
+def bounds_of(data: Instance, eta: float | None = None) -> PriceBounds:
+    """(6) and (7) of an instance, over the jobs that can complete and are then worth something.
+
+    tmin and tmax are in whole slots, on the fastest and the slowest type that a job's gang could be on; U_j(T - a_j) is
+    that of completing in the last slot. Raises InputError if there is no such job.
+    """
+    soonest = np.clip(data.first + data.least_slots - 1, 0, data.slots - 1)
+    best = data.utility[np.arange(len(data.jobs)), soonest]
+    kept = np.flatnonzero(data.finishable & (best > 0))
+    runs = (data.rate > 0) & (data.capacity > 0)
+    slowest = np.where(runs, data.rate, np.inf).min(axis=1, initial=np.inf)[kept]
+    return price_bounds(
+        best[kept],
+        data.utility[kept, data.slots - 1],
+        slots_of(data.work[kept], slowest),
+        data.gang[kept],
+        runs[kept],
+        data.capacity,
+        data.slots,
+        eta,
+    )
+
+
+def optimum(data: Instance, solver: Solver | None = None) -> float:
+    """OPT, by P1. Raises SolverFailedError if the solver stops before it is proven."""
+    found = Offline().run(data, {}, solver)
+    if found.status != "optimal" or found.objective is None:
+        raise SolverFailedError(Offline.name, found.status, f"an optimum proven to {PROVEN:g}")
+    return found.objective
+
+
+def ratio(data: Instance, earned: float, eta: float | None = None, solver: Solver | None = None) -> Ratio:
+    """What was earned on an instance, against its optimum and its bound."""
+    best, bounds = optimum(data, solver), bounds_of(data, eta)
+    measured = best / earned if earned > 0 else math.inf
+    premise = bounds.initial_dual <= best / 2 * (1 + PROVEN)
+    return Ratio(best, earned, measured, 2 * bounds.alpha, bounds.initial_dual, premise)
+
+
+def measured(
+    cases: Iterable[tuple[Instance, Mapping[str, float | None]]], solver: Solver | None = None
+) -> pd.DataFrame:
+    """Optimum and utility earned for instances with the completion times in s of a run, one row each.
+
+    Columns: optimum, earned, ratio, bound, premise (as in `Ratio`), and first_come_ratio, OPT by what `first_come`
+    earns (inf if nothing).
+    """
+    rows = []
+    for data, completion_s in cases:
+        found = ratio(data, earned_by(data, completion_s), solver=solver)
+        plain = first_come(data).objective
+        rows.append((*found[:4], found.premise, found.optimum / plain if plain > 0 else math.inf))
+    names = ["optimum", "earned", "ratio", "bound", "premise", "first_come_ratio"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def earned_by(data: Instance, completion_s: Mapping[str, float | None]) -> float:
+    """Summed utility of completion times in s, such as a run's; a job completes with the end of a slot.
+
+    None, or later than the last slot: worth 0. Raises InputError for a job that the instance does not have.
+    """
+    at = {name: row for row, name in enumerate(data.jobs)}
+    total = 0.0
+    for name, when_s in completion_s.items():
+        if name not in at:
+            raise InputError("completion times", name, "a job of the instance")
+        if when_s is None:
+            continue
+        slot = math.ceil((when_s - data.start_s) / data.slot_s * (1 - 1e-12)) - 1
+        if slot < data.first[at[name]]:
+            raise InputError(f"job {name}, completion_s", when_s, "a time after the job's first slot")
+        total += float(data.utility[at[name], slot]) if slot < data.slots else 0.0
+    return total
+
+
+def first_come(data: Instance) -> Plan:
+    """Slot by slot, jobs in the order of the list take their fastest free GPUs: a plan that knows no prices."""
+    left = np.where(data.finishable, data.work, 0.0)
+    workers = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
+    for t in range(data.slots):
+        here = np.flatnonzero((left > 1e-9 * data.work) & (data.arrival <= t))
+        workers[:, t] = fastest_free(data, here)
+        left -= speed_of(data, workers[:, t])
+    return Plan(data, workers, "first come").trimmed
+
+
+def admit_in_order(data: ScheduleData, bounds: PriceBounds) -> Plan:
+    """The algorithm of Theorem 2: jobs in the order of arrival, each by its schedule of the largest payoff (4), if > 0.
+
+    Prices (5) rise with the GPUs taken in each slot; schedules that no longer fit are passed over. Of equal payoffs the
+    first schedule counts.
+    """
+    stated = data.instance
+    held = np.zeros((stated.slots, len(stated.types)), dtype=np.int64)
+    chosen = np.zeros(len(data.schedules))
+    for row in np.argsort(stated.arrival, kind="stable").tolist():
+        own = [at for at, one in enumerate(data.schedules) if one.job == row and _fits(data, at, held)]
+        payoff = (data.utility - data.cost(bounds.price(held).T))[own]
+        if len(own) and payoff.max() > 0:
+            best = own[int(payoff.argmax())]
+            chosen[best] = 1.0
+            held[list(data.schedules[best].slots)] += np.array(data.schedules[best].workers)
+    return plan_of(data, chosen)
+
+
+def _fits(data: ScheduleData, at: int, held: IntArray) -> bool:
+    one = data.schedules[at]
+    return bool((held[list(one.slots)] + np.array(one.workers) <= data.instance.capacity).all())

@@ -1,0 +1,86 @@
+"""The knobs of one plan of Hops."""
+
+from __future__ import annotations
+
+import math
+
+from workbench.contract import Knobs
+from workbench.errors import InputError
+from workbench.knob import Knob
+from workbench.papers.hops.configurations import SIGMA
+
+LARGE, GAP, LARGE_GAP = 1000, 0.01, 0.05
+"""Up to so many idle GPUs a plan may be 1 % off the best, above them 5 % (4.7; 3.6 prints 0.05 % and 5 % at once)."""
+SMALL = 300
+"""Up to so many configurations `model=auto` takes the printed model."""
+
+LAMBDA = Knob(
+    "lambda",
+    1.0,
+    "What priority counts against throughput: 0 throughput alone, 1 weights are the priorities, inf the higher "
+    "priority always comes first",
+    source="paper",
+    minimum=0.0,
+    main=True,
+)
+MODEL = Knob(
+    "model",
+    "auto",
+    "The printed model of single servers, the aggregated one of interchangeable servers, or (auto) the printed one for "
+    f"up to {SMALL} configurations and the aggregated one above",
+    kind="str",
+    choices=("auto", "printed", "aggregated"),
+)
+TOLERANCE = Knob(
+    "gap",
+    None,
+    f"How far from the best a plan may be, relative to its value; none: {GAP:g}, and {LARGE_GAP:g} above {LARGE} idle "
+    "GPUs",
+    source="paper",
+    minimum=0.0,
+    maximum=1.0,
+    optional=True,
+)
+SENSITIVE = Knob(
+    "sigma",
+    SIGMA,
+    "Sensitivity above which a job is not distributed over servers",
+    source="paper",
+    minimum=0.0,
+)
+SIZES = Knob(
+    "most_sizes",
+    8,
+    "Sizes that an elastic job may be given, at equal intervals of those its user chose",
+    source="paper",
+    kind="int",
+    minimum=1,
+    maximum=1000,
+)
+WINDOW = Knob("window", True, "Plan the service window alone (otherwise the whole queue)", source="paper", kind="bool")
+SPEED_CLASSES = Knob(
+    "speed_classes",
+    3,
+    "Servers of a type are told apart by speed in so many classes at most; none: each server by itself",
+    kind="int",
+    minimum=1,
+    maximum=100,
+    optional=True,
+)
+START = Knob("start", True, "The solver starts from the GPUs that jobs had until now", kind="bool")
+PLAN = (LAMBDA, MODEL, TOLERANCE, SENSITIVE, SIZES, WINDOW, SPEED_CLASSES, START)
+
+
+def power_of(knobs: Knobs) -> float:
+    """The power of the weights, lambda."""
+    return float(knobs.get("lambda", LAMBDA.default))
+
+
+def gap_of(knobs: Knobs, gpus: int) -> float:
+    """The relative gap for a plan of so many idle GPUs; raises InputError for 1."""
+    given = knobs.get("gap")
+    if given is None:
+        return GAP if gpus <= LARGE else LARGE_GAP
+    if not 0 <= given < 1 or math.isnan(given):
+        raise InputError("knob gap", given, "a number from 0 to below 1")
+    return float(given)

@@ -1,0 +1,142 @@
+"""The levels of a plan as sparse matrices: the problem of `lexicographic`, several priority classes at a time.
+
+If all jobs of a block get the most that each could have by itself, or all get nothing, one solve settles the block;
+else it is halved. What is settled is fixed, so that the programmes become smaller. Tested equal to the statement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.decision import IntArray
+from workbench.papers.hops.levels import Level
+from workbench.papers.hops.lexicographic import SLACK
+from workbench.papers.hops.matrix import Aggregated, Printed
+from workbench.solvers import Columns, Point, Programme, Solved, Solver, Status, TimeLimitError, solve_matrix
+from workbench.throughput import FloatArray
+
+FIRST = 8
+"""Levels in the first block, where each is solved to its optimum; with a gap they are solved one by one."""
+
+
+def serve(
+    twin: Printed | Aggregated, order: Sequence[Level], solver: Solver, start: FloatArray | None = None
+) -> tuple[FloatArray, Solved]:
+    """Values of the twin's columns in the plan, and the report on the first solve with the time of all.
+
+    start: (columns,) values to begin the first solve from, NaN where there is none.
+    Raises the errors of `workbench.solvers`. A time limit counts for all solves together; when it has passed, those
+    left keep what the last solve left them, and the status says so.
+    """
+    ladder = _Ladder(twin, start)
+    solved: list[Solved] = []
+    began, spot, values = time.perf_counter(), 0, np.zeros(0)
+    width = 1 if solver.gap else FIRST
+    while spot < len(order):
+        block = order[spot : spot + width]
+        try:
+            point = ladder.solve(block, _left(solver, began, ladder.programme.name))
+        except TimeLimitError:
+            if not solved:
+                raise
+            return values, _report(solved, "time_limit")
+        solved.append(point.solved)
+        values = point.values
+        if point.solved.status == "time_limit":
+            return values, _report(solved, "time_limit")
+        if spot + len(block) == len(order) == 1 or ladder.settle(block, point):
+            spot, width = spot + len(block), width if solver.gap else 2 * width
+        else:
+            width = max(1, len(block) // 2)
+    proven = all(each.status == "optimal" for each in solved)
+    return values, _report(solved, "optimal" if proven else "feasible")
+
+
+def _left(solver: Solver, began: float, name: str) -> Solver:
+    """The solver with what is left of its time; raises TimeLimitError if nothing is."""
+    if solver.time_limit_s is None:
+        return solver
+    left_s = solver.time_limit_s - (time.perf_counter() - began)
+    if left_s <= 0:
+        raise TimeLimitError(name, f"{solver.time_limit_s:g} s")
+    return replace(solver, time_limit_s=left_s)
+
+
+def _report(solved: Sequence[Solved], status: Status) -> Solved:
+    return replace(solved[0], status=status, solve_s=sum(each.solve_s for each in solved), iterations=len(solved))
+
+
+@dataclass(eq=False)
+class _Ladder:
+    """A programme whose settled classes are fixed."""
+
+    twin: Printed | Aggregated
+    start: FloatArray | None
+
+    def __post_init__(self) -> None:
+        self.programme: Programme = replace(self.twin.programme(), start=self.start)
+        most = np.zeros(len(self.twin.data.jobs))
+        np.maximum.at(most, self.twin.job, self.twin.gain)
+        self._most = most
+
+    def _gain(self, block: Sequence[Level]) -> FloatArray:
+        """(columns,) weighted gain of the choices of the levels' jobs, 0 elsewhere."""
+        weight = np.sum([level.weight for level in block], axis=0)
+        cost = np.zeros(len(self.programme.cost))
+        cost[: len(self.twin.job)] = weight[self.twin.job] * self.twin.gain
+        return cost
+
+    def solve(self, block: Sequence[Level], solver: Solver) -> Point:
+        """The best for these levels together."""
+        return solve_matrix(replace(self.programme, cost=self._gain(block)), solver)
+
+    def settle(self, block: Sequence[Level], point: Point) -> bool:
+        """Fix what the levels got, if that is sure to be the best for each of them in turn."""
+        jobs = np.concatenate([level.rows for level in block])
+        chosen = np.zeros(len(point.values), dtype=bool)
+        chosen[: len(self.twin.job)] = point.values[: len(self.twin.job)] > 0.5
+        got = np.zeros(len(self._most))
+        taken = np.flatnonzero(chosen)
+        got[self.twin.job[taken]] = self.twin.gain[taken]
+        if (got[jobs] >= self._most[jobs] - SLACK).all() or len(jobs) == 1:
+            self._fix(jobs, got[jobs])
+        elif not got[jobs].any():
+            self._fix(jobs, np.zeros(len(jobs)))
+        elif len(block) > 1:
+            return False
+        else:
+            self._keep(block[0], float(self._gain(block)[chosen].sum()))
+        return True
+
+    def _fix(self, jobs: IntArray, gain: FloatArray) -> None:
+        """Leave each job only the choices of that gain, one of which it must get; none at all for a gain of 0."""
+        wanted = np.full(len(self._most), np.nan)
+        wanted[jobs] = gain
+        apart = np.abs(self.twin.gain - wanted[self.twin.job]) > SLACK
+        upper, lower = self.programme.upper.copy(), self.programme.row_lower.copy()
+        upper[: len(apart)][apart] = 0.0
+        lower[jobs[gain > SLACK]] = 1.0
+        self.programme = replace(self.programme, upper=upper, row_lower=lower, start=None)
+
+    def _keep(self, level: Level, value: float) -> None:
+        """Add the row that the level's weighted gain stays."""
+        gain, matrix = self._gain([level]), self.programme.matrix
+        rows, columns = matrix.shape
+        column = np.repeat(np.arange(columns), np.diff(matrix.indptr))
+        mine = np.flatnonzero(gain)
+        self.programme = replace(
+            self.programme,
+            matrix=Columns.of(
+                np.concatenate([matrix.indices, np.full(len(mine), rows)]),
+                np.concatenate([column, mine]),
+                np.concatenate([matrix.data, gain[mine]]),
+                (rows + 1, columns),
+            ),
+            row_lower=np.append(self.programme.row_lower, value - SLACK * max(1.0, value)),
+            row_upper=np.append(self.programme.row_upper, np.inf),
+            start=None,
+        )

@@ -1,0 +1,246 @@
+"""The plans of one decision of Hops: who waits, whom each plan may serve, who gets what, and what was behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.contract import Knobs
+from workbench.decision import IntArray, Reason, Snapshot, Solution
+from workbench.papers.hops.gathering import plan_data, previous_layouts, sizes_of
+from workbench.papers.hops.instance import RoundData
+from workbench.papers.hops.knobs import power_of
+from workbench.papers.hops.learning_rate import scaled
+from workbench.papers.hops.planning import Planned, make_plan
+from workbench.papers.hops.queue import Queue
+from workbench.papers.hops.repeat import fingerprint
+from workbench.papers.hops.sensitivity import sensitivities
+from workbench.papers.hops.window import adjusted_window, service_window
+from workbench.queues import take
+from workbench.solvers import Solver, TimeLimitError
+from workbench.throughput import FloatArray
+
+Placements = Mapping[str, Mapping[str, int]]
+"""`{job: {server: GPUs}}`."""
+
+
+class Made(NamedTuple):
+    """One plan that was made: whom it could choose from, what they got, how it was found."""
+
+    data: RoundData
+    planned: Planned
+
+
+class Past(NamedTuple):
+    """A first plan. key: of its problem, see `repeat`."""
+
+    key: str
+    placed: Placements
+    solution: Solution
+
+
+class Moment:
+    """The plans of one decision.
+
+    placed: what jobs get; before: GPUs of the jobs whose time on them ends now; solved: whether the first plan was made
+    anew; planned_gpus: how many it could give out; taken: free GPUs that are given out.
+    """
+
+    def __init__(self, snapshot: Snapshot, line: Queue, knobs: Knobs, profiled: Collection[str]) -> None:
+        self._snapshot, self._line, self._knobs, self._profiled = snapshot, line, knobs, profiled
+        self.placed: dict[str, Mapping[str, int]] = {}
+        self.before: Placements = {unit: end.gpus for unit, end in snapshot.ended.items() if isinstance(unit, str)}
+        self.solved, self.planned_gpus = False, 0
+        self.taken: Counter[str] = Counter()
+        self._made: list[Made] = []
+        self._again: Past | None = None
+        self._late = False
+        self._inside: dict[str, bool] = {}  # of the jobs planned for, whether they had a configuration in any plan
+        self._rho: dict[str, float] = {}
+        self._total = int(snapshot.workers.sum())
+
+    def take(self, gpus: Mapping[str, int]) -> None:
+        """Take GPUs that are free now out of what may be planned."""
+        self.taken.update(gpus)
+
+    def begin(self, past: Past | None) -> tuple[Placements, Past | None]:
+        """The first plan of a round, and what to remember of it; past: of the one a round ago.
+
+        The same problem as a round ago has the same answer. If no plan is found in time, jobs stay where they were.
+        """
+        rows = self._waiting()
+        rows = np.sort(rows[: self._window(rows)])
+        self.planned_gpus = self._idle()
+        if not len(rows) or self.planned_gpus == 0:
+            return {}, None
+        data = self._data(rows)
+        key = fingerprint(data, power_of(self._knobs))
+        if past is not None and past.key == key:
+            self._again = past
+            return past.placed, past
+        found = self._plan(data, self.before)
+        if found is None:
+            return self.before, None
+        self.solved = True
+        report = _report(self._made[0])
+        return found, None if report.status == "time_limit" else Past(key, found, report)
+
+    def fill(self, adjust: bool) -> None:
+        """Plans for the jobs that wait on the GPUs that are idle, until one of them places nobody."""
+        while not self._late:
+            rows, idle = self._waiting(), self._idle()
+            if not len(rows) or idle == 0:
+                return
+            inside = self._window(rows)
+            if adjust:
+                rows = rows[adjusted_window(inside, self._sensitivity(rows), self._least(rows), idle)]
+            else:
+                rows = rows[:inside]
+            found = self._plan(self._data(np.sort(rows)), {})
+            if not found:
+                return
+            self.carry_out(found)
+
+    def carry_out(self, found: Placements) -> None:
+        """Take the GPUs of those who are still there, as far as they are free."""
+        nodes = self._snapshot.nodes
+        free = dict(zip(nodes.names, np.where(nodes.up, nodes.free, 0).tolist(), strict=True))
+        for name, gpus in found.items():
+            fits = all(free[node] - self.taken[node] >= count for node, count in gpus.items())
+            if name in self._at and name not in self.placed and fits:
+                self.placed[name] = gpus
+                self.taken.update(gpus)
+
+    @property
+    def _at(self) -> Mapping[str, int]:
+        return self._snapshot.jobs.at
+
+    def _waiting(self) -> IntArray:
+        """Rows of the jobs without GPUs that have been profiled, in the order of the queue."""
+        names = self._snapshot.jobs.names
+        held = {*self._snapshot.leases, *self.placed, *self._profiled}
+        return np.array([row for row in self._line.order.tolist() if names[row] not in held], dtype=np.int64)
+
+    def _least(self, rows: IntArray) -> IntArray:
+        jobs = self._snapshot.jobs.jobs
+        return np.array([sizes_of(jobs[row], self._knobs)[0] for row in rows.tolist()], dtype=np.int64)
+
+    def _sensitivity(self, rows: IntArray) -> FloatArray:
+        """(rows,) rho, each asked for once."""
+        names = self._snapshot.jobs.names
+        new = [row for row in rows.tolist() if names[row] not in self._rho]
+        view = take(self._snapshot.jobs, new)
+        found = sensitivities(view, self._snapshot.belief, self._snapshot.cluster)
+        self._rho.update(zip(view.names, found.tolist(), strict=True))
+        return np.array([self._rho[names[row]] for row in rows.tolist()], dtype=float)
+
+    def _window(self, rows: IntArray) -> int:
+        if not self._knobs["window"]:
+            return len(rows)
+        return service_window(self._least(rows), self._total) if self._total else 0
+
+    def _idle(self) -> int:
+        nodes = self._snapshot.nodes
+        return int(nodes.free[nodes.up].sum()) - self.taken.total()
+
+    def _data(self, rows: IntArray) -> RoundData:
+        priority, rho = self._line.priority[rows], self._sensitivity(rows)
+        return plan_data(self._snapshot, rows, priority, rho, self._knobs, self.taken)
+
+    def _plan(self, data: RoundData, before: Placements) -> Placements | None:
+        """What a plan gives these jobs; before: where jobs were until now. None, and late, if time ran out."""
+        for name, able in zip(data.jobs, data.able.tolist(), strict=True):
+            self._inside[name] = able or self._inside.get(name, False)
+        previous = previous_layouts(data, before)
+        try:
+            planned = make_plan(data, self._knobs, Solver(time_limit_s=self._knobs["time_limit_s"]), previous)
+        except TimeLimitError:
+            self._late = True
+            return None
+        self._made.append(Made(data, planned))
+        return {data.jobs[row]: data.named(placed.layout) for row, placed in planned.plan.items()}
+
+    # What was behind it ----------------------------------------------------------------------------------------------
+
+    def signals(self) -> dict[str, dict[str, float]]:
+        """Numbers of each job, by name.
+
+        priority, age_s and latency_ratio (6) of all; sensitivity (10), weight `W_i` (lambda finite) and gain `G_ij` of
+        those planned for; learning_rate of elastic jobs that get GPUs, over that of their smallest size.
+        """
+        jobs, line = self._snapshot.jobs, self._line
+        found = {
+            "priority": dict(zip(jobs.names, line.priority.tolist(), strict=True)),
+            "age_s": dict(zip(jobs.names, line.age_s.tolist(), strict=True)),
+            "latency_ratio": dict(zip(jobs.names, (jobs.waited_s / line.age_s).tolist(), strict=True)),
+            "sensitivity": {name: self._rho[name] for name in self._inside},
+            "weight": {},
+            "gain": {},
+            "learning_rate": self._learning_rates(),
+        }
+        power = power_of(self._knobs)
+        for data, planned in self._made:
+            if np.isfinite(power):
+                found["weight"].update(zip(data.jobs, data.weights(power).plain.tolist(), strict=True))
+            found["gain"].update({data.jobs[row]: placed.gain for row, placed in planned.plan.items()})
+        return {name: values for name, values in found.items() if values}
+
+    def _learning_rates(self) -> dict[str, float]:
+        rule, found = self._knobs["learning_rate"], {}
+        for name, gpus in self.placed.items():
+            sizes = self._snapshot.jobs.jobs[self._at[name]].sizes
+            if len(sizes) > 1:
+                found[name] = scaled(1.0, sizes[0], sum(gpus.values()), rule)
+        return found
+
+    def solution(self) -> Solution | None:
+        """How the plans were found; the objective is the first one's."""
+        if not self._made:
+            if self._again is not None:
+                return self._again.solution._replace(build_s=0.0, solve_s=0.0, iterations=0)
+            return Solution("time_limit") if self._late else None
+        first = _report(self._made[0])
+        return first._replace(
+            status="time_limit" if self._late else first.status,
+            build_s=sum(made.planned.solved.build_s for made in self._made),
+            solve_s=sum(made.planned.solved.solve_s for made in self._made),
+            iterations=len(self._made),
+        )
+
+    def why(self) -> dict[str, Reason]:
+        """Why those who got nothing wait, and who goes by a plan that time did not suffice for."""
+        found: dict[str, Reason] = self._shortened()
+        for place, row in enumerate(self._waiting().tolist(), start=1):
+            name, facts = self._snapshot.jobs.names[row], {"place": float(place)}
+            if not self._inside.get(name, True):
+                found[name] = Reason("no_room", "no idle GPUs on which it runs at one of its sizes", facts)
+            elif name in self._inside:
+                found[name] = Reason("not_chosen", "in the service window, but others gain more by the GPUs", facts)
+            else:
+                found[name] = Reason("outside", "beyond the service window, or no GPU is idle", facts)
+        for name in self._profiled:
+            found[name] = Reason("profiled", "it is profiled first, and enters the queue then")
+        return found
+
+    def _shortened(self) -> dict[str, Reason]:
+        """Those who go on because no plan was found in time, or who get what the best plan until then gives them."""
+        if self._late and not self._made:
+            text = "the solver's time ran out before there was a plan: the last round's goes on"
+            return {name: Reason("out_of_time", text) for name in self.placed}
+        found: dict[str, Reason] = {}
+        for data, planned in self._made:
+            solved = planned.solved
+            if solved.status == "time_limit":
+                gap = "unknown" if solved.gap is None else f"{solved.gap:.2%} at most"
+                text = f"the solver's time ran out: the best plan until then, its distance from the best {gap}"
+                names = (data.jobs[row] for row in planned.plan)
+                found.update({name: Reason("incumbent", text) for name in names if name in self.placed})
+        return found
+
+
+def _report(made: Made) -> Solution:
+    solved = made.planned.solved
+    return Solution(solved.status, solved.objective, solved.bound, solved.gap, solved.build_s, solved.solve_s)

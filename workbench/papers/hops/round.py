@@ -1,0 +1,176 @@
+r"""One plan of Hops: the integer programme of section 3.6, a binary for each configuration (`hops.round`).
+
+max   sum_i sum_j W_i G_ij X_ij                                       (11)           weighted_gain
+s.t.  sum_j X_ij <= 1                                  for all i      (12)           one_configuration
+      sum_i sum_j Consume_ijt X_ij <= S_t              for all t      (13, erratum)  capacity
+      X_ij in {0, 1}                                   for all i, j   (11)           choose
+
+`W_i = (prior_i + bias)^lambda`, here over the largest of the jobs that have a configuration, which changes no optimum
+and suits a solver's tolerances. bias is 0 if all priorities are positive, else |min| + 0.01. `G_ij` is the throughput
+of job i in its configuration j over the smallest of all its configurations (before any are left out). lambda = 0
+maximises the summed gain alone, lambda = inf serves one priority class after the other (`lexicographic`).
+(erratum): (13) is printed with a sum over j alone; servers are shared, so it sums over the jobs too. The knob `model`
+chooses between this and the model of interchangeable servers, `aggregated`, the one for large clusters.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.contract import Formulation, Knobs, Result
+from workbench.decision import Snapshot
+from workbench.papers.hops import aggregated, lexicographic
+from workbench.papers.hops.aggregation import Aggregate, aggregate
+from workbench.papers.hops.choosing import NAME, result
+from workbench.papers.hops.gathering import gather
+from workbench.papers.hops.instance import Plan, RoundData
+from workbench.papers.hops.knobs import PLAN, START, power_of
+from workbench.papers.hops.levels import in_paper_units, levels
+from workbench.papers.hops.lifting import lift
+from workbench.papers.hops.matrix import Aggregated, Printed
+from workbench.papers.hops.planning import Model, model_of, nobody, stopping
+from workbench.papers.hops.queue import PRIORITY
+from workbench.papers.hops.weights import classes
+from workbench.solvers import Solver
+
+
+def build(data: RoundData, power: float) -> pyo.ConcreteModel:
+    """Return the unsolved integer programme; power: lambda, finite."""
+    m = lay_out(data)
+    weight = dict(zip(data.jobs, data.weights(power).scaled.tolist(), strict=True))
+    m.weight = pyo.Param(m.JOBS, initialize=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
+
+    @m.Objective(sense=pyo.maximize, doc="(11) throughput gain, weighted by priority")
+    def weighted_gain(m):
+        return pyo.quicksum(m.weight[i] * m.gain[i, j] * m.choose[i, j] for i, j in m.CONFIGURATIONS)
+
+    return m
+
+
+def lay_out(data: RoundData) -> pyo.ConcreteModel:
+    """The sets, the configurations and their limits, without an objective."""
+    m = pyo.ConcreteModel("hops_round")
+    keys = [(data.jobs[row], j) for row, j in zip(data.job.tolist(), data.number.tolist(), strict=True)]
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs of the service window")
+    m.CONFIGURATIONS = pyo.Set(dimen=2, initialize=keys, doc="i,j | configurations of each job")
+    m.SERVERS = pyo.Set(initialize=data.servers, doc="t | servers")
+
+    gain = dict(zip(keys, data.gain.tolist(), strict=True))
+    m.gain = pyo.Param(m.CONFIGURATIONS, initialize=gain, doc="G_ij | throughput over the job's smallest | 1")
+    entries = list(zip(*(part.tolist() for part in data.consumption()), strict=True))
+    use = {(*keys[configuration], data.servers[server]): gpus for configuration, server, gpus in entries}
+    m.consume = pyo.Param(use.keys(), initialize=use, doc="Consume_ijt | GPUs that a configuration takes | GPUs")
+    idle = dict(zip(data.servers, data.idle.tolist(), strict=True))
+    m.idle = pyo.Param(m.SERVERS, initialize=idle, doc="S_t | idle GPUs | GPUs")
+    m.choose = pyo.Var(m.CONFIGURATIONS, domain=pyo.Binary, doc="(11) X_ij | whether a job gets a configuration | 1")
+    of_job: dict[str, list[tuple[str, int]]] = {job: [] for job in data.jobs}
+    for key in keys:
+        of_job[key[0]].append(key)
+    on_server: dict[str, list[tuple[str, int]]] = {server: [] for server in data.servers}
+    for job, j, server in use:
+        on_server[server].append((job, j))
+
+    @m.Constraint(m.JOBS, doc="(12) a job gets at most one configuration")
+    def one_configuration(m, i):
+        return pyo.quicksum(m.choose[key] for key in of_job[i]) <= 1 if of_job[i] else pyo.Constraint.Skip
+
+    @m.Constraint(m.SERVERS, doc="(13, erratum) a server's GPUs are given out once")
+    def capacity(m, t):
+        if not on_server[t]:
+            return pyo.Constraint.Skip
+        return pyo.quicksum(m.consume[i, j, t] * m.choose[i, j] for i, j in on_server[t]) <= m.idle[t]
+
+    return m
+
+
+def read(model: pyo.ConcreteModel, data: RoundData) -> Plan:
+    """What the jobs get in a solved model."""
+    return data.plan(spot for spot, variable in enumerate(model.choose.values()) if variable.value > 0.5)
+
+
+class Round(Formulation[RoundData]):
+    """Who gets which GPUs until the round ends."""
+
+    name = NAME
+    title = "Hops: prior-weighted plan of a round"
+    knobs = (*PLAN, PRIORITY)
+    reading = (
+        "The objective is the sum over the jobs of (priority + bias)^lambda x gain, the bias being 0 where all "
+        "priorities are above 0; weight is that power. gain is the throughput "
+        "of the choice over the smallest among the job's configurations, 0 for a job that waits. With lambda = inf "
+        "there is no objective: gains_by_class has the summed gain of each priority, the highest first."
+    )
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> RoundData:
+        """The service window of the queue of all unfinished jobs, on the GPUs that are free now."""
+        return gather(snapshot, knobs)
+
+    def statement(self, knobs: Knobs) -> Any:
+        """The model that the knobs name; `auto` builds the printed one."""
+        if np.isinf(power_of(knobs)):
+            return lexicographic
+        return aggregated if knobs.get("model") == "aggregated" else self
+
+    def build(self, data: RoundData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model that the knobs name (`auto`: the printed one); with lambda = inf the first class's."""
+        return _build(data, "aggregated" if knobs.get("model") == "aggregated" else "printed", knobs)
+
+    def read(self, model: pyo.ConcreteModel, data: RoundData, knobs: Knobs) -> Result:
+        """The choices of a solved model, on real servers, checked against (12) and (13)."""
+        if hasattr(model, "cut"):
+            every = aggregate(data)
+            return result(data, lift(every, *aggregated.read(model, every)), power_of(knobs), "aggregated")
+        return result(data, read(model, data), power_of(knobs), "printed")
+
+    def trivial(self, data: RoundData, knobs: Knobs) -> Result | None:
+        """No configurations, no choices."""
+        return result(data, {}, power_of(knobs), model_of(data, knobs)) if nobody(data) else None
+
+    def run(self, data: RoundData, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Build, solve, read; with lambda = inf `iterations` list what each priority class got."""
+        stop = stopping(solver or Solver(), data, knobs)
+        if nobody(data):
+            return super().run(data, knobs, stop)
+        power, began = power_of(knobs), time.perf_counter()
+        order = levels(data, power)
+        model = _build(data, model_of(data, knobs), knobs)
+        build_s = time.perf_counter() - began
+        if len(order) > 1 and not np.isinf(power):
+            lexicographic.prepare(model)
+        if data.previous and knobs.get("start", START.default):
+            _start(model, data)
+            stop = replace(stop, start=True)
+        steps, solved = lexicographic.serve(model, data, order, stop)
+        found = self.read(model, data, knobs)
+        solved = in_paper_units(solved, found.objective, order, data)
+        return replace(
+            found,
+            status=solved.status,
+            bound=solved.bound,
+            gap=solved.gap,
+            solver=solved.solver,
+            build_s=build_s + solved.build_s,
+            solve_s=solved.solve_s,
+            iterations=tuple(step._asdict() for step in steps) if len(steps) > 1 else (),
+        )
+
+
+def _start(model: pyo.ConcreteModel, data: RoundData) -> None:
+    """Give the choices the values that jobs have had until now; how servers are cut is left open."""
+    twin = Aggregated(aggregate(data)) if hasattr(model, "cut") else Printed(data)
+    for variable, value in zip(model.choose.values(), twin.start(data.previous).tolist(), strict=False):
+        variable.set_value(value)
+
+
+def _build(data: RoundData, model: Model, knobs: Knobs) -> pyo.ConcreteModel:
+    every: Aggregate | None = aggregate(data) if model == "aggregated" else None
+    power = power_of(knobs)
+    if not np.isinf(power):
+        return build(data, power) if every is None else aggregated.build(every, power)
+    first = [data.jobs[row] for rows in classes(data.priority)[:1] for row in rows.tolist()]
+    return lexicographic.build(lay_out(data) if every is None else aggregated.lay_out(every), first)
