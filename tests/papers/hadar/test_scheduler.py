@@ -266,6 +266,11 @@ def test_a_job_that_earns_nothing_moves_to_a_faster_gpu_that_falls_free():
     assert run.jobs["finish_s"].tolist() == [300.0 + 9700.0 / 10.0, 300.0]
 
 
+def test_of_equal_jobs_the_first_goes_first():
+    run = simulate(make({"a": ("t", 1)}, [{"steps": 360}] * 3), "hadar")
+    assert run.jobs["finish_s"].tolist() == [360.0, 720.0, 1080.0]
+
+
 def best_of(snapshot, queue, prices):
     """The largest sum of payoffs by trying every way to put jobs on nodes, at the prices of the start."""
     belief, names = snapshot.belief, snapshot.nodes.names

@@ -108,7 +108,7 @@ class Selection:
 
 
 def exact(problem: Problem) -> Selection:
-    """The selection with the largest sum of payoffs, jobs priced in their order; equal sums: fewest, first options.
+    """The selection with the largest sum of payoffs, jobs priced in their order; equal sums: first jobs, first options.
 
     Raises InputError for more states than memory is for.
     """
@@ -167,11 +167,12 @@ def _walk(problem: Problem, after: list[FloatArray]) -> tuple[IntArray, FloatArr
             own + float(after[job + 1][tuple((left - problem.workers[option]).tolist())])
             for option, own in zip(fits, paid, strict=True)
         ]
-        most = max(total)
+        most = max(*total, float(after[job + 1][tuple(left.tolist())]))
         enough = most - TOLERANCE * max(1.0, abs(most))
-        if float(after[job + 1][tuple(left.tolist())]) >= enough:
+        best = (i for i, (sum_, own) in enumerate(zip(total, paid, strict=True)) if sum_ >= enough and own > 0)
+        spot = next(best, None)
+        if spot is None:
             continue
-        spot = next(i for i, sum_ in enumerate(total) if sum_ >= enough)
         choice[job], payoff[job] = fits[spot], paid[spot]
         left -= problem.workers[fits[spot]]
     return choice, payoff
