@@ -18,7 +18,19 @@ SOURCES = sorted(path for folder in ("workbench", "widgets") for path in (ROOT /
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb")) if (ROOT / "notebooks").is_dir() else []
 MOST_LINES = 600
 
-LEAVES = {"boundaries", "errors", "frozen", "units", "version", "files", "knob", "cluster", "job", "schema"}
+LEAVES = {
+    "boundaries",
+    "errors",
+    "frozen",
+    "units",
+    "version",
+    "files",
+    "knob",
+    "cluster",
+    "job",
+    "processes",
+    "schema",
+}
 SCENARIO = LEAVES | {"throughput", "scenario"}
 DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}
 CONTRACT = DECISION | {"contract"}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import re
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +17,7 @@ from workbench.errors import InputError
 from workbench.files import new_folder
 from workbench.metrics import MAIN, Summary, comparison_page, summary, with_slos
 from workbench.papers.paper import find_scheduler, is_own
+from workbench.processes import in_processes
 from workbench.run import Run, is_result_folder
 from workbench.scenario import Plan, Scenario
 
@@ -223,9 +221,6 @@ def _here(
     return runs
 
 
-# --- In processes -----------------------------------------------------------------------------------------------------
-
-
 def _in_processes(
     scenario: Scenario,
     cases: Sequence[Case],
@@ -233,45 +228,19 @@ def _in_processes(
     on_run: Callable[[Case, Run], None] | None,
     workers: int,
 ) -> list[Run]:
-    """One task per case; however this ends, no process is left behind."""
     for case in cases:
         if is_own(case.scheduler):
             expected = "1 worker for a scheduler declared in this process (other processes do not know it)"
             raise InputError("workers", f"{workers} for {case.scheduler}", expected)
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
-    try:
-        with _undisturbed():
-            text = scenario.to_json()
-            futures = {pool.submit(_there, text, case, dict(options)): i for i, case in enumerate(cases)}
-        runs: dict[int, Run] = {}
-        for future in as_completed(futures):
-            run = future.result()
-            runs[futures[future]] = replace(run, scenario=scenario)
-            if on_run is not None:
-                on_run(cases[futures[future]], run)
-        return [runs[i] for i in range(len(cases))]
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+    def told(number: int, run: Run) -> None:
+        if on_run is not None:
+            on_run(cases[number], replace(run, scenario=scenario))
+
+    runs = in_processes(partial(_there, scenario.to_json(), dict(options)), cases, workers, told)
+    return [replace(run, scenario=scenario) for run in runs]
 
 
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C, which a terminal sends to them too; their parent ends them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _there(scenario: str, case: Case, options: Mapping[str, Any]) -> Run:
+def _there(scenario: str, options: Mapping[str, Any], case: Case) -> Run:
     """One case in another process."""
     return simulate(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)

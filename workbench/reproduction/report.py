@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import html
-import multiprocessing
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +12,7 @@ import pandas as pd
 
 from workbench.errors import InputError
 from workbench.files import new_folder, refuse_to_overwrite
+from workbench.processes import in_processes
 from workbench.reproduction.figure import Figure, as_html
 from workbench.reproduction.registry import Reproduction, reproductions, size_name
 
@@ -48,11 +47,14 @@ def run_all(
     name = size_name(size)
     papers = _chosen(only)
     tasks = [(paper.name, number, name) for paper in papers for number in range(len(paper.figures))]
-    if workers == 1:
-        found = map(_figure, tasks)
-        return [_told(done, on_done) for done in found]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        return [_told(done, on_done) for done in pool.map(_figure, tasks)]
+    told = on_done or (lambda done: None)
+    if workers > 1:
+        return in_processes(_figure, tasks, workers, lambda _, done: told(done))
+    found = []
+    for task in tasks:
+        found.append(_figure(task))
+        told(found[-1])
+    return found
 
 
 def table(done: list[Done]) -> pd.DataFrame:
@@ -99,9 +101,3 @@ def _figure(task: tuple[str, int, str]) -> Done:
     began = time.perf_counter()
     figure = found.figures[number](found.sizes[size])
     return Done(found.title, figure, time.perf_counter() - began)
-
-
-def _told(done: Done, on_done: Callable[[Done], None] | None) -> Done:
-    if on_done is not None:
-        on_done(done)
-    return done

@@ -1,0 +1,94 @@
+"""Tasks in processes: answers in order, failures told, nobody left behind."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.processes import in_processes
+
+LARGE = 10_000_000
+"""Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def refuse_three(number: int) -> int:
+    if number == 3:
+        raise InputError("number", number, "any but 3")
+    return number
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def say_much(number: int) -> bytes:
+    return bytes(LARGE)
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left():
+    before = set(multiprocessing.active_children())
+    yield
+    assert set(multiprocessing.active_children()) == before
+
+
+@pytest.mark.parametrize("workers", [1, 2, 9])
+def test_answers_come_in_the_order_of_the_tasks(workers):
+    heard = []
+    found = in_processes(square, range(7), workers, lambda number, answer: heard.append((number, answer)))
+    assert found == [0, 1, 4, 9, 16, 25, 36]
+    assert sorted(heard) == list(enumerate(found))
+
+
+def test_without_tasks_nothing_is_started():
+    assert in_processes(square, [], 3) == []
+
+
+def test_an_error_of_the_function_is_raised_as_it_is():
+    with pytest.raises(InputError, match="number: got 3; expected any but 3"):
+        in_processes(refuse_three, range(6), 2)
+
+
+def test_a_process_that_is_killed_is_told():
+    with pytest.raises(WorkbenchError, match="workers: got a process killed by signal 9"):
+        in_processes(die, range(4), 2)
+
+
+def test_stopping_in_the_middle_of_a_large_answer_does_not_wait_for_the_rest():
+    """The other process is blocked halfway through its answer, which nobody reads."""
+
+    def stop(number: int, answer: bytes) -> None:
+        time.sleep(0.5)
+        raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        in_processes(say_much, range(50), 2, stop)
+    assert time.monotonic() - began < 30
+
+
+def nap(number: int) -> int:
+    time.sleep(0.1)
+    return number
+
+
+def test_they_end_by_themselves_when_whoever_asked_is_killed():
+    parent = multiprocessing.get_context("spawn").Process(target=in_processes, args=(nap, range(10_000), 2))
+    parent.start()
+    until = time.monotonic() + 60
+    children: list[psutil.Process] = []
+    while len(children) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+        children = psutil.Process(parent.pid).children(recursive=True)
+    parent.kill()
+    parent.join()
+    assert len(children) == 2 and psutil.wait_procs(children, timeout=30)[1] == []
