@@ -265,6 +265,35 @@ def hadar_round(jobs: int) -> Work:
     return work
 
 
+def hare_list(insertion: bool) -> Callable[[int], Work]:
+    """Algorithm 1 with its relaxation, from the instance to the schedule: 60 tasks a job on 160 GPUs of four types."""
+
+    def prepare(jobs: int) -> Work:
+        from workbench.papers.hare.algorithm import algorithm_1
+        from workbench.papers.hare.fluid import fluid_start_s
+        from workbench.papers.hare.instance import Instance
+
+        rng = np.random.default_rng(jobs)
+        tasks = rng.choice([1, 2, 4, 5, 10], jobs)
+        train = rng.uniform(1.0, 20.0, (jobs, 1)) / np.sort(rng.uniform(1.0, 7.0, (jobs, 4)), axis=1)
+        data = Instance.made(
+            np.repeat(train, 40, axis=1),
+            np.repeat(0.15 * train, 40, axis=1),
+            rounds=60 // tasks,
+            tasks=tasks,
+            weight=rng.integers(1, 5, jobs),
+            arrival_s=rng.exponential(1.0, jobs).cumsum(),
+        )
+
+        def work() -> str:
+            found = algorithm_1(data, fluid_start_s(data), insertion=insertion)
+            return f"{data.task_count} tasks, weighted JCT {found.weighted_jct_s:.0f} s"
+
+        return work
+
+    return prepare
+
+
 def hops_data(gpus: int) -> tuple[Any, ...]:
     """What a round of Hops is listed from: servers of 8 idle GPUs of five kinds as in section 4.3, and a full window.
 
@@ -319,20 +348,48 @@ def hops_round(power: float = 1.0) -> Callable[[int], Work]:
     return prepare
 
 
+def hops_queue(jobs: int) -> Work:
+    """The first decision of a round on Hops's 512 GPUs, all free, with so many jobs in the queue (Fig. 15, left).
+
+    From a snapshot, nothing known of any job: ages, the queue, its window and the first plan, which the window keeps
+    from growing with the queue. The jobs are the preset's 500, again and again.
+    """
+    from workbench.api import snapshot_at
+    from workbench.papers.paper import find_scheduler
+    from workbench.presets import preset
+
+    base, hops = preset("hops_512_100"), find_scheduler("hops")
+    again = [base.jobs[i % len(base.jobs)].model_copy(update={"name": f"job-{i}"}) for i in range(jobs)]
+    scenario = base.replace(jobs=again)
+    snapshot = snapshot_at(scenario, max(job.arrival_s for job in again))
+    knobs = hops.settle({"profile_iterations": 0, "decision_s": 0.0, "replan": False})
+    memory = hops.start(scenario, knobs)
+
+    def work() -> str:
+        decision = hops.decide(snapshot, memory, knobs, np.random.default_rng(0))[0]
+        found = decision.solution
+        assert found is not None
+        inside = len(decision.signals["weight"])
+        return f"{inside} of {jobs} jobs in the window, {len(decision.assign)} served, solved in {found.solve_s:.2f} s"
+
+    return work
+
+
 def sia_round(jobs: int) -> Work:
     """From a snapshot of Hops's 512 GPUs, all jobs waiting, to each job's configuration, with the scheduler's gap."""
     from workbench.api import snapshot_at
-    from workbench.baselines.sia import GAP, Sia, choose
+    from workbench.baselines.sia import Sia, SiaScheduler, choose
     from workbench.presets import preset
     from workbench.solvers import Solver
 
     scenario, problem = preset("hops_512_100"), Sia()
     snapshot = snapshot_at(scenario.replace(jobs=scenario.jobs[:jobs]), scenario.jobs[jobs - 1].arrival_s)
-    knobs, solver = problem.settle({}), Solver(gap=float(GAP.default))  # type: ignore[arg-type]
+    knobs: Mapping[str, Any] = SiaScheduler().settle({})
+    solver = Solver(gap=float(knobs["gap"]))
 
     def work() -> str:
         data = problem.data(snapshot, knobs)
-        chosen, solved = choose(data, float(knobs["p"]), float(knobs["lambda_n"]), solver)  # type: ignore[arg-type]
+        chosen, solved = choose(data, float(knobs["p"]), float(knobs["lambda_n"]), solver)
         gap = "" if solved.gap is None else f", gap {100 * solved.gap:.3f} %"
         return f"{len(chosen)} of {len(data.jobs)} jobs, {len(data.job)} configurations{gap}"
 
@@ -394,8 +451,13 @@ CASES = (
     Case("water filling, 5 entities, FIFO", {512: None, 2048: 3.0}, water_filling("fifo"), repeats=2),
     Case("water filling, 5 entities, mixed", {512: None, 2048: 3.0}, water_filling("mixed"), repeats=2),
     Case("Hadar round, all jobs decided on", {32: None, 480: 0.3, 2048: 1.0}, hadar_round, repeats=3),
+    Case("Hare list schedule, jobs of 60 tasks on 160 GPUs", {20: None, 200: 0.5}, hare_list(insertion=False)),
+    Case("Hare list schedule with insertion, the same", {20: None, 200: None}, hare_list(insertion=True)),
     Case("Hops round", {64: None, 512: 1.0, 1504: 5.0}, hops_round(), repeats=3),
     Case("Hops round, Pyomo model", {64: None, 512: 1.0, 1504: 5.0}, hops_model("aggregated"), repeats=2),
+    Case(
+        "Hops round by length of the queue, 512 GPUs", {100: 1.0, 250: 1.0, 500: 1.0, 1000: 1.0, 2000: 1.0}, hops_queue
+    ),
     Case("Hops round, lambda infinite", {64: None, 512: None}, hops_round(float("inf")), repeats=1),
     Case("Hops round, printed model built", {64: None, 512: None}, hops_model("printed"), repeats=1, warm=0),
     Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),

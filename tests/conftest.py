@@ -35,6 +35,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+@pytest.fixture
+def own() -> Iterator[None]:
+    """Forget, when the test is over, the schedulers that it declared itself."""
+    from workbench.papers import paper
+
+    before = dict(paper._OWN)
+    yield
+    paper._OWN.clear()
+    paper._OWN.update(before)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Return the folder of papers' data and reference cases: $WORKBENCH_SHARED, else ../shared beside the project."""

@@ -19,6 +19,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb")) if (ROOT / "notebooks")
 MOST_LINES = 600
 
 LEAVES = {
+    "arrays",
     "boundaries",
     "errors",
     "frozen",
@@ -64,7 +65,7 @@ MAY_IMPORT = {
     "pyomo": ("workbench/papers/", "workbench/baselines/", "workbench/solvers/", "workbench/notation.py"),
     "highspy": ("workbench/solvers/",),
     "altair": ("workbench/charts/",),
-    "sklearn": ("workbench/papers/hadar/averaging.py",),
+    "sklearn": ("workbench/papers/hadar/hadare/training.py",),
     "ipywidgets": ("widgets/",),
     "anywidget": ("widgets/",),
     "traitlets": ("widgets/",),

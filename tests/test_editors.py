@@ -6,59 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.full_scenario import FULL
 from widgets.core_panel import CorePanel
 from widgets.editors import Editors, spoken
 from workbench.errors import InputError, Problem, ScenarioError
 from workbench.presets import preset, presets
 from workbench.scenario import Scenario
-
-# Every field there is, also those that no table shows.
-EVERYTHING: dict[str, Any] = {
-    "format": "workbench-scenario/1",
-    "name": "everything",
-    "description": "all fields",
-    "seed": 2**62,
-    "cluster": {
-        "accelerators": [
-            {"name": "v100", "price_per_hour": 2.48, "memory_gb": 16, "tflops": 125, "pcie_scaling": 0.9,
-             "link_gbps": 300},
-            {"name": "k80"},
-        ],
-        "nodes": [
-            {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9},
-            {"name": "b", "accelerator": "k80", "gpus": 2},
-        ],
-        "network_gbps": 25,
-    },
-    "jobs": [
-        {
-            "name": "j0", "model": "m", "user": "ann", "steps": 1000, "steps_done": 10, "attained_s": 5, "gpus": 2,
-            "weight": 2.5, "entity": "research", "rewards": [[3600, 1.0]], "tasks_per_round": 3, "size_class": "M",
-        },
-        {"name": "j1", "model": "m", "arrival_s": 12.5, "steps": 20.5, "gpus": 1, "gpu_choices": [1, 2]},
-    ],
-    "throughputs": [
-        {"model": "m", "accelerator": "v100", "gpus": 1, "steps_per_s": 4.0, "sync_s": 0.01},
-        {"model": "m", "accelerator": "v100", "gpus": 2, "nodes": 2, "placement": "unconsolidated",
-         "steps_per_s": 7.123456789},
-        {"model": "m", "accelerator": "v100", "gpus": 2, "steps_per_s": 7.5},
-        {"model": "m", "accelerator": "k80", "gpus": 1, "steps_per_s": 1},
-    ],
-    "colocated": [
-        {"model": "m", "with_model": "m", "accelerator": "k80", "gpus": 1, "steps_per_s": 0.5, "with_steps_per_s": 0.5}
-    ],
-    "models": [{"name": "m", "memory_gb": 8, "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]]}],
-    "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 4}],
-    "running": [{"job": "j0", "gpus": {"a-0": 2}}],
-    "scaling": {"law": "power", "efficiency": 0.9},
-    "core": {
-        "restart": {"law": "log2", "restart_s": 10},
-        "space_sharing": True,
-        "checkpoint_s": 600,
-        "faults": {"mtbf_s": 1e5, "mttr_s": 60, "list": [{"node": "a-0", "from_s": 0, "to_s": 60}]},
-    },
-    "plan": [{"scheduler": "las", "knobs": {"round_s": 60.0}}],
-}  # fmt: skip
 
 
 def shown(scenario: Scenario) -> Editors:
@@ -80,7 +33,7 @@ def test_every_preset_comes_out_as_it_went_in(name: str) -> None:
 
 
 def test_fields_without_a_column_or_control_are_kept() -> None:
-    scenario = Scenario.from_dict(EVERYTHING)
+    scenario = Scenario.from_dict(FULL)
     editors, core = shown(scenario), CorePanel(lambda: None)
     core.show(editors.part("core"), editors.part("seed"))
     editors.change(**core.parts())
@@ -92,7 +45,7 @@ def test_fields_without_a_column_or_control_are_kept() -> None:
 
 
 def test_a_deadline_is_the_last_reward_and_an_edit_sets_a_single_one() -> None:
-    data = {**EVERYTHING, "jobs": [{**EVERYTHING["jobs"][0], "rewards": [[60, 2.0], [3600, 1.0], [7200, 0.0]]}]}
+    data = {**FULL, "jobs": [{**FULL["jobs"][0], "rewards": [[60, 2.0], [3600, 1.0], [7200, 0.0]]}]}
     scenario = Scenario.from_dict({**data, "running": []})
     editors = shown(scenario)
     jobs = editors.tables["jobs"]
@@ -216,7 +169,7 @@ def test_new_rows_and_copies_have_names_of_their_own() -> None:
 
 
 def test_what_belongs_to_a_removed_row_goes_with_it_and_is_named() -> None:
-    scenario = Scenario.from_dict(EVERYTHING)
+    scenario = Scenario.from_dict(FULL)
     editors = shown(scenario)
     editors.tables["jobs"].remove(0)
     assert editors.read().running == ()
@@ -254,35 +207,35 @@ def test_core_panel_says_what_it_cannot_read(control: str, text: str, where: str
 
 
 def renamed(key: str, row: int, name: str) -> dict[str, Any]:
-    editors = shown(Scenario.from_dict(EVERYTHING))
+    editors = shown(Scenario.from_dict(FULL))
     editors.tables[key].edit(row, "name", name)
     return editors.read().to_dict()
 
 
 def test_a_renamed_type_is_renamed_wherever_it_is_named() -> None:
-    found = renamed("cluster.accelerators", 1, "a100")
-    assert [node["accelerator"] for node in found["cluster"]["nodes"]] == ["v100", "a100"]
-    assert [row["accelerator"] for row in found["throughputs"]] == ["v100", "v100", "v100", "a100"]
+    found = renamed("cluster.accelerators", 0, "a100")
+    assert [node["accelerator"] for node in found["cluster"]["nodes"]] == ["a100", "k80"]
+    assert [row["accelerator"] for row in found["throughputs"]] == ["a100", "a100", "k80", "a100"]
     assert [row["accelerator"] for row in found["colocated"]] == ["a100"]
 
 
 def test_a_renamed_job_or_node_keeps_where_it_runs_and_when_it_is_down() -> None:
-    assert renamed("jobs", 0, "first")["running"] == [{"job": "first", "gpus": {"a-0": 2}}]
+    assert renamed("jobs", 0, "first")["running"] == [{"job": "first", "gpus": {"a-0": 1}}]
     found = renamed("cluster.nodes", 0, "rack-7")
-    assert found["running"] == [{"job": "j0", "gpus": {"rack-7-0": 2}}]
+    assert found["running"] == [{"job": "j0", "gpus": {"rack-7-0": 1}}]
     assert found["core"]["faults"]["list"][0]["node"] == "rack-7-0"
 
 
 def test_names_exchanged_in_one_paste_are_exchanged_everywhere() -> None:
-    editors = shown(Scenario.from_dict(EVERYTHING))
+    editors = shown(Scenario.from_dict(FULL))
     editors.tables["cluster.accelerators"].paste(0, "name", "k80\nv100")
     assert [row["accelerator"] for row in editors.tables["cluster.nodes"].rows] == ["k80", "v100"]
     editors.tables["cluster.accelerators"].edit(0, "name", "h100")
-    assert editors.tables["cluster.accelerators"].message == "Renamed in 4 other places too."
+    assert editors.tables["cluster.accelerators"].message == "Renamed in 5 other places too."
 
 
 def test_a_new_name_and_back_changes_nothing_and_a_name_taken_is_an_error() -> None:
-    scenario = Scenario.from_dict(EVERYTHING)
+    scenario = Scenario.from_dict(FULL)
     editors = shown(scenario)
     types = editors.tables["cluster.accelerators"]
     types.edit(0, "name", "")

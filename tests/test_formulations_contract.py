@@ -20,7 +20,7 @@ from workbench.papers.paper import find_formulation, formulations
 from workbench.presets import preset
 from workbench.solvers import Solver
 
-PRESETS = {"hadar": "hadar_example", "hops": "hops_64", "hare": "hare_testbed", "chronus": "chronus_96x8"}
+PRESETS = {"hadar": "hadar_example", "hops": "hops_64", "hare": "hare_example", "chronus": "chronus_96x8"}
 """Scenario by the first word of the name; all others take Gavel's three jobs."""
 FORMULATIONS = formulations()
 EVERY = pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda formulation: formulation.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,13 +15,7 @@ from workbench.errors import InputError
 from workbench.own_scheduler import unsavable
 from workbench.papers import paper
 
-
-@pytest.fixture(autouse=True)
-def own() -> Iterator[None]:
-    before = dict(paper._OWN)
-    yield
-    paper._OWN.clear()
-    paper._OWN.update(before)
+pytestmark = pytest.mark.usefixtures("own")
 
 
 def idle(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:

@@ -34,6 +34,7 @@ CLUSTERS = {
     "hadar_lab": (5, {"titanrtx": 1, "t4": 1, "t400": 1, "rtx3090": 1, "a2000": 1}),
     "hops_64": (10, {"gtx1080ti": 16, "titanxp": 32, "rtx3090": 16}),
     "hops_512": (64, {"gtx1080ti": 128, "titanxp": 128, "rtx3090": 256}),
+    "hare_example": (3, {"GPU1": 1, "GPU2": 1, "GPU3": 1}),
     "hare_testbed": (4, {"v100": 8, "t4": 4, "k80": 1, "m60": 2}),
     "chronus_96x8": (96, {"v100": 768}),
     "chronus_120x8": (120, {"v100": 960}),

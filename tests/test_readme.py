@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from workbench.cli import main
-from workbench.papers import paper
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,15 +30,7 @@ def commands() -> Iterator[list[str]]:
                 yield words[1:]
 
 
-@pytest.fixture(autouse=True)
-def own() -> Iterator[None]:
-    before = dict(paper._OWN)
-    yield
-    paper._OWN.clear()
-    paper._OWN.update(before)
-
-
-def test_the_python() -> None:
+def test_the_python(own: None) -> None:
     names: dict[str, Any] = {}
     assert len(blocks("python")) == 2
     for block in blocks("python"):

@@ -12,59 +12,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 import workbench
+from tests.full_scenario import FULL
+from workbench.cluster import Node
 from workbench.errors import InputError, ScenarioError
+from workbench.frozen import Frozen
 from workbench.scenario import Scenario, json_schema
-
-FULL: dict[str, Any] = {
-    "format": "workbench-scenario/1",
-    "name": "full",
-    "description": "every key once",
-    "seed": 7,
-    "cluster": {
-        "accelerators": [
-            {"name": "v100", "price_per_hour": 2.48, "memory_gb": 16, "tflops": 9, "pcie_scaling": 1.0, "link_gbps": 9},
-            {"name": "k80"},
-        ],
-        "nodes": [
-            {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9},
-            {"name": "b", "accelerator": "k80", "gpus": 2},
-        ],
-        "network_gbps": 25,
-    },
-    "jobs": [
-        {
-            "name": "j0", "model": "resnet50", "user": "ada", "arrival_s": 0, "steps": 1000, "steps_done": 10,
-            "attained_s": 5, "gpus": 1, "gpu_choices": [1, 2], "weight": 2.0, "entity": "research",
-            "rewards": [[100, 1.0], [200, 0.5]], "tasks_per_round": 4, "size_class": "M",
-        },
-        {"name": "j1", "model": "a3c", "arrival_s": 3.5, "steps": 10},
-    ],
-    "throughputs": [
-        {"model": "resnet50", "accelerator": "v100", "gpus": 1, "steps_per_s": 4.0},
-        {"model": "resnet50", "accelerator": "v100", "gpus": 2, "placement": "unconsolidated", "nodes": 2,
-         "steps_per_s": 6.0, "sync_s": 0.1},
-        {"model": "a3c", "accelerator": "k80", "steps_per_s": 0},
-        {"model": "a3c", "accelerator": "v100", "steps_per_s": 3},
-    ],
-    "colocated": [
-        {"model": "resnet50", "with_model": "a3c", "accelerator": "v100", "steps_per_s": 2.0, "with_steps_per_s": 1.5}
-    ],
-    "models": [
-        {"name": "resnet50", "parameters_gb": 0.1, "model_gb": 0.3, "memory_gb": 8, "batch_size": 64, "size_class": "M",
-         "dataset_class": "L", "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]]}
-    ],
-    "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 3}],
-    "running": [{"job": "j0", "gpus": {"a-0": 1}}],
-    "scaling": {"law": "power", "efficiency": 0.8},
-    "core": {
-        "restart": {"law": "log2", "restart_s": 10}, "space_sharing": True, "checkpoint_s": 60,
-        "faults": {"mtbf_s": 1000, "mttr_s": 10, "list": [{"node": "a-0", "from_s": 0, "to_s": 60}]},
-    },
-    "plan": [{"scheduler": "las", "knobs": {"round_s": 360, "keep": True, "why": None}}],
-}  # fmt: skip
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -81,6 +36,25 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     else:
         place[last] = value
     return data
+
+
+def test_the_full_scenario_sets_every_field() -> None:
+    """So that what is tested with it is tested of all fields, also of those that are added later."""
+    given: dict[type[BaseModel], set[str]] = {}
+
+    def gather(part: object) -> None:
+        if isinstance(part, BaseModel):
+            given.setdefault(type(part), set()).update(part.model_fields_set)
+            for name in type(part).model_fields:
+                gather(getattr(part, name))
+        elif isinstance(part, tuple | list):
+            for each in part:
+                gather(each)
+
+    gather(Scenario.from_dict(FULL))
+    unset = {kind.__name__: set(kind.model_fields) - fields for kind, fields in given.items()}
+    assert {name: fields for name, fields in unset.items() if fields} == {}
+    assert set(Frozen.__subclasses__()) - set(given) == {Node}, "a node is worked out from its group"
 
 
 def test_every_key_survives_the_round_trip(tmp_path: Path) -> None:
@@ -242,8 +216,8 @@ def test_a_pair_needs_the_speed_of_each_model_alone() -> None:
     ("path", "value", "where", "expected"),
     [
         ("jobs[0].steps_done", 1000, "jobs[0]", "steps_done below steps"),
-        ("jobs[0].gpu_choices", [2, 1], "jobs[0]", "rising"),
-        ("jobs[0].gpu_choices", [], "jobs[0]", "at least one"),
+        ("jobs[0].gpu_choices", [2, 1], "jobs[0].gpu_choices", "rising"),
+        ("jobs[0].gpu_choices", [], "jobs[0].gpu_choices", "at least one"),
         ("jobs[0].gpu_choices", [2, 4], "jobs[0]", "to contain gpus"),
         ("jobs[0].rewards", [], "jobs[0]", "rising deadlines"),
         ("jobs[0].rewards", [[2, 1], [1, 1]], "jobs[0]", "rising deadlines"),
@@ -331,7 +305,7 @@ def test_a_scenario_does_not_change() -> None:
     with pytest.raises((ValidationError, dataclasses.FrozenInstanceError)):
         scenario.seed = 3
     other = scenario.replace(seed=3)
-    assert (scenario.seed, other.seed) == (7, 3)
+    assert (scenario.seed, other.seed) == (FULL["seed"], 3)
     with pytest.raises(ScenarioError):
         scenario.replace(seed=-1)
 

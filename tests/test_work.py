@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 import workbench
+from tests.lab.support import until
 from widgets.thread_work import ThreadWork
 from widgets.work import Message, ProcessWork
-from workbench.papers import paper
 from workbench.presets import preset
 
 # Answers at once what the real worker answers after work: {"kind", "tag", "sleep", "do"}.
@@ -54,13 +54,6 @@ class Ear:
 
     def tags(self) -> list[Any]:
         return [m.get("tag") for m in self.heard if m["kind"] == "done"]
-
-
-async def until(ready: Callable[[], object], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "this did not happen"
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -202,14 +195,6 @@ def test_the_worker_goes_when_the_kernel_is_killed() -> None:
 
 
 # ---- schedulers written in the notebook ----
-
-
-@pytest.fixture
-def own() -> Iterator[None]:
-    before = dict(paper._OWN)
-    yield
-    paper._OWN.clear()
-    paper._OWN.update(before)
 
 
 def thread_request(name: str) -> dict[str, Any]:

@@ -5,12 +5,14 @@ Imported when the first of them is: Altair alone takes as long as the rest of a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
-from workbench import charts
+from widgets.tried import Tried, names
+from workbench import charts, metrics
 from workbench.charts import Drawing
 from workbench.charts.gantt_data import By
 from workbench.run import Run
@@ -20,12 +22,20 @@ TAB_PX = 18.0
 """A tab's border, padding and margin: its charts are so much narrower than the Gantt chart, on each side."""
 
 
+HOUR_S = 3600.0
+
+
 class Look(NamedTuple):
-    """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end)."""
+    """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end).
+
+    signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last.
+    """
 
     run: Run
-    job: str | None
-    at_s: float | None
+    job: str | None = None
+    at_s: float | None = None
+    signal: str | None = None
+    tried: tuple[Tried, ...] = ()
 
 
 def gantt(run: Run, by: By) -> Drawing:
@@ -73,14 +83,83 @@ def _prices(look: Look) -> Drawing:
 
 
 def _signals(look: Look) -> Drawing:
-    """What the scheduler went by, besides priorities and prices."""
+    """What the scheduler went by, besides what has a chart of its own."""
     run = look.run
-    return charts.signals(run.signals[_by_job(run)], run.jobs, end_s=run.end_s)
+    table = run.signals[_by_job(run)]
+    if look.signal is not None:
+        table = table[table["signal"] == look.signal]
+    return charts.signals(table, run.jobs, end_s=run.end_s)
 
 
 def _by_job(run: Run) -> pd.Series[bool]:
-    """Which signals are neither priorities nor prices."""
-    return (run.signals["signal"] != "priority") & ~charts.is_price(run.signals)
+    """Which signals are neither priorities nor prices, nor part of the queue or of the gains of configurations."""
+    elsewhere = run.signals["signal"].isin(["priority", *charts.QUEUE_SIGNALS])
+    return ~elsewhere & ~charts.is_price(run.signals) & ~charts.is_gain(run.signals)
+
+
+def signal_names(run: Run) -> list[str]:
+    """The signals that the tab Signals can show, as they were first recorded."""
+    return list(run.signals["signal"][_by_job(run)].unique())
+
+
+def _window(look: Look) -> Drawing:
+    """The queue at the time; of the whole run when it was longest."""
+    run = look.run
+    at_s = charts.longest_queue_s(run.signals) if look.at_s is None else look.at_s
+    least = {job.name: job.sizes[0] for job in run.scenario.jobs}
+    table = charts.queue_at(run.signals, least, float(run.knobs.get("sigma", math.inf)), at_s)
+    title = f"Service window of the queue, at {format_duration(at_s, parts=2)}"
+    return charts.service_window(table, gpus=run.scenario.cluster.gpus, title=title)
+
+
+def _plan(look: Look) -> Drawing:
+    """Who has what at the time; of the whole run when the queue was longest."""
+    run = look.run
+    at_s = charts.longest_queue_s(run.signals) if look.at_s is None else look.at_s
+    table = charts.gangs_at(run.timeline, run.signals, at_s)
+    title = f"Plan at {format_duration(at_s, parts=2)}: GPUs of each job"
+    return charts.gangs(table, cluster=run.scenario.cluster, title=title)
+
+
+def _gains(look: Look) -> Drawing:
+    """The gain matrix, or the configurations of the selected job."""
+    run = look.run
+    had = charts.configurations_had(run.timeline)
+    return charts.gain_matrix(charts.gains_table(run.signals), selected=look.job, had=had)
+
+
+def _fairness(look: Look) -> Drawing:
+    jobs = metrics.per_job(look.run)
+    values = {
+        "latency ratio": jobs["latency_ratio"].to_numpy(),
+        "finish-time fairness (rho)": jobs["finish_time_fairness"].to_numpy(),
+    }
+    return charts.cdf(values, title="Fairness: how the jobs fared", x_title="Ratio (the lower, the better)")
+
+
+def _fragments(look: Look) -> Drawing:
+    run = look.run
+    return charts.fragments_by_round(run.decisions, round_s=run.knobs.get("round_s"), end_s=run.end_s)
+
+
+def _trade_off(look: Look) -> Drawing:
+    """Every run on this scenario: how soon jobs are done on average, against how the worst-off one fares."""
+    by_wait = bool((look.run.signals["signal"] == "latency_ratio").any())
+    worst = "max_latency_ratio" if by_wait else "max_finish_time_fairness"
+    frame = pd.DataFrame(
+        {
+            "name": names(look.tried),
+            "x": [float(one.measures["mean_jct_s"]) / HOUR_S for one in look.tried],
+            "y": [float(one.measures[worst]) for one in look.tried],
+            "now": [one is look.tried[-1] for one in look.tried],
+        }
+    )
+    return charts.frontier(
+        frame,
+        title="Efficiency against fairness: your runs",
+        x_title="Mean JCT (h)",
+        y_title="Worst latency ratio" if by_wait else "Worst rho",
+    )
 
 
 def _entities(look: Look) -> Drawing:
@@ -103,22 +182,39 @@ def _queue(look: Look) -> Drawing:
 
 
 PAGES: Mapping[str, Callable[[Look], Drawing]] = {
+    "Plan": _plan,
+    "Window": _window,
+    "Gains": _gains,
     "Allocation": _allocation,
     "Received": _received,
     "JCT": _completion_times,
+    "Fairness": _fairness,
     "GPUs in use": _utilisation,
     "Queue": _queue,
+    "Fragments": _fragments,
     "Prices": _prices,
     "Signals": _signals,
     "Entities": _entities,
+    "Trade-off": _trade_off,
 }
 """The chart of each tab."""
 
-ONLY_WITH: Mapping[str, Callable[[Run], bool]] = {
-    "Allocation": lambda run: not run.shares.empty,
-    "Received": lambda run: not run.shares.empty,
-    "Prices": lambda run: bool(charts.is_price(run.signals).any()),
-    "Signals": lambda run: bool(_by_job(run).any()),
-    "Entities": lambda run: bool((run.jobs["entity"] != "").any()),
+
+def _recorded(*signals: str) -> Callable[[Look], bool]:
+    """Whether a run has recorded all of these signals."""
+    return lambda look: set(signals) <= set(look.run.signals["signal"])
+
+
+ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
+    "Plan": _recorded("priority", "place", "gain"),
+    "Window": _recorded(*charts.QUEUE_SIGNALS[:2]),
+    "Gains": lambda look: bool(charts.is_gain(look.run.signals).any()),
+    "Allocation": lambda look: not look.run.shares.empty,
+    "Received": lambda look: not look.run.shares.empty,
+    "Fragments": lambda look: bool((charts.idle_while_waiting(look.run.decisions) > 0).any()),
+    "Prices": lambda look: bool(charts.is_price(look.run.signals).any()),
+    "Signals": lambda look: bool(_by_job(look.run).any()),
+    "Entities": lambda look: bool((look.run.jobs["entity"] != "").any()),
+    "Trade-off": lambda look: len(look.tried) > 1,
 }
 """The tabs that are there only for runs with something to show in them."""

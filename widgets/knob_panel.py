@@ -30,6 +30,8 @@ NO_LIMIT = math.inf
 """What a slider has for none: it stands last."""
 COUNTS = (*range(1, 11), 12, 15, 20, 30, 50, 100)
 """Whole numbers that a slider offers beside one that may be none, and so is typed."""
+NUMBERS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, math.inf)
+"""What a slider offers beside a number from 0 to infinity, which is typed."""
 
 
 class KnobPanel:
@@ -110,7 +112,8 @@ class Control:
 
     def _on_slide(self, change: Mapping[str, Any]) -> None:
         if not self._following:
-            self.widget.value = _written(self._knob, None if change["new"] == NO_LIMIT else change["new"])
+            none = self._knob.optional and change["new"] == NO_LIMIT
+            self.widget.value = _written(self._knob, None if none else change["new"])
 
     def _follow(self) -> None:
         """Move the slider to the nearest of its values."""
@@ -220,7 +223,8 @@ def _choices(knob: Knob) -> tuple[Value, ...]:
 
 
 def _slider(knob: Knob) -> Any:
-    """A slider over usual values, for a duration or an optional count always in sight; None for other knobs."""
+    """A slider over usual values, for a knob always in sight that is a duration, an optional count or a number without
+    end; None for other knobs."""
     offered = _usual(knob) if knob.main and knob.choices is None else []
     if not offered:
         return None
@@ -243,21 +247,29 @@ def _usual(knob: Knob) -> list[float]:
         return sorted({*(float(s) for s in ROUND_S if low <= s <= high), float(default)})
     if knob.kind == "int" and knob.optional and default is None:
         return [*(float(count) for count in COUNTS if knob.minimum <= count <= knob.maximum), NO_LIMIT]
+    endless = knob.minimum == 0 and knob.maximum == math.inf
+    if knob.kind == "float" and not knob.unit and not knob.optional and endless and isinstance(default, (int, float)):
+        return sorted({*NUMBERS, float(default)})
     return []
 
 
 def _offer(knob: Knob, number: float) -> str:
-    return "none" if number == NO_LIMIT else _written(knob, number)
+    return "none" if knob.optional and number == NO_LIMIT else _written(knob, number)
 
 
 def _nearest(value: Value, offered: Sequence[float]) -> float | None:
     """The number that is nearest by ratio, of numbers that rise; None for what is no number > 0."""
     if value is None:
         return NO_LIMIT
-    if not isinstance(value, (int, float)) or value <= 0:
+    if not isinstance(value, (int, float)):
         return None
-    most = min(value, offered[-1])
-    return min(offered, key=lambda number: abs(math.log(number / most)))
+    if value in offered:
+        return value
+    if value <= 0:
+        return None
+    above_0 = [number for number in offered if number > 0]
+    most = min(value, above_0[-1])
+    return min(above_0, key=lambda number: abs(math.log(number / most)))
 
 
 def _written(knob: Knob, value: Value) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from widgets.chart_page import ROWS_SHOWN, ChartPage
 from widgets.startup import import_jsonschema, quick_imports
 from widgets.tables import html_table
+from widgets.tried import Trials
 from workbench import metrics
 from workbench.run import Run
 from workbench.schema import TABLES
@@ -21,16 +22,26 @@ FRAME_MS = 250
 MOST_FRAMES = 120
 """Playback of more decisions than this takes several at a time."""
 CHARTS = {
+    "Plan": ("plan", "plan"),
+    "Window": ("service window", "window"),
+    "Gains": ("gains", "gains"),
     "Allocation": ("allocation", "allocation"),
     "Received": ("time received", "received"),
     "JCT": ("completion times", "jct"),
+    "Fairness": ("fairness", "fairness"),
     "GPUs in use": ("GPUs in use", "used"),
     "Queue": ("queue", "queue"),
+    "Fragments": ("fragments", "fragments"),
     "Prices": ("prices", "prices"),
     "Signals": ("signals", "signals"),
     "Entities": ("entities", "entities"),
+    "Trade-off": ("trade-off", "tradeoff"),
 }
 """The tabs with a chart: what it is called on its buttons, and in the names of its files."""
+OF_JOB, OF_TIME = ("Received", "Gains"), ("Plan", "Window", "Allocation")
+"""The charts of the selected job, and those of the time that playback has come to."""
+TOGETHER, FEW = "all on one axis", 2
+"""How to see all signals at once, which is how up to so many are shown at first."""
 
 
 class Results:
@@ -44,7 +55,8 @@ class Results:
         self._setting_up = False
         self._opened: dict[str, Callable[[], None]] = {}
         self._shown = 0
-        self._drawn: dict[str, tuple[int, str | None, float | None]] = {}
+        self._drawn: dict[str, tuple[object, ...]] = {}
+        self._trials = Trials()
         self._gantt = ChartPage("Gantt", "gantt")
         self._gantt.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
         self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
@@ -87,7 +99,11 @@ class Results:
         self._which.add_class("wb-which")
         self._which.observe(lambda _: self._show_table(), "value")
         self._table = w.HTML()
+        self._signal = w.Dropdown(options=[TOGETHER], description="Signal", layout=w.Layout(width="20em"))
+        self._signal.add_class("wb-signal")
+        self._signal.observe(lambda _: self._draw_tab(), "value")
         charts = {name: page.box for name, page in self._pages.items()}
+        charts["Signals"] = w.VBox([self._signal, self._pages["Signals"].box])
         self._bar: dict[str, w.Widget] = {
             "Metrics": self._metrics,
             **charts,
@@ -99,8 +115,8 @@ class Results:
 
     def _choose_tabs(self, run: Run) -> None:
         """Leave out the tabs in which the run has nothing to show; the open one stays open if it is still there."""
-        only_with = drawings().ONLY_WITH
-        names = tuple(name for name in self._bar if name not in only_with or only_with[name](run))
+        look, only_with = drawings().Look(run, tried=self._trials.made), drawings().ONLY_WITH
+        names = tuple(name for name in self._bar if name not in only_with or only_with[name](look))
         if names == self._tabs.titles:
             return
         open_tab = self._open_tab
@@ -128,8 +144,11 @@ class Results:
         self._setting_up = False
         self.outdated(False)
         self._draw_gantt()
+        measures = metrics.summary(run)
+        self._trials.add(run, measures.values)
         self._choose_tabs(run)
-        self._metrics.value = html_table(_short(metrics.table(metrics.summary(run))), scrolls=False)
+        self._offer_signals(drawings().signal_names(run))
+        self._metrics.value = html_table(_short(metrics.table(measures)), scrolls=False)
         self._show_job()
         self._draw_tab()
         for part in self._parts:
@@ -181,7 +200,7 @@ class Results:
         at_end, until_s = number >= len(self._times) - 1, self._until_s()
         self._gantt.view.params = {"until": None if at_end else until_s}
         self._time.value = f"<span class='wb-note'>up to {_time(until_s)}</span>"
-        if self._open_tab == "Allocation":
+        if self._open_tab in OF_TIME:
             self._draw_tab()
 
     def _until_s(self) -> float:
@@ -198,13 +217,25 @@ class Results:
             self._opened[name]()
         if name not in self._pages:
             return
-        until_s = None if self._round.value >= len(self._times) - 1 else self._until_s()
-        wanted = (self._shown, self._selected if name == "Received" else None, until_s)
+        at_end = name not in OF_TIME or self._round.value >= len(self._times) - 1
+        job, until_s = self._selected if name in OF_JOB else None, None if at_end else self._until_s()
+        signal = None if self._signal.value == TOGETHER else self._signal.value
+        wanted = (self._shown, job, until_s, signal)
         if self._drawn.get(name) == wanted:
             return
         self._drawn[name] = wanted
         looks = drawings()
-        self._pages[name].show(looks.PAGES[name](looks.Look(self._run, self._selected, until_s)), self._selected)
+        look = looks.Look(self._run, job, until_s, signal, self._trials.made)
+        self._pages[name].show(looks.PAGES[name](look), self._selected)
+
+    def _offer_signals(self, names: list[str]) -> None:
+        """The choice of the tab Signals; what was chosen stays if the run has it."""
+        before, self._setting_up = self._signal.value, True
+        self._signal.options = [TOGETHER, *names]
+        first = TOGETHER if len(names) <= FEW else names[0]
+        self._signal.value = before if before in names else first
+        self._signal.layout.display = None if len(names) > 1 else "none"
+        self._setting_up = False
 
     def _show_job(self) -> None:
         """One line about the selected job."""

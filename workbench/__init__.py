@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from workbench.errors import ScenarioError as ScenarioError
     from workbench.errors import WorkbenchError as WorkbenchError
     from workbench.job import Job as Job
+    from workbench.job import requirement_set as requirement_set
     from workbench.knob import Knob as Knob
     from workbench.metrics import summary as summary
     from workbench.papers.paper import find_formulation as find_formulation
@@ -70,7 +71,7 @@ _MODULES = {
         ("presets", "preset"),
         ("scenario", "Scenario"),
         ("cluster", "Cluster Accelerator NodeGroup"),
-        ("job", "Job"),
+        ("job", "Job requirement_set"),
         ("throughput", "ThroughputRow ColocatedRow Scaling"),
         ("scenario", "Model Entity"),
         ("api", "schedulers formulations solve simulate ideal"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -20,7 +20,7 @@ from workbench.scenario import Scenario
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from workbench.solvers import Solver
+    from workbench.solvers import Solved, Solver
 
 Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
@@ -47,6 +47,19 @@ class Result:
     build_s: float = 0.0
     solve_s: float = 0.0
     iterations: tuple[Mapping[str, Any], ...] = ()
+
+    def reported(self, solved: Solved, build_s: float = 0.0, iterations: Iterable[Mapping[str, Any]] = ()) -> Result:
+        """The same with the report on its solve; build_s: seconds beside those that the report has for building."""
+        return replace(
+            self,
+            status=solved.status,
+            bound=solved.bound,
+            gap=solved.gap,
+            solver=solved.solver,
+            build_s=build_s + solved.build_s,
+            solve_s=solved.solve_s,
+            iterations=tuple(iterations),
+        )
 
 
 class Formulation(ABC, Generic[Data]):
@@ -98,15 +111,7 @@ class Formulation(ABC, Generic[Data]):
         model = self.build(data, knobs)
         build_s = time.perf_counter() - began
         solved = solve_model(model, self.options(knobs, solver or Solver()))
-        return replace(
-            self.read(model, data, knobs),
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=build_s + solved.build_s,
-            solve_s=solved.solve_s,
-        )
+        return self.read(model, data, knobs).reported(solved, build_s)
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.knob.settle`."""

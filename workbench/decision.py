@@ -13,7 +13,7 @@ import numpy.typing as npt
 from workbench.cluster import Cluster
 from workbench.errors import WorkbenchError
 from workbench.job import Job
-from workbench.scenario import Entity
+from workbench.scenario import Entity, Model
 from workbench.throughput import FloatArray, Placement
 
 IntArray = npt.NDArray[np.int64]
@@ -39,10 +39,13 @@ def is_copy(unit: Unit) -> bool:
     return not isinstance(unit, str) and not isinstance(unit[1], str)
 
 
-def unit_name(unit: Unit) -> str:
-    """The unit as tables and charts show it: `job`, `job #2` for a copy, `a + b` for a pair."""
+def unit_name(unit: Unit | Task) -> str:
+    """The unit as tables and charts show it: `job`, `job #2` for a copy, `a + b` for a pair, `job #3.1` for task 1 of
+    round 3."""
     if isinstance(unit, str):
         return unit
+    if isinstance(unit, Task):
+        return f"{unit.job} #{unit.round}.{unit.number}"
     return f"{unit[0]} + {unit[1]}" if isinstance(unit[1], str) else f"{unit[0]} #{unit[1]}"
 
 
@@ -66,12 +69,16 @@ class Task(NamedTuple):
     """One worker's share of one synchronised round of a job (Hare); rounds and tasks count from 0.
 
     steps: how many of its steps it does before it synchronises, the same for all tasks of a job: coarse rounds.
+    switch_s: seconds in which its slot switches to it before it computes. together: it starts only at the same time as
+    all other tasks of its round (scale-fixed synchronisation).
     """
 
     job: str
     round: int
     number: int
     steps: int = 1
+    switch_s: float = 0.0
+    together: bool = False
 
 
 class Slot(NamedTuple):
@@ -267,7 +274,8 @@ class TaskView:
 
     rounds: how many synchronised rounds each job has; rounds_done: of them; started: `(round, number)` of the tasks of
     the round it is in that compute, synchronise or are done; the others may be planned anew. computing: `(task,
-    start_s, end_s)` on each slot; waiting: the tasks still to start on each slot that sequences hold.
+    start_s, end_s)` on each slot; waiting: the tasks still to start on each slot that sequences hold; barrier_s: when
+    the started tasks that compute or synchronise will all have synchronised, by job.
     """
 
     rounds: Mapping[str, int] = field(default_factory=dict)
@@ -275,6 +283,7 @@ class TaskView:
     started: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
     computing: Mapping[Slot, tuple[Task, float, float]] = field(default_factory=dict)
     waiting: Mapping[Slot, tuple[Task, ...]] = field(default_factory=dict)
+    barrier_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +294,8 @@ class Snapshot:
     jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
     renewal would repeat); finished: jobs completed since the last call; belief: speeds as believed; future: the jobs
     still to arrive, only for formulations marked offline; tasks: what runs in sequences; entities: the groups of
-    users that jobs name. In `cluster`, all nodes have speed 1.
+    users that jobs name; models: facts of models; synchronisation_s: measured seconds of one synchronisation by (model,
+    type, GPUs). In `cluster`, all nodes have speed 1.
     """
 
     now_s: float
@@ -302,6 +312,8 @@ class Snapshot:
     observe: Callable[[], tuple[Observation, ...]] = tuple
     tasks: TaskView = TaskView()
     entities: tuple[Entity, ...] = ()
+    models: tuple[Model, ...] = ()
+    synchronisation_s: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
 
     @cached_property
     def observations(self) -> tuple[Observation, ...]:

@@ -8,6 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
 
+from workbench.errors import InputError
 from workbench.frozen import Count, Frozen, Name, NonNegative, Positive, Seconds, Weight
 
 
@@ -23,6 +24,25 @@ def median_size(sizes: Sequence[int]) -> int:
     What a scheduler for gangs of one size runs an elastic job as where Hops compares itself with it (section 4.2).
     """
     return sorted(sizes)[(len(sizes) - 1) // 2]
+
+
+def requirement_set(least: int, most: int, number: int) -> tuple[int, ...]:
+    """At most `number` sizes at equal intervals from `least` to `most`, both included: what a user who names only the
+    bounds is offered as `gpu_choices` (Hops, section 2.2: R of R_min, R_max and R_num).
+
+    Rounded to whole GPUs, halves up; with `number` 1 the smallest alone. Raises InputError for bounds that are none.
+    """
+    for name, value, low in (("R_min", least, 1), ("R_max", most, least), ("R_num", number, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise InputError(f"requirement set, {name}", value, f"a whole number from {low}")
+    steps = max(min(number, most - least + 1) - 1, 1)
+    return tuple(least + (2 * (most - least) * i + steps) // (2 * steps) for i in range(min(number, most - least + 1)))
+
+
+def _rising(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if not sizes or list(sizes) != sorted(set(sizes)):
+        raise ValueError("numbers of GPUs, rising, each once, at least one")
+    return sizes
 
 
 JobName = Annotated[Name, AfterValidator(_not_a_pair)]
@@ -47,7 +67,7 @@ class Job(Frozen):
     steps_done: NonNegative = 0.0
     attained_s: NonNegative = 0.0
     gpus: Count = 1
-    gpu_choices: tuple[Count, ...] | None = None
+    gpu_choices: Annotated[tuple[Count, ...], AfterValidator(_rising)] | None = None
     weight: Weight = 1.0
     entity: Name | None = None
     rewards: tuple[Reward, ...] | None = None
@@ -58,11 +78,8 @@ class Job(Frozen):
     def _check(self) -> Self:
         if self.steps_done >= self.steps:
             raise ValueError(f"steps_done below steps ({self.steps:g})")
-        if self.gpu_choices is not None:
-            if not self.gpu_choices or list(self.gpu_choices) != sorted(set(self.gpu_choices)):
-                raise ValueError("gpu_choices rising, each once, at least one")
-            if self.gpus not in self.gpu_choices:
-                raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
+        if self.gpu_choices is not None and self.gpus not in self.gpu_choices:
+            raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
         if self.rewards is not None:
             deadlines, values = [d for d, _ in self.rewards], [reward for _, reward in self.rewards]
             if not deadlines or deadlines != sorted(set(deadlines)):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.job import median_size
+from workbench.job import median_size, requirement_set
 from workbench.scenario import Scenario
 from workbench.throughput import Scaling
 from workbench.traces import builtin
@@ -367,7 +367,7 @@ def _hops(nodes: list[Data], count: int, window_s: float, seed: int) -> Data:
         kind = classes[model]
         low, high = HOPS_GPU_HOURS[kind]
         smallest, largest = (int(ends.choice(bounds)) for bounds in HOPS_SIZES[kind])
-        choices = _choices(smallest, largest)
+        choices = list(requirement_set(smallest, largest, HOPS_MOST_CHOICES))
         gpus = median_size(choices)
         duration_s = float(inside.uniform(low, high)) * HOUR / gpus
         job = work.job(f"job-{i}", model, gpus, duration_s, float(arrivals[i]))
@@ -386,12 +386,6 @@ def _loading(work: Workload, model: str) -> Data:
     return {"load_s": [[p, round(mean * iteration_s, 6), round(sd * iteration_s, 6)] for p, mean, sd in (HIT, MISS)]}
 
 
-def _choices(smallest: int, largest: int) -> list[int]:
-    """At most 8 numbers of GPUs at equal steps between the bounds."""
-    count = min(HOPS_MOST_CHOICES, largest - smallest + 1)
-    return sorted({round(float(value)) for value in np.linspace(smallest, largest, count)})
-
-
 _register_rates()
 
 
@@ -404,6 +398,30 @@ HARE_CLASSES = (
     ("DeepSpeech (ComVoice)",),
     ("FastGCN (Cora)", "GraphSAGE (Cora)"),
 )
+
+
+@_preset
+def hare_example() -> Data:
+    """Hare, Fig. 1: three jobs of rounds of two tasks on three GPUs; the table of times is reconstructed."""
+    # The text has no table: these seconds per task give the totals it states, 10.5, 9 and 8.5 s.
+    kinds, rounds = ("GPU1", "GPU2", "GPU3"), {"J1": 1, "J2": 1, "J3": 2}
+    seconds = {"J1": (1.5, 2.5, 1.5), "J2": (1.5, 2.0, 2.5), "J3": (0.5, 1.0, 1.5)}
+    return {
+        "cluster": {
+            "accelerators": [{"name": kind} for kind in kinds],
+            "nodes": [{"name": f"node{i}", "accelerator": kind, "gpus": 1} for i, kind in enumerate(kinds, start=1)],
+        },
+        "jobs": [
+            {"name": n, "model": f"model of {n}", "steps": 2 * rounds[n], "gpus": 1, "tasks_per_round": 2}
+            for n in rounds
+        ],
+        "throughputs": [
+            {"model": f"model of {n}", "accelerator": kind, "gpus": 1, "steps_per_s": 1 / s}
+            for n, times in seconds.items()
+            for kind, s in zip(kinds, times, strict=True)
+        ],
+        "plan": _plan("fifo", "srtf"),
+    }
 
 
 @_preset

@@ -48,7 +48,7 @@ TIMELINE = Table(
         Column("node", "node"),
         Column("slot", "slot of the node, from 0", "", "int"),
         Column("accelerator", "accelerator type"),
-        Column("unit", "job, copy `job #i` or pair `a + b`; empty while down"),
+        Column("unit", "job, copy `job #i`, pair `a + b` or task `job #round.number`; empty while down"),
         Column("job", "job (the first one of a pair; empty while down)"),
         Column("with_job", "the other job of a pair, else empty"),
         Column("kind", "run, restart, switch, profile, consolidate, hold, sync or down"),
@@ -123,6 +123,10 @@ SHARES = Table(
 
 PRICE_OF = "price of "
 """A signal of this name and a type's is the type's price, whatever job it was recorded with."""
+
+GAIN_OF = "gain of "
+"""A signal of this name and a configuration's (`gain of 4 x v100 on 2`: GPUs, type, servers) is what a job gains by it,
+over its slowest one."""
 
 SIGNALS = Table(
     "signals",

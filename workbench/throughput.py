@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,8 @@ from workbench.frozen import Count, Fraction, Frozen, Name, NonNegative
 
 FloatArray = npt.NDArray[np.float64]
 Placement = Literal["consolidated", "unconsolidated"]
+ROUNDING = 1e-12
+"""Part of a step that is not one: steps left are sums of rounded numbers."""
 
 
 class ThroughputRow(Frozen):
@@ -64,6 +68,60 @@ class Scaling(Frozen):
         below = [count for count in known if count < gpus]
         near = max(below) if below else min(known)
         return float(known[near] * (gpus / near) ** (1.0 + math.log2(self.efficiency)))
+
+
+class TaskTimes(NamedTuple):
+    """Seconds that one step of a task takes on a GPU of a type (Hare): computing, inf where it cannot run, and then
+    synchronising.
+
+    note: `clamped` where a gang is faster than its GPUs one by one, so that no time is left to synchronise;
+    `from_gang` where a GPU alone has no speed, so that computing includes the synchronisation of the gang.
+    """
+
+    compute_s: float
+    sync_s: float
+    note: Literal["", "clamped", "from_gang"] = ""
+
+    @classmethod
+    def of(
+        cls, steps_per_s: Callable[[int], float], tasks: int, sizes: Sequence[int], listed_s: float | None
+    ) -> TaskTimes:
+        """From r(n), the steps/s of a gang of n: 1/r(1), and `listed_s` or else max(0, K/r(K) - 1/r(1)).
+
+        tasks: K of a round; sizes: of the job's gangs; listed_s: what is measured of one synchronisation.
+        """
+        alone, gang = steps_per_s(1), steps_per_s(tasks)
+        if alone <= 0:
+            known = next((size / rate for size in (tasks, *sizes) if (rate := steps_per_s(size)) > 0), math.inf)
+            return cls(known, 0.0, "from_gang" if known < math.inf else "")
+        if listed_s is not None or gang <= 0:
+            return cls(1.0 / alone, listed_s or 0.0)
+        rest_s = tasks / gang - 1.0 / alone
+        return cls(1.0 / alone, max(0.0, rest_s), "clamped" if rest_s < -1e-9 / alone else "")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRounds:
+    """How a job is divided into synchronised rounds of tasks (Hare): how many, the steps of each task, but in the last
+    round, where each does an equal part of what is left."""
+
+    count: int
+    steps_each: int
+    last_steps: float
+
+    @classmethod
+    def of(cls, steps: float, tasks: int, steps_each: int) -> TaskRounds:
+        """Of a job with so many steps left, in rounds of `tasks` tasks."""
+        count = max(math.ceil(steps / (tasks * steps_each) * (1 - ROUNDING)), 1)
+        return cls(count, steps_each, steps / tasks - (count - 1) * steps_each)
+
+    def steps(self, number: int) -> float:
+        """Steps of one task of a round."""
+        return float(self.steps_each) if number < self.count - 1 else self.last_steps
+
+    def whole_steps(self, number: int) -> int:
+        """The same, a part of a step counted as one: what computing and synchronising take time for."""
+        return max(math.ceil(self.steps(number) * (1 - ROUNDING)), 1)
 
 
 class Throughputs:
@@ -139,6 +197,20 @@ class Throughputs:
     def sync_s(self, model: str, accelerator: str, gpus: int) -> float | None:
         """Seconds of one synchronisation, None where the table does not say."""
         return self._sync.get((model, accelerator, gpus))
+
+    @property
+    def synchronisation_s(self) -> Mapping[tuple[str, str, int], float]:
+        """Seconds of one synchronisation by (model, type, GPUs), where the table says so."""
+        return MappingProxyType(self._sync)
+
+    def task_times(self, model: str, accelerator: str, tasks: int, sizes: Sequence[int]) -> TaskTimes:
+        """Seconds of a step of one of `tasks` parallel tasks on a GPU of a type, a node's speed left aside."""
+
+        def steps_per_s(gpus: int) -> float:
+            found = self._gang(model, accelerator, gpus, "consolidated")
+            return found or self.row(model, accelerator, gpus, "unconsolidated")
+
+        return TaskTimes.of(steps_per_s, tasks, sizes, self.sync_s(model, accelerator, tasks))
 
     def matrix(
         self,

@@ -13,7 +13,7 @@ from tests.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
-from workbench.contract import Scheduler
+from workbench.contract import Knobs, Memory, Scheduler
 from workbench.decision import Decision, Snapshot
 from workbench.errors import InputError
 from workbench.run import Run
@@ -115,7 +115,9 @@ def test_skipped_rounds_change_nothing(scenario: Scenario) -> None:
     """SRTF leaves out rounds between arrivals and completions; asked in each of them it does the same."""
 
     class Eager(Srtf):
-        def decide(self, snapshot, memory, knobs, rng):  # type: ignore[no-untyped-def]
+        def decide(
+            self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+        ) -> tuple[Decision, Memory]:
             decision, memory = super().decide(snapshot, memory, knobs, rng)
             return Decision(decision.assign, decision.preempt), memory
 

@@ -33,9 +33,9 @@ Row = tuple[int, int, int, float, float]
 
 def data(rows: list[Row], workers: list[int], jobs: int, start: list[float] | None = None) -> SiaData:
     """Rows: (job, type, GPUs, steps/s, restart factor)."""
-    columns = zip(*rows, strict=True) if rows else [()] * 5
+    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 5  # also bad ones, which SiaData refuses
     names = tuple(f"j{i}" for i in range(jobs)), tuple(f"t{i}" for i in range(len(workers)))
-    return SiaData(*names, *columns, workers, [1.0] * jobs if start is None else start)  # type: ignore[arg-type]
+    return SiaData(*names, *columns, np.array(workers), np.array([1.0] * jobs if start is None else start))
 
 
 TWO = data([(0, 0, 1, 2.0, 1.0), (0, 0, 2, 3.6, 0.9), (0, 1, 1, 0.9, 0.9), (1, 0, 1, 1.0, 1.0)], [2, 1], 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given as with_random
 from hypothesis import settings
@@ -18,6 +19,7 @@ from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 
+RNG = np.random.default_rng(0)
 SLO: dict[str, Any] = {"rewards": [[100.0, 1.0]]}
 A, B = {"entity": "a"}, {"entity": "b"}
 
@@ -72,7 +74,7 @@ def test_the_head_of_one_queue_does_not_block_another() -> None:
     snapshot = look(make({"n": ("t", 4)}, jobs, **entities(2, 2)))
     knobs = YarnCs().settle({"queues": "entities"})
     memory = Quotas(("a", "b"), (2, 2))
-    decision, _ = YarnCs().decide(snapshot, memory, knobs, None)  # type: ignore[arg-type]
+    decision, _ = YarnCs().decide(snapshot, memory, knobs, RNG)
     assert given(decision) == {"j0": {"n": 2}, "j2": {"n": 1}, "j3": {"n": 1}}
 
 
@@ -80,11 +82,11 @@ def test_the_queue_that_uses_least_of_its_quota_goes_first_and_held_gpus_count()
     scenario = make({"n": ("t", 3)}, [{**A}, {**A}, {**B, "arrival_s": 5}], **entities(2, 2))
     knobs = YarnCs().settle({"queues": "entities"})
     snapshot = look(scenario, 10.0, leases=[on("j0", n=1)])
-    full = look(scenario.replace(jobs=(*scenario.jobs,)), 10.0, leases=[on("j0", n=2)])
+    full = look(scenario, 10.0, leases=[on("j0", n=2)])
     memory = Quotas(("a", "b"), (2, 2))
-    assert given(YarnCs().decide(snapshot, memory, knobs, None)[0]) == {"j1": {"n": 1}, "j2": {"n": 1}}  # type: ignore[arg-type]
+    assert given(YarnCs().decide(snapshot, memory, knobs, RNG)[0]) == {"j1": {"n": 1}, "j2": {"n": 1}}
     # one GPU is left, a uses half of its quota, b nothing
-    assert given(YarnCs().decide(full, memory, knobs, None)[0]) == {"j2": {"n": 1}}  # type: ignore[arg-type]
+    assert given(YarnCs().decide(full, memory, knobs, RNG)[0]) == {"j2": {"n": 1}}
 
 
 def test_quotas_of_entities() -> None:

@@ -9,13 +9,13 @@ import numpy as np
 
 from workbench.estimators.pmi import estimate, performance_memory_index
 from workbench.papers.hadar.dual_subroutine import recursive
-from workbench.papers.hadar.forker import copy_ids
+from workbench.papers.hadar.hadare.forker import copy_ids
+from workbench.papers.hadar.hadare.split import split, whole_steps
 from workbench.papers.hadar.instance import Instance
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.prices import price, utility_bounds
 from workbench.papers.hadar.round import Round, RoundData
 from workbench.papers.hadar.selection import exact
-from workbench.papers.hadar.split import split, whole_steps
 from workbench.papers.hadar.utility import Utility, UtilityJobs
 from workbench.solvers import InfeasibleError
 

@@ -67,6 +67,12 @@ def test_bandwidths_that_are_needed_are_asked_for(
     assert error.value.where == where
 
 
+@pytest.mark.parametrize("parameters_gb", [-0.1, float("nan"), float("inf")])
+def test_parameters_that_are_no_size_are_refused(parameters_gb: float) -> None:
+    with pytest.raises(InputError, match="parameters_gb"):
+        communication_s(parameters_gb, 2, 1, 100.0, 25.0)
+
+
 # --- (1) --------------------------------------------------------------------------------------------------------------
 
 

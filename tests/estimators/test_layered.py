@@ -431,3 +431,15 @@ def test_a_job_of_nobody_is_refused_where_each_has_its_own_history() -> None:
     belief = Layered(world(), history="job")
     with pytest.raises(InputError, match="a job of the scenario"):
         belief.steps_per_s(Job(name="who", model="m0", steps=1), "fast", 1)
+
+
+def test_types_and_nodes_that_the_cluster_does_not_have_are_refused_by_name() -> None:
+    belief = Layered(world())
+    [job, *_] = world().jobs
+    with pytest.raises(InputError, match="accelerator: got 'zzz'; expected one of "):
+        belief.steps_per_s(job, "zzz", 1)
+    with pytest.raises(InputError, match="accelerator: got 'zzz'"):
+        belief.modules(job, "zzz")
+    for ask in (belief.on_nodes, belief.look_up):
+        with pytest.raises(InputError, match="node: got 'nowhere'"):
+            ask(job, {"nowhere": 1})

@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.estimators.pmi import SCALE, Pmi, estimate, performance_memory_index
 from workbench.estimators.registry import maker
 from workbench.metrics.summary import summary
-from workbench.papers.hadar.hadare import HadarE
+from workbench.papers.hadar.hadare.scheduler import HadarE
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 

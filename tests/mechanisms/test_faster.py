@@ -16,7 +16,7 @@ from tests.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
-from workbench.contract import Scheduler
+from workbench.contract import Knobs, Memory, Scheduler
 from workbench.decision import Decision, Snapshot, Unit
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
@@ -235,7 +235,9 @@ class Compared(Srtf):
     def __init__(self) -> None:
         self.moves = 0
 
-    def decide(self, snapshot, memory, knobs, rng):  # type: ignore[no-untyped-def]
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
         decision, memory = super().decide(snapshot, memory, knobs, rng)
         still, _ = super().decide(snapshot, None, knobs, rng)
         moved, stayed = after(snapshot, decision), after(snapshot, still)

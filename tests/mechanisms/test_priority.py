@@ -94,7 +94,7 @@ def test_ties_by_deficit_then_share_then_order() -> None:
     assert best(memory) == 0
     larger = replace(memory, plan=replace(memory.plan, share=np.array([[0.3], [0.4], [0.4]])))
     assert best(larger) == 1
-    assert best(replace(larger, deficit_s=np.array([[1.0], [1.0], [5.0]]))) == 2
+    assert best(replace(larger, plan=replace(larger.plan, deficit_s=np.array([[1.0], [1.0], [5.0]])))) == 2
 
 
 def test_highest_of_all_or_type_by_type() -> None:
@@ -148,7 +148,7 @@ def test_deficits_carry_over_when_shares_are_computed() -> None:
     first, memory = decide(look(scenario), None, policy, initial_time=0.5)
     second = look(scenario, 360.0, ended=first.assign, attained={"j0": 360.0})
     _, memory = decide(second, memory, policy, initial_time=0.5)
-    assert memory.deficit_s.ravel().tolist() == pytest.approx([0.75 * 360 - 360, 0.25 * 360, 0.0])
+    assert memory.plan.deficit_s.ravel().tolist() == pytest.approx([0.75 * 360 - 360, 0.25 * 360, 0.0])
     assert memory.time_s.ravel().tolist() == [180.0] * 3 and memory.total_s.tolist() == [540.0]
 
 
@@ -398,6 +398,6 @@ def test_times_and_deficits_of_a_pair_go_to_who_is_left_of_it() -> None:
         assert after.time_s[:, 0].tolist() == [60 + 30 + 30, 30] and after.total_s.tolist() == [4 * 30 + 60]
         shared = priority.allocate(after, later, knobs(**options), policy)
         owed = (0.4 + alone) * 60 - 60
-        assert shared.deficit_s[:, 0].tolist() == pytest.approx([owed, 0.3 * 60])
+        assert shared.plan.deficit_s[:, 0].tolist() == pytest.approx([owed, 0.3 * 60])
     both = look(scenario, 120.0, gone=["j0", "j1"])
     assert priority.carry_over(priority.book(memory, both), both).plan.share.tolist() == [[0.3]]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.mechanisms.support import make, plain
 from workbench.mechanisms.restarts import Restarts
-from workbench.papers.hadar.hadare import HadarE
+from workbench.papers.hadar.hadare.scheduler import HadarE
 
 
 def test_restarts_by_size_of_gang_survive_json():

@@ -13,6 +13,7 @@ from pytest import approx
 
 from tests.simulation.support import Scripted, check, events, give, row, rows, script
 from workbench.decision import Decision, InvalidDecision, Slot, Task, TaskView
+from workbench.metrics.conservation import check as violations
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import Stalled, simulate
@@ -158,8 +159,73 @@ def test_new_sequences_replace_what_has_not_started() -> None:
     scheduler = script({0.0: first, 0.5: then}, round_s=None, causes=CAUSES)
     run = simulate(scenario, scheduler)
     check(run, tasks=True)
-    assert bars(run, "j0") == [(FAST, "run", 0, 1), (SLOW, "run", 1, 5)]
+    assert bars(run, "j0") == [(FAST, "run", 0, 1), (SLOW, "run", 1, 3), (SLOW, "run", 3, 5)]
     assert bars(run, "j1") == [(FAST, "run", 1, 2)]
+
+
+def test_every_task_is_a_unit_of_its_own_and_the_run_adds_up() -> None:
+    """More tasks than the gang has GPUs, on both slots of a node: no rule of `metrics.check` breaks."""
+    sequences = {FAST: tasks("j0", (0, 0), (0, 2), (1, 1)), Slot("f-0", 1): tasks("j0", (0, 1), (1, 0), (1, 2))}
+    run = played(world([{"steps": 6.0, "gpus": 1, "tasks_per_round": 3}]), sequences)
+    assert violations(run) == []
+    ran = run.timeline[run.timeline.kind == "run"]
+    assert sorted(ran.unit) == ["j0 #0.0", "j0 #0.1", "j0 #0.2", "j0 #1.0", "j0 #1.1", "j0 #1.2"]
+    assert set(ran.job) == {"j0"} and set(ran.gpus) == {1}
+
+
+def test_a_slot_switches_before_it_computes() -> None:
+    """The second task of j0 needs no switch; switching holds the slot, and does no steps."""
+    jobs = [{"steps": 2.0}, {"steps": 1.0}]
+    sequence = (Task("j0", 0, 0, 1, 0.5), Task("j0", 1, 0), Task("j1", 0, 0, 1, 0.25))
+    run = played(world(jobs, 0.0), {FAST: sequence})
+    assert [bar[1:] for bar in bars(run, "j0")] == [("switch", 0, 0.5), ("run", 0.5, 1.5), ("run", 1.5, 2.5)]
+    assert [bar[1:] for bar in bars(run, "j1")] == [("switch", 2.5, 2.75), ("run", 2.75, 3.75)]
+    assert row(run, "j0").attained_s == 2.5 and row(run, "j0").run_s == 2.0 and violations(run) == []
+
+
+def test_a_node_that_fails_during_a_switch_loses_no_steps() -> None:
+    faults = {"list": [{"node": "f-0", "from_s": 0.25, "to_s": 9.0}]}
+    steps = {0.0: (FAST, Task("j0", 0, 0, 1, 0.5)), 0.25: (SLOW, Task("j0", 0, 0))}
+    answers = {time_s: Decision(sequences={slot: (task,)}) for time_s, (slot, task) in steps.items()}
+    scenario = world([{"steps": 1.0}], 0.0, core={"faults": faults})
+    run = simulate(scenario, script(answers, round_s=None, causes=CAUSES))
+    assert [bar[1:] for bar in bars(run, "j0")] == [("switch", 0, 0.25), ("run", 0.25, 2.25)]
+    assert row(run, "j0").steps_lost == 0 and violations(run) == []
+
+
+def together(job: str, *numbers: tuple[int, int]) -> tuple[Task, ...]:
+    return tuple(Task(job, number, task, together=True) for number, task in numbers)
+
+
+def test_tasks_that_start_together_wait_for_the_last_slot() -> None:
+    """Fig. 4(a): the slow slot is busy until 2 s; the fast one waits for it, in both rounds."""
+    jobs = [{"steps": 4.0, "gpus": 2}, {"steps": 1.0}]
+    sequences = {FAST: together("j0", (0, 0), (1, 0)), SLOW: (Task("j1", 0, 0), *together("j0", (0, 1), (1, 1)))}
+    run = played(world(jobs), sequences)
+    assert bars(run, "j0") == [
+        (FAST, "run", 2, 3), (SLOW, "run", 2, 4), (FAST, "sync", 3, 3.5), (SLOW, "sync", 4, 4.5),
+        (FAST, "run", 4.5, 5.5), (SLOW, "run", 4.5, 6.5), (FAST, "sync", 5.5, 6), (SLOW, "sync", 6.5, 7),
+    ]  # fmt: skip
+
+
+def test_together_two_tasks_on_one_slot_never_start() -> None:
+    with pytest.raises(Stalled):
+        played(world([{"steps": 2.0, "gpus": 2}]), {FAST: together("j0", (0, 0), (0, 1))})
+
+
+def test_tasks_without_a_speed_alone_compute_as_long_as_their_gang() -> None:
+    """The table has the gang of two only: 2 steps in 2 / 1.6 s, synchronisation included."""
+    data = world([{"steps": 4.0, "gpus": 2}], None).to_dict()
+    data["throughputs"] = [row for row in data["throughputs"] if row.get("gpus") == 2]
+    sequences = {FAST: tasks("j0", (0, 0), (1, 0)), Slot("f-0", 1): tasks("j0", (0, 1), (1, 1))}
+    run = played(Scenario.from_dict(data), sequences)
+    assert row(run, "j0").finish_s == approx(2 * 2 / 1.6) and set(run.timeline.kind) == {"run"}
+
+
+def test_a_slow_node_computes_longer() -> None:
+    data = world([{"steps": 1.0}]).to_dict()
+    data["cluster"]["nodes"][0]["speed"] = 0.5
+    assert row(played(Scenario.from_dict(data), {FAST: tasks("j0", (0, 0))}), "j0").finish_s == 2.5
 
 
 def test_a_failed_node_loses_its_task_and_its_sequence() -> None:
@@ -245,6 +311,9 @@ def test_who_sees_only_the_snapshot_can_plan_anew_what_has_not_started() -> None
         ({FAST: tasks("j1", (0, 0))}, "not started"),
         ({FAST: tasks("j2", (0, 0))}, "one unit"),
         ({FAST: (("j0", 0, 0),)}, "a Task"),
+        ({FAST: (Task("j0", 0, 0, 1, -1.0),)}, "seconds >= 0"),
+        ({FAST: (Task("j0", 0, 0, 1, math.inf),)}, "seconds >= 0"),
+        ({FAST: (Task("j0", 0, 0), Task("j0", 1, 0, together=True))}, "together=False as its other tasks"),
         ({FAST: tasks("j3", (0, 0))}, "throughput > 0"),
     ],
 )

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 
+from workbench.arrays import fixed
 from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
 from workbench.errors import InputError
@@ -87,9 +88,7 @@ class AlloxData:
                 kind = " whole" if field == "workers" else ""
                 expected = f"a finite{kind} number {least.get(field, '>= 0')}"
                 raise InputError(f"{names[spot[0]]}, {field}", float(array[spot]), expected)
-            array = array.astype(np.int64) if field == "workers" else array
-            array.setflags(write=False)
-            object.__setattr__(self, field, array)
+            object.__setattr__(self, field, fixed(array.astype(np.int64) if field == "workers" else array))
         for name, able in zip(self.jobs, self.can_run, strict=True):
             if not able.any():
                 raise InputError(f"{name}, speed", "none", "a type with workers enough on which it runs")

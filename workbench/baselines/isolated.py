@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from workbench.arrays import fixed, shaped
 from workbench.contract import Formulation, Knobs, Result
 from workbench.decision import Shares, Snapshot
 from workbench.errors import InputError
@@ -43,14 +44,11 @@ class IsolatedData:
 
     def __post_init__(self) -> None:
         for field, names, least in (("gang", self.jobs, 1.0), ("workers", self.types, 0.0)):
-            array = np.array(getattr(self, field), dtype=float)
-            if array.shape != (len(names),):
-                raise InputError(f"isolated data, {field}", array.shape, f"an array of shape {(len(names),)}")
+            array = shaped(getattr(self, field), (len(names),), f"isolated data, {field}")
             for name, value in zip(names, array.tolist(), strict=True):
                 if not (np.isfinite(value) and value >= least):
                     raise InputError(f"{name}, {field}", value, f"a number of GPUs >= {least:g}")
-            array.setflags(write=False)
-            object.__setattr__(self, field, array)
+            object.__setattr__(self, field, fixed(array))
 
 
 def build(data: IsolatedData) -> pyo.ConcreteModel:

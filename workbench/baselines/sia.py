@@ -15,8 +15,11 @@ capacity of type j, `n_ic` GPUs count for the configurations of that type.
 A user's job runs on the sizes its user chose. Sia itself offers 1, 2, 4, ... GPUs of a node, then whole nodes (knob
 `configurations=powers`); as Hops compares itself with it (section 4.2) every size that was chosen is offered. A job
 with one size keeps it. (ours): steps count as much on any size, so goodput is throughput; whole nodes of a type with
-different ones are its largest; who is chosen but finds no nodes, since the programme counts GPUs of a type and not of
-its nodes, waits for a round. The programme knows no queue; its order (knob `queue`) decides who is placed first.
+different ones are its largest. The programme counts GPUs of a type and not of its nodes. What it chooses is placed on
+as few nodes as can hold it, the largest first: by Sia's rules a gang that fits a node is not split. That can always be
+done for its own sizes, not for those that users choose: who finds no nodes waits for a round, even if enough GPUs are
+idle (Hops 4.3 finds these fragments). With the knob `split` such a gang takes GPUs wherever they are, as in Sia's
+published simulator. The programme knows no queue; its order (knob `queue`) decides who is placed first.
 """
 
 from __future__ import annotations
@@ -91,6 +94,13 @@ CONFIGURATIONS = Knob(
     source="paper",
     kind="str",
     choices=("choices", "powers"),
+)
+SPLIT = Knob(
+    "split",
+    False,
+    "Place a gang on more nodes than it needs where it finds no others (otherwise it waits for a round)",
+    source="paper",
+    kind="bool",
 )
 PROBLEM = (POWER, IDLE_COST, PENALTY_S, CONFIGURATIONS, FROM_LEAST_SIZE)
 
@@ -412,7 +422,7 @@ class SiaScheduler(Scheduler):
 
     name = NAME
     title = "Sia: elastic jobs, goodput with a power for fairness"
-    knobs = (ROUND_S, *PROBLEM, GAP, QUEUE)
+    knobs = (ROUND_S, *PROBLEM, GAP, QUEUE, SPLIT)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
 
     def timing(self, knobs: Knobs) -> Timing:
@@ -427,7 +437,8 @@ class SiaScheduler(Scheduler):
         build_s = time.perf_counter() - began
         solver = Solver(gap=float(knobs["gap"]))
         chosen, solved = choose(data, power_of(knobs), float(knobs["lambda_n"]), solver)
-        placed = _place(snapshot, data, chosen[_order(snapshot, data.job[chosen], knobs["queue"])], room)
+        chosen = chosen[_order(snapshot, data.job[chosen], knobs["queue"])]
+        placed = _place(snapshot, data, chosen, room, split=bool(knobs["split"]))
         leases = snapshot.leases
         stay = {unit for unit, lease in leases.items() if isinstance(unit, str) and placed.get(unit) == lease.gpus}
         end_s = boundary_after(snapshot.now_s, float(knobs["round_s"]))
@@ -449,13 +460,17 @@ def _order(snapshot: Snapshot, rows: IntArray, queue: str) -> IntArray:
     return queues.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
 
 
-def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: Room) -> dict[str, Gpus]:
-    """Nodes for those chosen, the largest first; whoever keeps a configuration keeps its nodes if it can."""
+def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: Room, *, split: bool) -> dict[str, Gpus]:
+    """Nodes for those chosen, the largest first; whoever keeps a configuration keeps its nodes if it can.
+
+    split: on more nodes than the fewest that could hold the gang, if there are no others.
+    """
     held = _held(snapshot)
     requests = []
     for spot in chosen:
-        name, _, gpus = _key(data, spot)
-        requests.append(Request(name, int(data.kind[spot]), gpus, held.get(name)))
+        name, kind, gpus = _key(data, spot)
+        most = None if split else snapshot.cluster.fewest_nodes(kind, gpus)
+        requests.append(Request(name, int(data.kind[spot]), gpus, held.get(name), most=most))
     found = place(requests, room, accept=runs_spread(snapshot))
     return {str(unit): gpus for unit, gpus in found.items()}
 

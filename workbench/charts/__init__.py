@@ -6,38 +6,59 @@ from workbench.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
 from workbench.charts.comparison import comparison, comparison_table
 from workbench.charts.drawing import Drawing
 from workbench.charts.export import save, to_csv, to_html, to_png, to_svg
+from workbench.charts.fragments import fragments, fragments_by_round, idle_while_waiting
+from workbench.charts.frontier import frontier
+from workbench.charts.gains import configurations_had, gain_matrix, gains_table, is_gain
+from workbench.charts.gangs import gangs, gangs_at
 from workbench.charts.gantt import gantt
+from workbench.charts.load import load_curve
 from workbench.charts.plan import plan
 from workbench.charts.prices import is_price, price_course, price_curve, prices
 from workbench.charts.received import received, received_table
 from workbench.charts.series import over_time, queue
+from workbench.charts.service_window import QUEUE_SIGNALS, longest_queue_s, queue_at, service_window
 from workbench.charts.signals import entities, signals
 from workbench.charts.steps import held_gpus
 from workbench.charts.utilisation import utilisation
 
 __all__ = [
+    "QUEUE_SIGNALS",
     "Drawing",
     "allocation",
     "cdf",
     "cdf_table",
     "comparison",
     "comparison_table",
+    "configurations_had",
     "elastic",
     "entities",
+    "fragments",
+    "fragments_by_round",
+    "frontier",
+    "gain_matrix",
+    "gains_table",
+    "gangs",
+    "gangs_at",
     "gantt",
     "held_gpus",
+    "idle_while_waiting",
+    "is_gain",
     "is_price",
     "jct_cdf",
     "jct_table",
+    "load_curve",
+    "longest_queue_s",
     "over_time",
     "plan",
     "price_course",
     "price_curve",
     "prices",
     "queue",
+    "queue_at",
     "received",
     "received_table",
     "save",
+    "service_window",
     "shares_at",
     "signals",
     "to_csv",

@@ -28,6 +28,7 @@ def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: fl
     signals share the axis and differ by line pattern. Parameter `selected` as in `gantt`.
     """
     names = list(dict.fromkeys(table["signal"]))
+    spoken = ", ".join(names).replace("_", " ")
     colours = theme.job_colours(jobs["job"])
     shown = [job for job in colours if job in set(table["job"])]
     unit = theme.time_unit(end_s)
@@ -47,7 +48,7 @@ def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: fl
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=time_axis(unit),
-            y=alt.Y("value:Q", title=", ".join(names), axis=alt.Axis(format=",~r")),
+            y=alt.Y("value:Q", title=spoken, axis=alt.Axis(format=",~r")),
             detail=["signal:N", "job:N"],
             opacity=alt.condition("!selected || datum.job === selected", alt.value(0.9), alt.value(theme.FADED)),
             tooltip=[alt.Tooltip("job:N", title="Job"), alt.Tooltip("signal:N", title="Signal")],
@@ -59,8 +60,8 @@ def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: fl
         message_layer(),
         data={"lines": lines, "message": message("" if len(table) else "No values")},
         table=table.reset_index(drop=True),
-        label=f"{', '.join(names)} of each job over time.",
-        title=f"What the scheduler went by: {', '.join(names)}",
+        label=f"{spoken} of each job over time.",
+        title=f"What the scheduler went by: {spoken}",
         height=height,
         params={"selected": None},
     )
@@ -105,3 +106,9 @@ def entities(timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float) -> Dra
         x_title=f"Time ({unit.name})",
         y_title="Part of the GPUs in use",
     )
+
+
+def latest(signals: pd.DataFrame, signal: str) -> pd.Series[float]:
+    """The last value of a signal for each job, of rows in the order of time."""
+    rows = signals[signals["signal"] == signal].drop_duplicates("job", keep="last")
+    return rows.set_index("job")["value"]

@@ -220,6 +220,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     _say_notes(scenario, [args.scheduler])
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
+    _say_out_of_time([run])
     belief = _belief(scenario, args.belief)
     data = {
         "scheduler": run.scheduler,
@@ -293,6 +294,17 @@ def _say_dropped(runs: Iterable[Run]) -> None:
         if len(dropped):
             jobs = counted(int(dropped["job"].nunique()), "job")
             say(f"note: {run.scheduler} dropped the SLOs of {jobs} at some time, as they could not all be met")
+
+
+def _say_out_of_time(runs: Iterable[Run]) -> None:
+    """At how many decisions a solver's time ran out: with a plan by then, and without one."""
+    for run in runs:
+        late = run.decisions[run.decisions["status"] == "time_limit"]
+        if len(late):
+            without = int(late["objective"].isna().sum())
+            some = counted(len(late), "decision")
+            found = f"{run.scheduler} ran out of its time limit at {some} of {len(run.decisions)}"
+            say(f"note: {found}: {len(late) - without} took the best plan until then, {without} found none")
 
 
 def _watched(as_json: bool) -> bool:
@@ -372,6 +384,7 @@ def compare(args: argparse.Namespace) -> Answer:
     _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases))
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
+    _say_out_of_time(found.runs)
     belief = _belief(scenario, args.belief)
     data = {**_comparison(found, wall_s, args.out), **belief}
     return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief))

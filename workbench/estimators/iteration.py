@@ -58,10 +58,13 @@ def communication_s(
 ) -> float:
     """T_c of (2): seconds in which the gradients of `parameters_gb` GB are exchanged, over links of so many Gbit/s.
 
-    Raises InputError where the bandwidth that counts is not known, or fewer GPUs than nodes are asked for.
+    Raises InputError where the bandwidth that counts is not known, fewer GPUs than nodes are asked for, or the
+    parameters are no size.
     """
     if not 1 <= nodes <= gpus:
         raise InputError("nodes of a configuration", nodes, f"1 to {gpus}, one GPU on each at least")
+    if not 0 <= parameters_gb < math.inf:
+        raise InputError("parameters_gb", parameters_gb, "GB of parameters, a finite number >= 0")
     if gpus == 1:
         return 0.0
     if nodes > 1:

@@ -251,6 +251,7 @@ class Layered(Oracle):
         nodes: int | None = None,
     ) -> float:
         """Steps/s of a job on `gpus` GPUs of one type, which server it may be."""
+        self._require_type(accelerator)
         count = self._nodes(accelerator, gpus, placement) if nodes is None else nodes
         if super().steps_per_s(job, accelerator, gpus, placement, count) <= 0:
             return 0.0
@@ -258,12 +259,14 @@ class Layered(Oracle):
 
     def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
         """Steps/s of a job's gang on `{node: GPUs}`: as many times the slowest server's as it has GPUs (3.5)."""
+        self._require_nodes(gpus)
         if super().on_nodes(job, gpus) <= 0:
             return 0.0
         return sum(gpus.values()) * min(found.steps_per_s for found in self.look_up(job, gpus).values())
 
     def look_up(self, job: Job, gpus: Mapping[str, int]) -> dict[str, LookUp]:
         """What the database says of each server of a configuration `{node: GPUs}`, and in which layer it was found."""
+        self._require_nodes(gpus)
         total, nodes = sum(gpus.values()), len(gpus)
         return {node: self._read(job, self._types[node], total, nodes, node) for node in gpus}
 
@@ -333,7 +336,18 @@ class Layered(Oracle):
             raise InputError("belief layered", owner, "a job of the scenario, or a model with a row in throughputs")
         return owner
 
+    def _require_type(self, accelerator: str) -> None:
+        """Raise InputError for a type without a bandwidth: one that the cluster does not list."""
+        if accelerator not in self._links:
+            raise InputError("belief layered, accelerator", accelerator, "one of " + ", ".join(self._links))
+
+    def _require_nodes(self, gpus: Mapping[str, int]) -> None:
+        """Raise InputError for a node that the cluster has not."""
+        for node in gpus.keys() - self._types.keys():
+            raise InputError("belief layered, node", node, "one of " + ", ".join(self._types))
+
     def _database(self, job: Job, accelerator: str) -> _Database:
+        self._require_type(accelerator)
         key = (self._owner(job), accelerator)
         if key not in self._databases:
             self._databases[key] = self._profiled(job.model, *key)

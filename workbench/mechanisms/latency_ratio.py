@@ -6,9 +6,9 @@ queue_latency_ratio = mean latency_ratio of the jobs that ended in the last h ho
 
 (erratum): the text says that a latency ratio does not exceed 1; a job may wait for longer than it runs. N_type counts
 GPUs here, and servers where configurations are generated. Samples and steps are alike as long as throughput is counted
-in the same. (ours): a type on which a job cannot run is left out of (9) and the others' weights add up to 1, as in the
-`latency_ratio` of a run. It stands here because Hops orders the jobs of the schedulers it compares itself with by the
-same ratio (section 4.2).
+in the same. (7) is a measure of runs, `workbench.metrics.latency_ratio_over_time`. (ours): a type on which a job cannot
+run is left out of (9) and the others' weights add up to 1, as in the `latency_ratio` of a run. It stands here because
+Hops orders the jobs of the schedulers it compares itself with by the same ratio (section 4.2).
 """
 
 from __future__ import annotations
@@ -84,24 +84,6 @@ def speed_on(job: Job, belief: Belief, cluster: Cluster, kind: str, size: int) -
         if (speed := belief.steps_per_s(job, kind, size, "unconsolidated", nodes)) > 0:
             return speed
     return 0.0
-
-
-def recent_latency_ratio(finish_s: FloatArray, ratio: FloatArray, at_s: FloatArray, window_s: float) -> FloatArray:
-    """RAQLR (7): at each time the mean latency ratio of the jobs that ended in the `window_s` seconds up to then.
-
-    finish_s, ratio: (jobs,), NaN for jobs that have not ended; NaN at times after a window without any.
-    """
-    if not window_s > 0:
-        raise InputError("window_s", window_s, "seconds > 0")
-    ended = np.isfinite(finish_s)
-    order = np.argsort(finish_s[ended], kind="stable")
-    finish = np.asarray(finish_s, dtype=float)[ended][order]
-    total = np.concatenate([[0.0], np.cumsum(np.asarray(ratio, dtype=float)[ended][order])])
-    at = np.asarray(at_s, dtype=float)
-    first, last = np.searchsorted(finish, at - window_s, side="right"), np.searchsorted(finish, at, side="right")
-    count = last - first
-    mean: FloatArray = np.divide(total[last] - total[first], count, out=np.full(at.shape, np.nan), where=count > 0)
-    return mean
 
 
 def _require(where: str, values: FloatArray, good: BoolArray, expected: str) -> None:

@@ -37,6 +37,8 @@ def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> Fl
         word: snapshot.speeds(word) if all_of_them else snapshot.belief.speeds(jobs, word)
         for word in dict.fromkeys(kind.word for kind in kinds)
     }
+    if kinds and not any(kind.placement for kind in kinds):
+        return known["consolidated"][:, pools(kinds, snapshot.types)]
     found = np.empty((len(jobs), len(kinds)))
     for column, kind in enumerate(kinds):
         found[:, column] = known[kind.word][:, snapshot.types.index(kind.accelerator)]

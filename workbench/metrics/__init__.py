@@ -6,7 +6,12 @@ Every measure is declared with unit, definition and source: `METRICS` (in sum), 
 from workbench.metrics.conservation import Violation, check
 from workbench.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric, metric
 from workbench.metrics.jobs import per_job
-from workbench.metrics.over_time import jobs_over_time, throughput_over_time, utilisation_over_time
+from workbench.metrics.over_time import (
+    jobs_over_time,
+    latency_ratio_over_time,
+    throughput_over_time,
+    utilisation_over_time,
+)
 from workbench.metrics.page import comparison_page, run_page
 from workbench.metrics.summary import Summary, as_json, summary, table, with_slos
 
@@ -22,6 +27,7 @@ __all__ = [
     "check",
     "comparison_page",
     "jobs_over_time",
+    "latency_ratio_over_time",
     "metric",
     "per_job",
     "run_page",

@@ -124,7 +124,7 @@ _WHOLE = (
         "Fragments per round",
         "GPUs",
         "lower",
-        "idle GPUs while jobs wait, after a decision; mean over rounds",
+        "idle GPUs while jobs wait, after the decision with which a round begins; mean over rounds",
         "Hops 4.2",
     ),
     Metric(
@@ -171,6 +171,14 @@ _MEASURED = (
     Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
     Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
     Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
+    Metric(
+        "weighted_jct_s",
+        "Total weighted JCT",
+        "s",
+        "lower",
+        "sum over measured jobs of weight x JCT; unknown while some are unfinished",
+        "Hare 5.1, 7.2",
+    ),
     Metric("cost_usd", "Cost", "USD", "lower", "sum over measured jobs; unknown if a price is", "Gavel 4.2"),
 )
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from workbench.errors import InputError
 from workbench.metrics.intervals import Intervals, left_s, steps_of, union
-from workbench.metrics.jobs import Speeds
+from workbench.metrics.jobs import Speeds, per_job
 from workbench.run import Run
 from workbench.schema import Column, Table
 from workbench.throughput import FloatArray
@@ -40,6 +41,16 @@ JOBS_OVER_TIME = Table(
         Column("time_s", "time", "s", "float"),
         Column("running", "jobs that hold GPUs", "jobs", "int"),
         Column("waiting", "jobs arrived, not gone, without GPUs", "jobs", "int"),
+    ),
+)
+
+LATENCY_RATIO_OVER_TIME = Table(
+    "latency_ratio_over_time",
+    "how busy the system has been: latency ratio of the jobs that ended lately, from each time on (RAQLR, Hops (7))",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("value", "mean latency ratio of the jobs that ended in the window; missing if none did", "1", "float"),
+        Column("jobs", "jobs that ended in the window", "jobs", "int"),
     ),
 )
 
@@ -90,6 +101,29 @@ def jobs_over_time(run: Run) -> pd.DataFrame:
     times, counts = steps_of(at, present, holding)
     total, running = (np.rint(count).astype(np.int64) for count in counts)
     return JOBS_OVER_TIME.frame({"time_s": times, "running": running, "waiting": total - running})
+
+
+def latency_ratio_over_time(run: Run, window_s: float = 3600.0) -> pd.DataFrame:
+    """`LATENCY_RATIO_OVER_TIME`: at each time over the jobs that ended in the `window_s` seconds up to then.
+
+    Not closed with 0: the last row is what holds at the run's end. The paper leaves the window to the operator.
+    Raises InputError for a window that is no time.
+    """
+    if not 0 < window_s < np.inf:
+        raise InputError("window_s", window_s, "a finite number of seconds > 0")
+    jobs = per_job(run)
+    ended = jobs["latency_ratio"].notna().to_numpy()
+    ratio = jobs["latency_ratio"].to_numpy(dtype=float)[ended]
+    finish = run.jobs["finish_s"].to_numpy(dtype=float)[ended]
+    late = finish + window_s <= run.end_s
+    at = np.concatenate([[0.0, run.end_s], finish, finish[late] + window_s])
+    none, ones = np.zeros(2), np.ones(len(finish))
+    times, (total, count) = steps_of(
+        at, np.concatenate([none, ratio, -ratio[late]]), np.concatenate([none, ones, -ones[late]])
+    )
+    count = np.rint(count)
+    value = np.divide(np.maximum(total, 0.0), count, out=np.full(len(times), np.nan), where=count > 0)
+    return LATENCY_RATIO_OVER_TIME.frame({"time_s": times, "value": value, "jobs": count.astype(np.int64)})
 
 
 def _edges(run: Run, start: FloatArray, end: FloatArray) -> FloatArray:

@@ -10,8 +10,9 @@ from workbench.throughput import FloatArray
 
 
 def rounds_of(run: Run) -> FloatArray:
-    """1 per decision, and 1 more per round boundary up to the next decision at which jobs were present.
+    """1 if a round began with the decision, and 1 more per boundary up to the next decision at which jobs were present.
 
+    A round begins with its first decision; later ones within it (plans made again) stand for no round of their own.
     Boundaries are the multiples of the knob `round_s`; without that knob, or if the decisions of rounds are not at
     such times (rounds that end with their last job), nothing was left out and every decision is one round.
     """
@@ -19,13 +20,21 @@ def rounds_of(run: Run) -> FloatArray:
     round_s = _round_s(run, time)
     if round_s is None:
         return np.ones(len(time))
+    own = np.diff(np.floor(time / round_s + 1e-9), prepend=-1.0) > 0
     times, count = presence(run)
     empty = np.append(times[count <= 0], np.inf)
     until = np.minimum(np.append(time[1:], over_s(run)), empty[np.searchsorted(empty, time, side="right")])
     first = np.floor(time / round_s + 1e-9) + 1
     last = np.ceil(until / round_s - 1e-9) - 1
     skipped: FloatArray = np.maximum(last - first + 1, 0.0)
-    return 1.0 + skipped
+    return own + skipped
+
+
+def changed_rounds(run: Run) -> int:
+    """Rounds with a decision after which some unit's GPUs differ from those before."""
+    time = run.decisions["time_s"].to_numpy(dtype=float)[run.decisions["changed"].to_numpy(dtype=bool)]
+    round_s = _round_s(run, run.decisions["time_s"].to_numpy(dtype=float))
+    return len(time) if round_s is None else len(np.unique(np.floor(time / round_s + 1e-9)))
 
 
 def _round_s(run: Run, time: FloatArray) -> float | None:

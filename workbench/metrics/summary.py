@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.metrics.declared import COLUMNS, HEADLINE, METRICS, OF_SLOS, STATISTICS, metric
 from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s, union
 from workbench.metrics.jobs import Present, Speeds, per_job
-from workbench.metrics.rounds import rounds_of
+from workbench.metrics.rounds import changed_rounds, rounds_of
 from workbench.run import Run
 from workbench.throughput import FloatArray
 from workbench.units import format_duration
@@ -73,6 +73,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
         "jobs_refused": int(refused.sum()),
         **_slos(run, jobs, measured),
         **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
+        "weighted_jct_s": float((jobs["weight"] * jobs["jct_s"])[finished].sum()) if not unfinished else math.nan,
         "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
     }
     for name in COLUMNS:
@@ -163,14 +164,14 @@ def _slos(run: Run, jobs: pd.DataFrame, measured: BoolArray) -> Values:
 
 
 def _rounds(run: Run) -> Values:
-    """What the decisions say, each counted for the rounds it stood for."""
+    """What the decisions say, each counted for the rounds it stood for (see `rounds_of`)."""
     d, weight = run.decisions, rounds_of(run)
     idle = np.maximum(d["up_gpus"].to_numpy(dtype=float) - d["busy_gpus"].to_numpy(dtype=float), 0.0)
     fragments = np.where(d["waiting_jobs"].to_numpy(dtype=float) > 0, idle, 0.0)
     total = float(weight.sum())
     return {
         "fragments_gpus": _ratio(float((fragments * weight).sum()), total),
-        "changed_rounds": _ratio(float(d["changed"].to_numpy(dtype=float).sum()), total),
+        "changed_rounds": _ratio(changed_rounds(run), total),
         "rounds": int(total),
         "decisions": len(d),
     }

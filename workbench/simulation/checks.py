@@ -80,8 +80,8 @@ class Checker:
             if not isinstance(tasks, (tuple, list)):
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
             for task in tasks:
-                if not isinstance(task, Task) or not all(map(_is_whole, task[1:])):
-                    self.fail(now_s, None, task, "a Task(job, round, number, steps)")
+                if not isinstance(task, Task) or not all(map(_is_whole, task[1:4])) or not _is_number(task.switch_s):
+                    self.fail(now_s, None, task, "a Task(job, round, number, steps, switch_s, together)")
         for reason in decision.why.values():
             if not isinstance(reason, Reason):
                 self.fail(now_s, None, f"why {reason!r}", "a Reason")

@@ -24,11 +24,10 @@ from workbench.decision import Belief, Cause, Shares, Snapshot, WorkerType, memb
 from workbench.errors import InputError
 from workbench.estimators.oracle import Oracle
 from workbench.scenario import Scenario
-from workbench.schema import SHARES
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
-from workbench.simulation.recorder import share_rows
+from workbench.simulation.recorder import ShareRows, share_table
 from workbench.throughput import FloatArray
 
 
@@ -69,9 +68,9 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
     book, nodes = JobBook(scenario), Nodes(scenario)
     belief, truth = belief or Oracle(scenario), Oracle(scenario)
     shown, memory = MappingProxyType(dict(knobs)), None
-    now_s, calls = 0.0, 0
+    now_s = 0.0
     cause: Cause = "arrival"
-    rows: list[tuple[Any, ...]] = []
+    recorded: list[ShareRows] = []
     finished: list[str] = []
     while book.unfinished:
         if not len(book.active()):
@@ -82,8 +81,7 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
         divided = policy(snapshot, shown, memory)
         memory, finished = divided.memory, []
         rate, held = _rates(scenario, divided.shares, snapshot, truth)
-        rows += share_rows(divided.shares, calls, now_s)
-        calls += 1
+        recorded.append(ShareRows.of(divided.shares, len(recorded), now_s))
         ranks = book.active()
         with np.errstate(divide="ignore"):
             left_s = np.where(rate > 0, book.left[ranks] / rate, np.inf)
@@ -99,7 +97,7 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
             book.leave(rank, next_s, finished=True)
             finished.append(book.jobs[rank].name)
         now_s, cause = next_s, "completion" if done.any() else "arrival"
-    return Fluid(scenario, book.table(), SHARES.frame(rows), now_s)
+    return Fluid(scenario, book.table(), share_table(recorded), now_s)
 
 
 def _look(

@@ -21,7 +21,8 @@ class JobBook:
 
     left: steps that are neither done nor booked; attained_s, waited_s: up to since_s, the last change of held (GPUs);
     done_at_s: when it will complete if nothing changes; stepped: whether steps were booked since the core last asked;
-    fruitless: since the last job left, how often in a row a fault threw a job back to where the one before had.
+    fruitless: since the last job left, how often in a row a fault threw a job back to where the one before had;
+    only_profiled: jobs that have had GPUs for nothing but profiles without steps.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -49,6 +50,7 @@ class JobBook:
         self.unfinished = count
         self.stepped = False
         self.fruitless: dict[int, int] = {}
+        self.only_profiled: set[int] = set()
         self._left_when_lost: dict[int, float] = {}
 
     def active(self) -> IntArray:
@@ -75,6 +77,10 @@ class JobBook:
         """Whether a job has had GPUs before."""
         return not math.isnan(self.first_start_s[rank])
 
+    def has_begun(self, rank: int) -> bool:
+        """Whether a job has had GPUs for its steps before: what starts now is a restart, and may be a move."""
+        return self.has_run(rank) and rank not in self.only_profiled
+
     def is_active(self, name: str) -> bool:
         """Whether a job of that name has arrived and not finished."""
         rank = self.rank.get(name)
@@ -82,11 +88,11 @@ class JobBook:
 
     def settle(self, rank: int, now_s: float) -> None:
         """Book the seconds since the last change of what a job holds."""
-        pause = now_s - self.since_s[rank]
-        if pause > 0:
-            self.attained_s[rank] += self.held[rank] * pause
-            if self.held[rank] == 0:
-                self.waited_s[rank] += pause
+        pause, held = now_s - self.since_s.item(rank), self.held.item(rank)
+        if pause > 0 and held:
+            self.attained_s[rank] += held * pause
+        elif pause > 0:
+            self.waited_s[rank] += pause
         self.since_s[rank] = now_s
 
     def lose(self, rank: int, steps: float) -> None:

@@ -57,19 +57,18 @@ class Leasing:
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             names = members(a.unit)
             ranks = tuple([self._jobs.rank[name] for name in names])
-            old = [not free and self._jobs.has_run(rank) for rank in ranks]
+            old = [not free and self._jobs.has_begun(rank) for rank in ranks]
             ready_s = now_s + self.restart_s(len(chosen)) if any(old) else now_s
-            a = a._replace(gpus=dict(a.gpus))
+            own = Assignment(a.unit, dict(a.gpus), a.until_s, a.kind, a.steps, a.tail_s)
             none = [0.0] * len(ranks)
-            lease = Lease(a, names, ranks, chosen, speeds, none, list(none), a.until_s, now_s, ready_s, ready_s)
+            lease = Lease(own, names, ranks, chosen, speeds, none, list(none), a.until_s, now_s, ready_s, ready_s)
             self.leases[a.unit] = lease
             self._count_start(lease, now_s, why, old)
             self._run(lease)
             started.append(lease)
         for lease in started:
             for rank in lease.jobs:
-                if not self._jobs.has_run(rank):
-                    self._jobs.first_start_s[rank] = now_s
+                self._begin(rank, lease.assignment, now_s)
             self.foresee(lease.jobs, now_s)
 
     def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
@@ -99,12 +98,22 @@ class Leasing:
         """Seconds that a restart on so many GPUs takes."""
         return self._restart.seconds(gpus)
 
+    def _begin(self, rank: int, a: Assignment, now_s: float) -> None:
+        """Note the first start of a job, and whether it was only profiled so far."""
+        book, measured = self._jobs, a.kind == "profile" and a.steps == 0.0
+        if not book.has_run(rank):
+            book.first_start_s[rank] = now_s
+            if measured:
+                book.only_profiled.add(rank)
+        if not measured:
+            book.only_profiled.discard(rank)
+
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Sequence[bool]) -> None:
-        """may_move: of each job whether it has run before, and does not just go on."""
+        """may_move: of each job whether it has begun before, and does not just go on."""
         a, book = lease.assignment, self._jobs
         where = ", ".join([f"{node} x {count}" for node, count in a.gpus.items()])
-        for name, rank, has_run in zip(lease.names, lease.jobs, may_move, strict=True):
-            moved = has_run and book.held[rank] == 0 and book.since_s[rank] == now_s
+        for name, rank, begun in zip(lease.names, lease.jobs, may_move, strict=True):
+            moved = begun and book.held[rank] == 0 and book.since_s[rank] == now_s
             book.settle(rank, now_s)
             book.held[rank] += len(lease.slots)
             if lease.ready_s > now_s:
@@ -162,7 +171,7 @@ class Leasing:
                 stop_s = max(stop_s, lease.stops[spot])
                 tail_s = max(tail_s, lease.assignment.tail_s)
                 lease.tail_from_s = self._tail_from(lease)
-            if given < self._jobs.left[rank] - FINISHED * self._jobs.steps[rank]:
+            if given < self._jobs.left.item(rank) - FINISHED * self._jobs.steps.item(rank):
                 self._jobs.done_at_s[rank] = math.inf
                 continue
             self._jobs.done_at_s[rank] = stop_s + tail_s

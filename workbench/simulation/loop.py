@@ -15,6 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.estimators.oracle import Oracle
 from workbench.run import Run
 from workbench.scenario import Scenario
+from workbench.simulation.collecting import seldom_collected
 from workbench.simulation.observers import Observer, Progress
 from workbench.simulation.progress import is_tie
 from workbench.simulation.state import State
@@ -71,6 +72,7 @@ class Stalled(WorkbenchError):
     status = "stalled"
 
 
+@seldom_collected()
 def simulate(
     scenario: Scenario,
     scheduler: Schedules,

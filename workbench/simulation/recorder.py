@@ -9,11 +9,13 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from workbench.decision import Decision, IntArray, Shares, Slot, Unit, WorkerType, unit_name
+from workbench.decision import Decision, IntArray, Shares, Slot, Task, Unit, WorkerType, unit_name
 from workbench.schema import DECISIONS, EVENTS, SHARES, SIGNALS, TIMELINE
 from workbench.simulation.pool import SlotSet
+from workbench.throughput import FloatArray
 
 Nothing = -1
 
@@ -28,6 +30,26 @@ class SignalRows(NamedTuple):
     values: array[float]
 
 
+class ShareRows(NamedTuple):
+    """The rows of the shares of one decision: positions of units and worker types, whose names follow, and shares."""
+
+    decision: int
+    time_s: float
+    units: list[str]
+    kinds: Sequence[tuple[str, str]]
+    unit: IntArray
+    kind: IntArray
+    share: FloatArray
+
+    @classmethod
+    def of(cls, shares: Shares, decision: int, time_s: float) -> ShareRows:
+        """The shares that are not 0."""
+        units = [unit_name(unit) for unit in shares.units]
+        kinds = [(kind.accelerator, kind.placement or "") for kind in shares.kinds or map(WorkerType, shares.types)]
+        unit, kind = np.nonzero(shares.values)
+        return cls(decision, time_s, units, kinds, unit, kind, shares.values[unit, kind].astype(float))
+
+
 class Recorder:
     """Append-only lists, one per column.
 
@@ -39,7 +61,7 @@ class Recorder:
         self._place_of = {node: i for i, node in enumerate(accelerator_of)}
         self._detail = detail
         self._slots: list[SlotSet] = []
-        self._unit: list[Unit | None] = []
+        self._unit: list[Unit | Task | None] = []
         self._jobs: list[tuple[str, ...]] = []
         self._kind: list[str] = []
         self._start: list[float] = []
@@ -47,7 +69,7 @@ class Recorder:
         self._steps: list[float] = []
         self._with_steps: list[float] = []
         self._decisions: list[tuple[Any, ...]] = []
-        self._shares: list[tuple[Any, ...]] = []
+        self._shares: list[ShareRows] = []
         self._signals: list[SignalRows] = []
         self._events: list[tuple[Any, ...]] = []
         self._last_shares: Shares | None = None
@@ -66,7 +88,7 @@ class Recorder:
         self,
         segment: int,
         slots: SlotSet,
-        unit: Unit | None,
+        unit: Unit | Task | None,
         jobs: tuple[str, ...],
         kind: str,
         start_s: float,
@@ -117,7 +139,7 @@ class Recorder:
             return
         if decision.shares is not None and not _same_shares(decision.shares, self._last_shares):
             self._last_shares = decision.shares
-            self._shares += share_rows(decision.shares, number, time_s)
+            self._shares.append(ShareRows.of(decision.shares, number, time_s))
         for signal, values in decision.signals.items():
             column = array("d", map(float, values.values()))
             self._signals.append(SignalRows(number, time_s, signal, tuple(values), column))
@@ -127,18 +149,21 @@ class Recorder:
         return {
             "timeline": self._timeline(),
             "decisions": DECISIONS.frame(self._decisions),
-            "shares": SHARES.frame(self._shares),
+            "shares": share_table(self._shares),
             "signals": self._signal_table(),
-            "events": EVENTS.frame(sorted(self._events, key=itemgetter(0))),
+            "events": self._event_table(),
         }
+
+    def _event_table(self) -> pd.DataFrame:
+        rows = sorted(self._events, key=itemgetter(0))
+        return EVENTS.frame({name: list(map(itemgetter(i), rows)) for i, name in enumerate(EVENTS.names)})
 
     def _signal_table(self) -> pd.DataFrame:
         blocks = self._signals
         sizes = [len(block.jobs) for block in blocks]
         return SIGNALS.frame(
             {
-                "decision": np.repeat(np.array([block.decision for block in blocks], dtype=np.int64), sizes),
-                "time_s": np.repeat(np.array([block.time_s for block in blocks], dtype=float), sizes),
+                **_when(blocks, sizes),
                 "signal": [block.signal for block, size in zip(blocks, sizes, strict=True) for _ in range(size)],
                 "job": list(chain.from_iterable(block.jobs for block in blocks)),
                 "value": list(chain.from_iterable(block.values for block in blocks)),
@@ -211,16 +236,26 @@ def _merge(t: pd.DataFrame) -> pd.DataFrame:
     return t.groupby(stretch).agg(how)
 
 
-def share_rows(shares: Shares, number: int, time_s: float) -> list[tuple[Any, ...]]:
-    """The rows of the table `shares` for one call of the scheduler."""
-    names = [unit_name(unit) for unit in shares.units]
-    kinds = [(kind.accelerator, kind.placement or "") for kind in shares.kinds or map(WorkerType, shares.types)]
-    unit, kind = np.nonzero(shares.values)
-    values = shares.values[unit, kind].astype(float)
-    return [
-        (number, time_s, names[i], *kinds[j], value)
-        for i, j, value in zip(unit.tolist(), kind.tolist(), values.tolist(), strict=True)
-    ]
+def share_table(blocks: Sequence[ShareRows]) -> pd.DataFrame:
+    """The table `shares`."""
+    kinds = [block.kinds[i] for block in blocks for i in block.kind.tolist()]
+    return SHARES.frame(
+        {
+            **_when(blocks, [len(block.share) for block in blocks]),
+            "unit": [block.units[i] for block in blocks for i in block.unit.tolist()],
+            "accelerator": [accelerator for accelerator, _ in kinds],
+            "placement": [placement for _, placement in kinds],
+            "share": list(chain.from_iterable(block.share.tolist() for block in blocks)),
+        }
+    )
+
+
+def _when(blocks: Sequence[SignalRows | ShareRows], sizes: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
+    """The columns `decision` and `time_s` of blocks with so many rows."""
+    return {
+        "decision": np.repeat(np.array([block.decision for block in blocks], dtype=np.int64), sizes),
+        "time_s": np.repeat(np.array([block.time_s for block in blocks], dtype=float), sizes),
+    }
 
 
 def _same_shares(a: Shares, b: Shares | None) -> bool:

@@ -3,8 +3,10 @@
 A job is ceil(steps left / (K k)) synchronised rounds of K tasks, K = tasks_per_round or else gpus; a task is
 k = `Task.steps` steps (1 by default), in the last round an equal part of what is left. A step computes for 1/r(1) on
 the slot's type and node, a part of one as well. Then the task synchronises, for each of its steps `sync_s` or
-max(0, K/r(K) - 1/r(1)), while its slot goes on. A round starts when all tasks of the one before have synchronised.
-Each slot takes its tasks in order, and none is interrupted. Moving between slots is free.
+max(0, K/r(K) - 1/r(1)), while its slot goes on (`workbench.throughput.TaskTimes`). A round starts when all tasks of
+the one before have synchronised; tasks that start `together` all at once, when the slots of all of them have come to
+them. Each slot takes its tasks in order, and none is interrupted. It is held from when it switches to a task
+(`Task.switch_s`) until that has computed; moving a job's tasks between slots is free.
 
 Coarse rounds (k > 1) are optimistic: others use waiting in one piece that the barriers of k rounds would cut up.
 """
@@ -14,43 +16,33 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from workbench.decision import Slot, Task, TaskView
-from workbench.job import Job
+from workbench.decision import Reason, Slot, Task, TaskView
 from workbench.scenario import Scenario
 from workbench.simulation.checks import Checker
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing, Recorder
+from workbench.throughput import TaskRounds, TaskTimes
 
 NO_TASKS = TaskView()
 
 
 @dataclass(slots=True)
 class Rounds:
-    """How far a job is. steps_each: of a task, but in the last round; started: tasks of any round; missing: tasks of
-    the current round not yet synchronised."""
+    """How far a job is. plan: its rounds; started: tasks of the current round that have; missing: those of it that have
+    not synchronised yet."""
 
     rank: int
     tasks: int
-    steps_each: int
-    count: int
-    last_steps: float
+    plan: TaskRounds
     current: int = 0
     missing: int = 0
     started: set[tuple[int, int]] = field(default_factory=set)
-
-    def steps(self, number: int) -> float:
-        """Steps of one task of a round."""
-        return float(self.steps_each) if number < self.count - 1 else self.last_steps
-
-    def whole_steps(self, number: int) -> int:
-        """The same, a part of a step counted as one."""
-        return math.ceil(self.steps(number) * (1 - TIE))
 
     @property
     def begun(self) -> bool:
@@ -59,23 +51,36 @@ class Rounds:
 
 
 class Computing(NamedTuple):
-    """A task on its slot."""
+    """A task on its slot: it has the slot from start_s and computes from run_s to end_s."""
 
     task: Task
     start_s: float
+    run_s: float
     end_s: float
+
+    def part(self, now_s: float) -> float:
+        """What part of it has been computed."""
+        return max(0.0, now_s - self.run_s) / (self.end_s - self.run_s)
 
 
 class Sequences:
-    """The slots that run task sequences, and the jobs whose tasks they are."""
+    """The slots that run task sequences, and the jobs whose tasks they are.
+
+    _ends: the ends of what computes, of which `_computing` knows the valid ones; _blocked: idle slots that wait for a
+    job, for its next round or for the others of a task that starts together with them.
+    """
 
     def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
         self._table, self._book, self._nodes, self._recorder = scenario.table, book, nodes, recorder
         self._machine = {node.name: node for node in scenario.cluster.machines}
         self._queue: dict[Slot, deque[Task]] = {}
         self._computing: dict[Slot, Computing] = {}
+        self._ends: list[tuple[float, int, Slot, Computing]] = []  # end, order, slot, what ends
         self._synchronising: list[tuple[float, int, Slot, Task, float]] = []  # end, order, slot, task, start
         self._rounds: dict[str, Rounds] = {}
+        self._blocked: dict[str, dict[Slot, None]] = {}
+        self._times: dict[tuple[int, str], TaskTimes] = {}
+        self._why: Mapping[str, Reason] = {}
         self._number = 0
 
     # What is asked of it ---------------------------------------------------------------------------------------------
@@ -91,7 +96,9 @@ class Sequences:
 
     def next_s(self) -> float:
         """When the next task has computed or synchronised."""
-        computed_s = min((c.end_s for c in self._computing.values()), default=math.inf)
+        while self._ends and self._computing.get(self._ends[0][2]) is not self._ends[0][3]:
+            heapq.heappop(self._ends)  # its node has failed
+        computed_s = self._ends[0][0] if self._ends else math.inf
         return min(computed_s, self._synchronising[0][0] if self._synchronising else math.inf)
 
     def view(self) -> TaskView:
@@ -99,12 +106,23 @@ class Sequences:
         if not self._rounds and not self._queue:
             return NO_TASKS
         return TaskView(
-            rounds={name: rounds.count for name, rounds in self._rounds.items()},
+            rounds={name: rounds.plan.count for name, rounds in self._rounds.items()},
             rounds_done={name: rounds.current for name, rounds in self._rounds.items()},
             started={name: frozenset(rounds.started) for name, rounds in self._rounds.items()},
             computing={slot: (found.task, found.start_s, found.end_s) for slot, found in self._computing.items()},
             waiting={slot: tuple(queue) for slot, queue in self._queue.items()},
+            barrier_s=self._barriers(),
         )
+
+    def _barriers(self) -> dict[str, float]:
+        """When all tasks that have started will have synchronised, by job."""
+        latest: dict[str, float] = {}
+        for slot, found in self._computing.items():
+            job = found.task.job
+            latest[job] = max(latest.get(job, 0.0), found.end_s + self._synchronises_s(slot, found.task))
+        for end_s, _, _, task, _ in self._synchronising:
+            latest[task.job] = max(latest.get(task.job, 0.0), end_s)
+        return latest
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
@@ -112,40 +130,57 @@ class Sequences:
         self, sequences: Mapping[Slot, tuple[Task, ...]], free: set[Slot], checker: Checker, now_s: float
     ) -> None:
         """Every slot free or its own, every task there is, once, and not started; raises InvalidDecision."""
-        seen: dict[tuple[str, int, int], Task] = {}
-        steps_each: dict[str, int] = {}
+        seen: set[tuple[str, int, int]] = set()
+        first: dict[str, Task] = {}
+        plans: dict[str, Rounds] = {}
         for slot, tasks in sequences.items():
             if slot not in free and slot not in self._queue:
                 checker.fail(now_s, None, slot, "a free slot of a node that is up")
             for task in tasks:
-                if not isinstance(task, Task):
-                    checker.fail(now_s, None, task, "a Task")
-                self._check_task(Slot(*slot), task, checker, now_s)
-                if task.steps != steps_each.setdefault(task.job, task.steps):
-                    checker.fail(now_s, task.job, task, f"{steps_each[task.job]} steps as its other tasks")
+                if task.job not in first:
+                    self._check_job(task, checker, now_s)
+                    plans[task.job] = self._plan_of(task)
+                same = first.setdefault(task.job, task)
+                if task.steps != same.steps:
+                    checker.fail(now_s, task.job, task, f"{same.steps} steps as its other tasks")
+                if task.together != same.together:
+                    checker.fail(now_s, task.job, task, f"together={same.together} as its other tasks")
+                self._check_task(slot, task, plans[task.job], checker, now_s)
                 if task[:3] in seen:
                     checker.fail(now_s, task.job, task, "each task once")
-                seen[task[:3]] = task
+                seen.add(task[:3])
 
-    def _check_task(self, slot: Slot, task: Task, checker: Checker, now_s: float) -> None:
+    def _check_job(self, task: Task, checker: Checker, now_s: float) -> None:
         if not self._book.is_active(task.job):
             checker.fail(now_s, task.job, task, "a job that has arrived and not finished")
         if task.steps < 1:
             checker.fail(now_s, task.job, task, "a task of at least 1 step")
-        rank, rounds = self._book.rank[task.job], self._rounds.get(task.job)
-        if rounds is None or not rounds.begun:
-            rounds = self._plan(rank, task.steps)
-        if task.steps != rounds.steps_each:
-            checker.fail(now_s, task.job, task, f"{rounds.steps_each} steps as its tasks that have started")
-        if not (0 <= task.round < rounds.count and 0 <= task.number < rounds.tasks):
-            checker.fail(now_s, task.job, task, f"a round below {rounds.count} and a task below {rounds.tasks}")
+
+    def _plan_of(self, task: Task) -> Rounds:
+        """The rounds of a task's job: as begun, else as the task has them."""
+        rounds = self._rounds.get(task.job)
+        return rounds if rounds is not None and rounds.begun else self._plan(self._book.rank[task.job], task.steps)
+
+    def _check_task(self, slot: Slot, task: Task, rounds: Rounds, checker: Checker, now_s: float) -> None:
+        if task.steps != rounds.plan.steps_each:
+            checker.fail(now_s, task.job, task, f"{rounds.plan.steps_each} steps as its tasks that have started")
+        if not (0 <= task.round < rounds.plan.count and 0 <= task.number < rounds.tasks):
+            checker.fail(now_s, task.job, task, f"a round below {rounds.plan.count} and a task below {rounds.tasks}")
         if task.round < rounds.current or (task.round, task.number) in rounds.started:
             checker.fail(now_s, task.job, task, "a task that has not started")
-        if not self._compute_s(self._book.jobs[rank], slot) < math.inf:
+        if not 0 <= task.switch_s < math.inf:
+            checker.fail(now_s, task.job, task, "a switch of a number of seconds >= 0")
+        if not self._compute_s(rounds.rank, slot) < math.inf:
             checker.fail(now_s, task.job, slot, "a slot on which it has a throughput > 0")
 
-    def replace(self, sequences: Mapping[Slot, tuple[Task, ...]], now_s: float) -> None:
-        """The tasks that have not started are these from now on, on slots that `check` found free."""
+    def replace(
+        self, sequences: Mapping[Slot, tuple[Task, ...]], now_s: float, why: Mapping[str, Reason] | None = None
+    ) -> None:
+        """The tasks that have not started are these from now on, on slots that `check` found free.
+
+        why: for each job, told when it first starts.
+        """
+        self._why = why or {}
         for slot in self._queue:
             self._queue[slot] = deque()
         for slot, tasks in sequences.items():
@@ -158,14 +193,13 @@ class Sequences:
         for name, steps in steps_each.items():
             if name not in self._rounds:
                 self._rounds[name] = self._plan(self._book.rank[name], steps)
-        self._go_on(now_s)
+        self._blocked = {}
+        self._go_on(list(self._queue), now_s)
 
     def _plan(self, rank: int, steps_each: int) -> Rounds:
         job = self._book.jobs[rank]
         tasks, left = job.tasks_per_round or job.gpus, float(self._book.left[rank])
-        count = max(math.ceil(left / (tasks * steps_each) * (1 - TIE)), 1)
-        last_steps = left / tasks - (count - 1) * steps_each
-        return Rounds(rank, tasks, steps_each, count, last_steps, missing=tasks)
+        return Rounds(rank, tasks, TaskRounds.of(left, tasks, steps_each), missing=tasks)
 
     # Time ------------------------------------------------------------------------------------------------------------
 
@@ -173,73 +207,98 @@ class Sequences:
         """Tasks that have computed or synchronised by now, and those that may start; returns jobs that are done."""
         done: list[int] = []
         due_s = now_s * (1 + TIE)
-        for slot, found in [(slot, found) for slot, found in self._computing.items() if found.end_s <= due_s]:
-            self._computed(slot, found, now_s)
+        if self.next_s() > due_s:
+            return done
+        turn: dict[Slot, None] = {}  # slots whose turn it may be, in order
+        while self._ends and self._ends[0][0] <= due_s:
+            _, _, slot, found = heapq.heappop(self._ends)
+            if self._computing.get(slot) is found:
+                self._computed(slot, found, now_s)
+                turn[slot] = None
         while self._synchronising and self._synchronising[0][0] <= due_s:
             _, _, slot, task, start_s = heapq.heappop(self._synchronising)
-            self._record(slot, task.job, "sync", start_s, now_s, 0.0)
-            done += self._synchronised(task)
-        self._go_on(now_s)
+            self._record(slot, task, "sync", start_s, now_s, 0.0)
+            done += self._synchronised(task, turn)
+        self._go_on(turn, now_s)
         return done
 
     def _computed(self, slot: Slot, found: Computing, now_s: float) -> None:
-        task, rounds = found.task, self._rounds[found.task.job]
-        job = self._book.jobs[rounds.rank]
-        self._stop(slot, found, now_s, rounds.steps(task.round))
+        task = found.task
+        self._stop(slot, found, now_s, self._rounds[task.job].plan.steps(task.round))
         self._number += 1
-        sync_s = rounds.whole_steps(task.round) * self._sync_s(job, rounds.tasks, slot)
-        heapq.heappush(self._synchronising, (found.end_s + sync_s, self._number, slot, task, now_s))
+        end_s = found.end_s + self._synchronises_s(slot, task)
+        heapq.heappush(self._synchronising, (end_s, self._number, slot, task, now_s))
 
-    def _synchronised(self, task: Task) -> Iterator[int]:
+    def _synchronised(self, task: Task, turn: dict[Slot, None]) -> Iterator[int]:
         rounds = self._rounds[task.job]
         rounds.missing -= 1
         if rounds.missing == 0:
             rounds.current, rounds.missing = rounds.current + 1, rounds.tasks
             rounds.started = {key for key in rounds.started if key[0] >= rounds.current}
-            if rounds.current == rounds.count:
+            turn.update(self._blocked.pop(task.job, {}))
+            if rounds.current == rounds.plan.count:
                 del self._rounds[task.job]
                 yield rounds.rank
 
-    def _go_on(self, now_s: float) -> None:
-        """Start what may start; give back the slots that have nothing left to do."""
-        for slot in list(self._queue):
-            if slot in self._computing:
+    def _go_on(self, turn: Iterable[Slot], now_s: float) -> None:
+        """On slots whose turn it may be, start what may start; give back those that have nothing left to do."""
+        for slot in turn:
+            queue = self._queue.get(slot)
+            if queue is None or slot in self._computing:
                 continue
-            queue = self._queue[slot]
             if not queue:
                 self._release(slot)
-            elif queue[0].round == self._rounds[queue[0].job].current:
-                self._start(slot, queue.popleft(), now_s)
+                continue
+            rounds, waiting = self._rounds[queue[0].job], self._blocked.setdefault(queue[0].job, {})
+            waiting[slot] = None
+            if queue[0].round != rounds.current:
+                continue
+            ready = [slot]
+            if queue[0].together:
+                ready = [other for other in waiting if self._queue[other][0].round == rounds.current]
+                if len(ready) < rounds.tasks - len(rounds.started):
+                    continue
+            for each in ready:
+                del waiting[each]
+                self._start(each, self._queue[each].popleft(), now_s)
 
     def _start(self, slot: Slot, task: Task, now_s: float) -> None:
         book, rounds = self._book, self._rounds[task.job]
         rounds.started.add((task.round, task.number))
-        end_s = now_s + rounds.whole_steps(task.round) * self._compute_s(book.jobs[rounds.rank], slot)
-        self._computing[slot] = Computing(task, now_s, end_s)
+        run_s = now_s + task.switch_s
+        found = Computing(
+            task, now_s, run_s, run_s + rounds.plan.whole_steps(task.round) * self._compute_s(rounds.rank, slot)
+        )
+        self._computing[slot] = found
+        self._number += 1
+        heapq.heappush(self._ends, (found.end_s, self._number, slot, found))
         book.settle(rounds.rank, now_s)
         book.held[rounds.rank] += 1
         if not book.has_run(rounds.rank):
             book.first_start_s[rounds.rank] = now_s
-            self._recorder.event(now_s, "start", task.job, task.job, f"{slot.node} x 1")
+            reason = self._why[task.job].text if task.job in self._why else ""
+            self._recorder.event(now_s, "start", task.job, task.job, f"{slot.node} x 1", reason)
 
     def _stop(self, slot: Slot, found: Computing, now_s: float, steps: float) -> None:
         """A slot's task computes no more: book its seconds and steps."""
         rank = self._rounds[found.task.job].rank
+        run_s = min(found.run_s, now_s)
         del self._computing[slot]
-        self._record(slot, found.task.job, "run", found.start_s, now_s, steps)
+        self._record(slot, found.task, "switch", found.start_s, run_s, 0.0)
+        self._record(slot, found.task, "run", run_s, now_s, steps)
         self._book.settle(rank, now_s)
         self._book.held[rank] -= 1
         self._book.left[rank] -= steps
         self._book.stepped |= steps > 0
-        self._book.run_s[rank] += now_s - found.start_s
+        self._book.run_s[rank] += now_s - run_s
 
     def _release(self, slot: Slot) -> None:
         del self._queue[slot]
         self._nodes.give_back({slot.node: 1}, (slot,))
 
-    def _record(self, slot: Slot, job: str, kind: str, start_s: float, end_s: float, steps: float) -> None:
+    def _record(self, slot: Slot, task: Task, kind: str, start_s: float, end_s: float, steps: float) -> None:
         if end_s > start_s:
-            self._recorder.interval(Nothing, (slot,), job, (job,), kind, start_s, end_s, (steps, 0.0))
+            self._recorder.interval(Nothing, (slot,), task, (task.job,), kind, start_s, end_s, (steps, 0.0))
 
     # Ends before the end ---------------------------------------------------------------------------------------------
 
@@ -253,8 +312,11 @@ class Sequences:
                 steps = self._part(found, now_s)
                 self._stop(slot, found, now_s, steps)
                 rounds.started.discard((found.task.round, found.task.number))
-                self._book.lose(rounds.rank, steps)
-                lost.append((found.task.job, steps))
+                if steps > 0:
+                    self._book.lose(rounds.rank, steps)
+                    lost.append((found.task.job, steps))
+            for waiting in self._blocked.values():
+                waiting.pop(slot, None)
             self._release(slot)
         return lost
 
@@ -263,25 +325,27 @@ class Sequences:
         for slot, found in list(self._computing.items()):
             self._stop(slot, found, now_s, self._part(found, now_s))
         for _, _, slot, task, start_s in self._synchronising:
-            self._record(slot, task.job, "sync", start_s, now_s, 0.0)
+            self._record(slot, task, "sync", start_s, now_s, 0.0)
 
     def _part(self, found: Computing, now_s: float) -> float:
         """Steps of a task that computes, up to now."""
-        whole = self._rounds[found.task.job].steps(found.task.round)
-        return whole * (now_s - found.start_s) / (found.end_s - found.start_s)
+        return self._rounds[found.task.job].plan.steps(found.task.round) * found.part(now_s)
 
     # How long it takes -----------------------------------------------------------------------------------------------
 
-    def _compute_s(self, job: Job, slot: Slot) -> float:
-        """Seconds that one step computes."""
-        rate = self._table.on_nodes(job.model, {slot.node: 1})
-        return 1.0 / rate if rate > 0 else math.inf
+    def _compute_s(self, rank: int, slot: Slot) -> float:
+        """Seconds that one step computes, infinite where it cannot."""
+        return self._times_of(rank, slot).compute_s / self._machine[slot.node].speed
 
-    def _sync_s(self, job: Job, tasks: int, slot: Slot) -> float:
-        """Seconds in which one step synchronises."""
+    def _synchronises_s(self, slot: Slot, task: Task) -> float:
+        """Seconds that a task synchronises."""
+        rounds = self._rounds[task.job]
+        return rounds.plan.whole_steps(task.round) * self._times_of(rounds.rank, slot).sync_s
+
+    def _times_of(self, rank: int, slot: Slot) -> TaskTimes:
         kind = self._machine[slot.node].accelerator
-        listed = self._table.sync_s(job.model, kind, tasks)
-        if listed is not None:
-            return listed
-        alone, gang = self._table.row(job.model, kind, 1), self._table.row(job.model, kind, tasks)
-        return max(0.0, tasks / gang - 1.0 / alone) if gang > 0 and alone > 0 else 0.0
+        if (rank, kind) not in self._times:
+            job = self._book.jobs[rank]
+            tasks = job.tasks_per_round or job.gpus
+            self._times[rank, kind] = self._table.task_times(job.model, kind, tasks, job.sizes)
+        return self._times[rank, kind]

@@ -99,6 +99,8 @@ class State:
             observe=self._observer(),
             tasks=self.sequences.view(),
             entities=self.scenario.entities,
+            models=self.scenario.models,
+            synchronisation_s=self.scenario.table.synchronisation_s,
         )
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
@@ -252,7 +254,7 @@ class State:
         if fresh:
             self.leasing.start(fresh, rates, self.now_s, decision.why)
         if decision.sequences is not None:
-            self.sequences.replace(decision.sequences, self.now_s)
+            self.sequences.replace(decision.sequences, self.now_s, decision.why)
         refused = self._take_verdicts(decision)
         self._happened.clear()
         self._record(decision, cause, changed=bool(dropped or fresh or refused or decision.sequences is not None))
@@ -328,11 +330,16 @@ class State:
     def _suspend(
         self, unit: Unit, reason: str, why: Mapping[str, Reason] | None = None, again: set[str] | None = None
     ) -> Lease:
-        """Take a unit's GPUs away. Its jobs count as preempted if they hold no others, and none at once (`again`)."""
+        """Take a unit's GPUs away.
+
+        Its jobs count as preempted if they hold no others, and none at once (`again`); not at the end of profiles that
+        come before their first step.
+        """
         lease = self.leasing.close(unit, self.now_s)
         self.leasing.foresee(lease.jobs, self.now_s)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
-            if (again is None or name not in again) and self.book.held[rank] == 0:  # other copies of it may go on
+            gone = self.book.held[rank] == 0 and self.book.has_begun(rank)  # other copies of it may go on
+            if gone and (again is None or name not in again):
                 text = why[name].text if why is not None and name in why else reason
                 self.book.preemptions[rank] += 1
                 self.recorder.event(self.now_s, "preempt", name, unit_name(unit), reason=text)

@@ -32,6 +32,9 @@ IntArray = npt.NDArray[np.int64]
 DUAL, PRIMAL = 1, 4
 """HiGHS's numbers of the two simplex methods."""
 
+QUICK_ENTRIES = 1000
+"""A linear programme with no more is solved in a few milliseconds, of which listening would cost a sixth."""
+
 
 def library() -> Any:
     """The module `highspy`; raises MissingSolverError."""
@@ -68,8 +71,7 @@ def _lent(highspy: Any) -> Iterator[Any]:
 def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Point:
     began = time.perf_counter()
     _set_options(highs, programme, solver)
-    if highs.passModel(_lp(highspy, programme)) == highspy.HighsStatus.kError:
-        raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
+    _pass(highs, highspy, programme)
     if programme.start is not None and programme.mixed:
         known = np.flatnonzero(~np.isnan(programme.start))
         highs.setSolution(len(known), known.astype(np.int32), programme.start[known])
@@ -107,8 +109,7 @@ class Kept:
         self._library = library()
         self._highs = self._library.Highs()
         _set_options(self._highs, programme, self._solver)
-        if self._highs.passModel(_lp(self._library, programme)) == self._library.HighsStatus.kError:
-            raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
+        _pass(self._highs, self._library, programme)
         self._raised = _listen(self._highs, self._library, programme, self._solver, time.perf_counter())
 
     def limit_rows(self, rows: IntArray, lower: FloatArray, upper: FloatArray) -> None:
@@ -169,22 +170,32 @@ def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
         highs.setOptionValue("run_crossover", "off" if solver.method == "interior" else "on")
 
 
-def _lp(highspy: Any, programme: Programme) -> Any:
-    lp = highspy.HighsLp()
+def _pass(highs: Any, highspy: Any, programme: Programme) -> None:
+    """Hand a programme over as arrays; a `HighsLp` would be filled number by number."""
     rows, columns = programme.matrix.shape
-    lp.num_row_, lp.num_col_ = rows, columns
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = programme.cost, programme.lower, programme.upper
-    lp.row_lower_, lp.row_upper_ = programme.row_lower, programme.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.num_row_, lp.a_matrix_.num_col_ = rows, columns
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = programme.matrix.indptr, programme.matrix.indices
-    lp.a_matrix_.value_ = programme.matrix.data
-    lp.offset_ = programme.offset
-    lp.sense_ = highspy.ObjSense.kMaximize if programme.maximise else highspy.ObjSense.kMinimize
+    matrix = programme.matrix
+    whole = np.zeros(columns, dtype=np.int32)
     if programme.mixed and programme.integer is not None:
-        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        lp.integrality_ = [kinds[int(whole)] for whole in programme.integer]
-    return lp
+        whole[programme.integer] = int(highspy.HighsVarType.kInteger)
+    status = highs.passModel(
+        columns,
+        rows,
+        len(matrix.data),
+        int(highspy.MatrixFormat.kColwise),
+        int(highspy.ObjSense.kMaximize if programme.maximise else highspy.ObjSense.kMinimize),
+        programme.offset,
+        programme.cost,
+        programme.lower,
+        programme.upper,
+        programme.row_lower,
+        programme.row_upper,
+        matrix.indptr,
+        matrix.indices,
+        matrix.data,
+        whole,
+    )
+    if status == highspy.HighsStatus.kError:
+        raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
 
 
 def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, began: float) -> list[BaseException]:
@@ -221,7 +232,10 @@ def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, bega
             raised.append(error)
 
     highs.setCallback(hear, None)  # what listened before does no longer
-    # Always listening also lets Ctrl-C through, which Python otherwise hears of only after the solve.
+    quick = not programme.mixed and len(programme.matrix.data) <= QUICK_ENTRIES
+    if quick and solver.cancel is None and not informing:
+        return raised
+    # Listening also lets Ctrl-C through, which Python otherwise hears of only after the solve.
     for kind in (kinds.kCallbackMipInterrupt, kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, *informing):
         highs.startCallback(kind)
     return raised

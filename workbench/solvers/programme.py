@@ -47,11 +47,15 @@ class Columns:
         row, column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
         if len(row) and not (row.min() >= 0 and row.max() < rows and column.min() >= 0 and column.max() < columns):
             raise ValueError(f"entries outside a matrix of shape {shape}")
-        place, entry = np.unique(column * rows + row, return_inverse=True)
-        data = np.bincount(entry, np.asarray(value, dtype=float), minlength=len(place)).astype(float)
-        column, row = np.divmod(place, max(rows, 1))
-        indptr = np.searchsorted(column, np.arange(columns + 1))
-        return cls(shape, indptr.astype(np.int32), row.astype(np.int32), data)
+        place = column * rows + row
+        order = np.argsort(place, kind="stable")
+        place, data = place[order], np.asarray(value, dtype=float)[order]
+        fresh = np.append(True, place[1:] != place[:-1])[: len(place)]
+        if not fresh.all():
+            place, data = place[fresh], np.bincount(np.cumsum(fresh) - 1, data).astype(float)
+        found, indices = np.divmod(place, max(rows, 1))
+        indptr = np.searchsorted(found, np.arange(columns + 1))
+        return cls(shape, indptr.astype(np.int32), indices.astype(np.int32), data)
 
 
 @dataclass(frozen=True, eq=False)

@@ -409,6 +409,31 @@ def test_a_pair_that_costs_its_partner_almost_nothing(method, solver):
     assert levels(found) == pytest.approx([2 / 3, 0, 0], abs=1e-4)
 
 
+def test_levels_to_the_last_digit_leave_the_integer_programme_a_solution():
+    """Found by chance: with 1e-9 to overstep, HiGHS took the fourth iteration's programme for infeasible."""
+    pairs = [[1, 0], [2, 0], [2, 1], [3, 0], [3, 1], [3, 2], [4, 0], [4, 1], [4, 2], [4, 3], [5, 2], [5, 3], [5, 4]]
+    alone = [18.523006529728725, 17.94661714203283, 12.305665393245919, 1.865359853031908]
+    shared = [15.149108859794262, 15.987391067418574, 9.147246277452801, 0.656942301053987]
+    data = HierarchicalData(
+        jobs=tuple(f"j{i}" for i in range(6)),
+        types=("t0", "t1", "t2", "t3"),
+        speed=np.tile(alone, (6, 1)),
+        weight=np.array([3.0, 3.0, 1.0, 3.0, 1.0, 0.5]),
+        gang=np.full(6, 2.0),
+        workers=np.array([7.0, 6.0, 5.0]),
+        pairs=np.array(pairs),
+        pair_speed=np.tile(shared, (len(pairs), 2, 1)),
+        accelerators=("a0", "a1", "a2"),
+        accelerator=np.array([0, 0, 1, 2]),
+        owner=np.array([0, 2, 1, 2, 1, 0]),
+        entities=("e0", "e1", "e2"),
+        entity_weight=np.array([1.0, 1.0, 3.0]),
+        fifo=np.array([1, 0, 0]),
+    )
+    by_programme, by_tests = (Hierarchical().run(data, {"bottleneck": method}) for method in ("milp", "test"))
+    assert levels(by_programme) == pytest.approx(levels(by_tests), rel=1e-6)
+
+
 def test_a_job_without_an_entity_may_be_called_as_an_entity_is():
     scenario = preset("hadar_lab").to_dict()
     first, second = (job["name"] for job in scenario["jobs"][:2])

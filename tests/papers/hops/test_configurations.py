@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
+from workbench.job import requirement_set
 from workbench.papers.hops.configurations import (
     Server,
     aggregated,
@@ -14,7 +15,6 @@ from workbench.papers.hops.configurations import (
     distributed,
     generate,
     may_be_distributed,
-    requirement_set,
     thinned,
 )
 
@@ -70,6 +70,12 @@ def test_thinned_sizes_keep_the_ends_and_the_users_own_numbers():
     assert thinned((1, 2, 3, 4), 8) == (1, 2, 3, 4)
     assert thinned((1, 2, 4, 8, 16), 3) == (1, 4, 16)
     assert thinned((1, 2, 4, 8), 1) == (1,)
+
+
+@given(least=st.integers(1, 40), more=st.integers(0, 60), number=st.integers(1, 12))
+def test_thinning_all_numbers_between_two_bounds_gives_the_requirement_set(least, more, number):
+    every = tuple(range(least, least + more + 1))
+    assert thinned(every, number) == requirement_set(least, least + more, number)
 
 
 def test_an_aggregated_configuration_may_take_the_whole_server():

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
 from tests.mechanisms.support import look, make, scenarios
 from workbench.errors import InputError
-from workbench.mechanisms.latency_ratio import age_s, ages, latency_ratio, per_gpu_speeds, recent_latency_ratio
+from workbench.mechanisms.latency_ratio import age_s, ages, latency_ratio, per_gpu_speeds
+from workbench.metrics import latency_ratio_over_time, per_job
 from workbench.metrics.jobs import Speeds
 from workbench.scenario import Scenario
 
@@ -99,30 +100,33 @@ def test_ages_are_those_of_the_measures(scenario: Scenario) -> None:
 # --- RAQLR ------------------------------------------------------------------------------------------------------------
 
 
-def test_recent_latency_ratio_by_hand() -> None:
-    """Jobs end at 10, 20 and 40 s, one has not ended; the window of 20 s is open at its start."""
-    finish = np.array([20.0, np.nan, 10.0, 40.0])
-    ratio = np.array([2.0, np.nan, 1.0, 6.0])
-    found = recent_latency_ratio(finish, ratio, np.array([5.0, 10.0, 20.0, 29.9, 30.0, 40.0, 60.0]), 20.0)
-    assert found[1:].tolist() == approx([1.0, 1.5, 1.5, 2.0, 6.0, np.nan], nan_ok=True)
-    assert np.isnan(found[0]), "nobody has ended yet"
+def test_raqlr_by_hand() -> None:
+    """One GPU, first in, first out, a step a second: a ends at 10 s, b at 30 s after 10 s of waiting for its 20 s, c
+    at 70 s after 30 s for its 40 s. Windows of 20 s are open at their start."""
+    scenario = make({"a": ("t", 1)}, [{"steps": 10}, {"steps": 20}, {"steps": 40}])
+    run = workbench.simulate(scenario, "fifo", round_s=0.0)
+    found = latency_ratio_over_time(run, 20.0)
+    assert found["time_s"].tolist() == [0.0, 10.0, 30.0, 50.0, 70.0]
+    assert found["value"].tolist() == approx([np.nan, 0.0, 0.5, np.nan, 0.75], nan_ok=True)
+    assert found["jobs"].tolist() == [0, 1, 1, 0, 1]
+    whole = latency_ratio_over_time(run, 1e6)
+    assert whole["value"].tolist() == approx([np.nan, 0.0, 0.25, 1.25 / 3], nan_ok=True)
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 9)), max_size=20),
-    st.lists(st.floats(0, 120), min_size=1, max_size=5),
-    st.floats(0.5, 50),
-)
-def test_recent_latency_ratio_is_the_mean_over_the_window(
-    ended: list[tuple[float, float]], at: list[float], window_s: float
-) -> None:
-    finish, ratio = (np.array([job[i] for job in ended], dtype=float) for i in (0, 1))
-    found = recent_latency_ratio(finish, ratio, np.array(at), window_s)
-    for time, value in zip(at, found.tolist(), strict=True):
-        inside = [r for f, r in ended if time - window_s < f <= time]
+@settings(max_examples=25, deadline=None)
+@given(scenario=scenarios(), window_s=st.floats(1.0, 1e4), until_s=st.floats(1.0, 2e4))
+def test_raqlr_is_the_mean_over_the_window_at_every_time(scenario: Scenario, window_s: float, until_s: float) -> None:
+    run = workbench.simulate(scenario, "fifo", until_s=until_s)
+    jobs = per_job(run)
+    ended = [(f, r) for f, r in zip(run.jobs["finish_s"], jobs["latency_ratio"], strict=True) if not np.isnan(r)]
+    for time_s, value, count in latency_ratio_over_time(run, window_s).itertuples(index=False):
+        inside = [ratio for finish, ratio in ended if finish <= time_s < finish + window_s]
+        assert count == len(inside)
         assert value == approx(np.mean(inside) if inside else np.nan, nan_ok=True, abs=1e-9)
 
 
-def test_a_window_of_no_length_is_refused() -> None:
+@pytest.mark.parametrize("window_s", [0.0, -1.0, np.inf, np.nan])
+def test_a_window_that_is_no_time_is_refused(window_s: float) -> None:
+    run = workbench.simulate(make({"a": ("t", 1)}, [{}]), "fifo", until_s=1.0)
     with pytest.raises(InputError, match="window_s"):
-        recent_latency_ratio(np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
+        latency_ratio_over_time(run, window_s)

@@ -14,6 +14,7 @@ from tests.mechanisms.support import look, make
 from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Decision, Snapshot
 from workbench.errors import InputError
+from workbench.metrics import check
 from workbench.papers.hops.profiler import Cost, Measuring, Probe, ProfileQueue, cost, probes, start_profiles
 from workbench.placement import Room
 from workbench.scenario import Scenario
@@ -163,3 +164,50 @@ def test_the_core_runs_profiles_side_by_side_and_they_do_no_steps() -> None:
     assert profiles["steps"].sum() == 0.0
     assert run.jobs["finish_s"].tolist() == approx([50.0 + 1000 / 2])
     assert run.jobs["attained_s"].tolist() == approx([85.0 + 2 * 500.0])
+
+
+def test_a_profile_is_no_run_of_its_job() -> None:
+    """Its end is no preemption, and the first run after it neither a restart nor a move; the next start is both."""
+    scenario = make({"a": ("t", 1), "b": ("t", 1)}, [{"steps": 100}]).replace(
+        core={"restart": {"law": "fixed", "restart_s": 7.0}}
+    )
+    script = {
+        0.0: Assignment(("j0", 0), {"a-0": 1}, 50.0, "profile", 0.0),
+        60.0: Assignment("j0", {"b-0": 1}, 100.0),
+        100.0: Assignment("j0", {"a-0": 1}, float("inf")),
+    }
+    run = workbench.simulate(scenario, _Script(script))
+    rows = run.timeline[["kind", "start_s", "end_s"]]
+    assert sorted(rows.itertuples(index=False, name=None), key=lambda found: found[1]) == [
+        ("profile", 0.0, 50.0),
+        ("run", 60.0, 100.0),
+        ("restart", 100.0, 107.0),
+        ("run", 107.0, 167.0),
+    ]
+    assert run.events["event"].tolist() == ["arrival", "start", "start", "move", "finish"]
+    found = run.jobs.iloc[0]
+    assert (found["restarts"], found["moves"], found["preemptions"]) == (1, 1, 0)
+    assert (found["first_start_s"], found["waited_s"]) == (0.0, 10.0)
+    assert check(run) == []
+
+
+class _Script(Scheduler):
+    """Gives one assignment at each of its times."""
+
+    name = title = "script"
+
+    def __init__(self, script: Mapping[float, Assignment]) -> None:
+        self._script = script
+
+    def timing(self, knobs: Mapping[str, Any]) -> Timing:
+        return Timing(None, frozenset())
+
+    def start(self, scenario: Scenario, knobs: Mapping[str, Any]) -> None:
+        return None
+
+    def decide(
+        self, snapshot: Snapshot, memory: None, knobs: Mapping[str, Any], rng: np.random.Generator
+    ) -> tuple[Decision, None]:
+        later = min((time_s for time_s in self._script if time_s > snapshot.now_s), default=float("inf"))
+        given = self._script.get(snapshot.now_s)
+        return Decision(assign=() if given is None else (given,), next_s=later), None

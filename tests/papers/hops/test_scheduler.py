@@ -259,7 +259,7 @@ def test_the_window_skips_nobody(jobs):
     decision, snapshot = first_plan(jobs)
     order = sorted(range(len(jobs)), key=lambda row: -decision.signals["priority"][snapshot.jobs.names[row]])
     names = [snapshot.jobs.names[row] for row in order]
-    inside = [name in decision.signals["sensitivity"] for name in names]
+    inside = [decision.signals["window"][name] == 1 for name in names]
     assert inside == sorted(inside, reverse=True)
     least = [snapshot.jobs.jobs[snapshot.jobs.at[name]].sizes[0] for name in names]
     assert sum(least[: sum(inside) - 1]) < 4

@@ -45,3 +45,14 @@ def test_where_nothing_is_known_of_servers_a_type_is_one_class():
     found = speed_classes(servers, snapshot.jobs.jobs, snapshot.belief, 3)
     assert len(set(found.pools)) == len(snapshot.types)
     assert (found.factor == 1.0).all()
+
+
+def test_servers_without_idle_gpus_have_no_say():
+    """r is the slowest, but nobody can get it; b has no idle GPU at all."""
+    servers = [Server("p", "a", 4, 4), Server("q", "a", 1, 4), Server("r", "a", 0, 4), Server("s", "b", 0, 4)]
+    job = preset("hops_64").jobs[0]
+    found = speed_classes(servers, [job, job], Believed({"p": 1.0, "q": 0.8, "r": 0.1, "s": 0.1}), 2)
+    assert found.pools == [1, 0, 0, 2]
+    assert found.factor == pytest.approx(np.array([[0.8, 1.0, 1.0]] * 2))
+    nobody = speed_classes(servers, [], Believed({}), 3)
+    assert nobody.factor.shape == (0, 2) and nobody.pools == [0, 0, 0, 1]

@@ -74,6 +74,13 @@ def test_configurations_of_a_job_by_hand():
     assert found["gain"].tolist() == [1.0, 1.0, 2.0, 2.0]
     assert found["learning_rate_linear"].tolist() == [1.0, 1.0, 2.0, 2.0]
     np.testing.assert_allclose(found["learning_rate_square_root"], [1.0, 1.0, 2**0.5, 2**0.5])
+    scaled = configurations_of(snapshot_at(made), "a", KNOBS, rates={2: 0.1})
+    assert scaled["learning_rate_linear"].tolist() == [0.05, 0.05, 0.1, 0.1]
+    chosen = configurations_of(snapshot_at(made), "a", KNOBS, rates={1: 0.1, 2: 0.3})
+    for rule in ("linear", "square_root"):
+        assert chosen[f"learning_rate_{rule}"].tolist() == [0.1, 0.1, 0.3, 0.3], "as the user says"
+    with pytest.raises(InputError, match="learning rates: got 3"):
+        configurations_of(snapshot_at(made), "a", KNOBS, rates={3: 0.1})
     assert may_spread(snapshot_at(made), "a", KNOBS) == {"v100": False}
     spread = configurations_of(snapshot_at(made), "a", {**KNOBS, "sigma": 2.0})
     last = spread[spread["kind"] == "distributed"]

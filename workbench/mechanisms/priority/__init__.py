@@ -47,11 +47,10 @@ def decide(
     snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any], rng: np.random.Generator, policy: SharePolicy
 ) -> tuple[Decision, Memory]:
     """One round: book the time of the last one, compute shares where they are due, choose units, place them."""
-    memory = carry_over(book(memory, snapshot), snapshot)
+    memory = book(memory, snapshot)
     order = type_order(memory.plan.types, knobs, rng, memory.rounds)
     fresh = due(memory, snapshot, knobs)
-    if fresh:
-        memory = allocate(memory, snapshot, knobs, policy)
+    memory = allocate(memory, snapshot, knobs, policy) if fresh else carry_over(memory, snapshot)
     priority = priorities(memory)
     picked = pick(memory, priority, order, knobs)
     if not picked.units and len(snapshot.jobs) and not fresh and memory.changed:

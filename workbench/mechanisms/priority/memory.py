@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ class Plan:
     types: names of the worker types, kinds: what they are, pool: (types,) position of each one's accelerator type.
     jobs: active jobs at the last decision; arrays have one row per unit, columns are the worker types. gang: GPUs; row:
     the row in `jobs` of the unit's first member; speed, other: steps/s of the first and of the last member; share: of
-    time; known: whether the shares were computed for it; workers: (accelerator types,) GPUs that they were computed
-    for.
+    time; deficit_s: seconds owed from before; known: whether the shares were computed for it; workers: (accelerator
+    types,) GPUs that they were computed for.
     """
 
     types: tuple[str, ...]
@@ -36,6 +36,7 @@ class Plan:
     speed: FloatArray
     other: FloatArray
     share: FloatArray
+    deficit_s: FloatArray
     known: BoolArray
     workers: IntArray
 
@@ -60,10 +61,28 @@ class Plan:
         return (self.share > 0) & self.can_run
 
     @cached_property
-    def rounded_share(self) -> FloatArray:
-        """(units x types) shares without a solver's last digits, to order by."""
-        rounded: FloatArray = np.round(self.share, 9)
-        return rounded
+    def kinds_entitled(self) -> IntArray:
+        """(units,) on how many types it has a share."""
+        kinds: IntArray = np.count_nonzero(self.entitled, axis=1)
+        return kinds
+
+    def ties(self, order: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+        """(unit, type) of all that fits, in the order of choice among equal priorities.
+
+        The larger deficit first, then the larger share, both without rounding errors, then unit, and type as in
+        `order`.
+        """
+        if order not in self._ties:
+            unit, kind = np.nonzero(self.fits[:, order])
+            kind = np.array(order, dtype=np.int64)[kind]
+            share, deficit_s = np.round(self.share, 9)[unit, kind], np.round(self.deficit_s, 6)[unit, kind]
+            best = np.lexsort((-share, -deficit_s))
+            self._ties[order] = unit[best], kind[best]
+        return self._ties[order]
+
+    @cached_property
+    def _ties(self) -> dict[tuple[int, ...], tuple[IntArray, IntArray]]:
+        return {}
 
     @cached_property
     def gangs(self) -> list[int]:
@@ -76,6 +95,11 @@ class Plan:
         """The position of each worker type's accelerator type."""
         pools: list[int] = self.pool.tolist()
         return pools
+
+    @cached_property
+    def placed(self) -> bool:
+        """Whether its worker types are placements."""
+        return any(kind.placement is not None for kind in self.kinds)
 
     @cached_property
     def members(self) -> list[tuple[str, ...]]:
@@ -107,15 +131,14 @@ class Ran(NamedTuple):
 class Memory:
     """Times since `reset_s`, when the shares were computed.
 
-    time_s, deficit_s: (units x types) seconds received, and owed from before; total_s: (types,) seconds given out, to
-    finished units too; begun_s: (units,) the seconds among time_s that nobody received (the knob `initial_time`);
-    changed: whether the set of jobs has changed since; policy: the policy's own memory; signals: what it said beside
-    the shares; rounds: decisions so far.
+    time_s: (units x types) seconds received; total_s: (types,) seconds given out, to finished units too; begun_s:
+    (units,) the seconds among time_s that nobody received (the knob `initial_time`); changed: whether the set of jobs
+    has changed since; policy: the policy's own memory; signals: what it said beside the shares; rounds: decisions so
+    far.
     """
 
     plan: Plan
     time_s: FloatArray
-    deficit_s: FloatArray
     total_s: FloatArray
     begun_s: FloatArray
     ran: Ran
@@ -137,8 +160,8 @@ def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> Memory:
     none, grid = np.zeros(0, dtype=np.int64), np.zeros((0, len(kinds)))
     nobody, unknown = np.zeros(0, dtype=bool), np.full(len(types), -1)
     names = tuple(kind.name for kind in kinds)
-    plan = Plan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, nobody, unknown)
-    return Memory(plan, grid, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
+    plan = Plan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, grid, nobody, unknown)
+    return Memory(plan, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
 
 
 def book(memory: Memory, snapshot: Snapshot) -> Memory:
@@ -173,7 +196,7 @@ def carry_over(memory: Memory, snapshot: Snapshot) -> Memory:
     if memory.plan.jobs == jobs.names:
         return memory
     at, old = jobs.at, set(memory.plan.jobs)
-    memory = _inherited(memory, at)
+    memory = inherited(memory, snapshot)
     plan = memory.plan
     kept = np.array([all(name in at for name in names) for names in plan.members], dtype=bool)
     new = [row for row, name in enumerate(jobs.names) if name not in old]
@@ -190,24 +213,24 @@ def carry_over(memory: Memory, snapshot: Snapshot) -> Memory:
         speed=np.concatenate([plan.speed[kept], speed]),
         other=np.concatenate([plan.other[kept], speed]),
         share=np.concatenate([plan.share[kept], zero]),
+        deficit_s=np.concatenate([plan.deficit_s[kept], zero]),
         known=np.concatenate([plan.known[kept], np.zeros(len(new), dtype=bool)]),
     )
     return replace(
         memory,
         plan=carried,
         time_s=np.concatenate([memory.time_s[kept], zero]),
-        deficit_s=np.concatenate([memory.deficit_s[kept], zero]),
         begun_s=np.concatenate([memory.begun_s[kept], np.zeros(len(new))]),
         changed=True,
     )
 
 
-def _inherited(memory: Memory, there: Container[str]) -> Memory:
+def inherited(memory: Memory, snapshot: Snapshot) -> Memory:
     """Shares, times and deficits of pairs of which one member is left, added to those of that member alone.
 
     Else it would have no share, though a job waits that has one, until the shares are computed anew.
     """
-    plan = memory.plan
+    plan, there = memory.plan, snapshot.jobs.at
     if not plan.has_pairs:
         return memory
     row = {unit: i for i, unit in enumerate(plan.units)}
@@ -225,8 +248,7 @@ def _inherited(memory: Memory, there: Container[str]) -> Memory:
 
     return replace(
         memory,
-        plan=replace(plan, share=add(plan.share)),
+        plan=replace(plan, share=add(plan.share), deficit_s=add(plan.deficit_s)),
         time_s=add(memory.time_s),
-        deficit_s=add(memory.deficit_s),
         begun_s=add(memory.begun_s),
     )

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
 from workbench.errors import InputError
 from workbench.mechanisms.priority.knobs import AUTHORS_ORDER
 from workbench.mechanisms.priority.memory import Memory, Plan
@@ -109,31 +108,22 @@ def _who_may(plan: Plan, picked: Picked, knobs: Mapping[str, Any]) -> Picked:
 
 def _in_order(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
     """All that may run somewhere, in the order of choice."""
-    plan = memory.plan
-    allowed = plan.fits & (priority > 0) if knobs["leftovers"] == "none" else plan.fits
-    keys = (_coarse(priority), np.round(memory.deficit_s, 6), plan.rounded_share)
-    unit, kind = _queue(keys, allowed, order, knobs["pick"] == "by_type")
-    return Picked(unit.tolist(), kind.tolist())
+    unit, kind = memory.plan.ties(tuple(order))
+    value = priority[unit, kind]
+    if knobs["leftovers"] == "none":
+        allowed = value > 0
+        unit, kind, value = unit[allowed], kind[allowed], value[allowed]
+    first = np.argsort(-_coarse(value), kind="stable")
+    if knobs["pick"] == "by_type":
+        turn = np.argsort(order)  # of each type
+        first = first[np.argsort(turn[kind[first]], kind="stable")]
+    return Picked(unit[first].tolist(), kind[first].tolist())
 
 
 def _coarse(values: FloatArray) -> FloatArray:
     """Values to 30 binary digits (1e-9 relative), so that rounding errors do not decide between equals."""
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.rint(fraction * 2.0**30), exponent)
-
-
-def _queue(
-    keys: tuple[FloatArray, FloatArray, FloatArray], allowed: BoolArray, order: Sequence[int], by_type: bool
-) -> tuple[IntArray, IntArray]:
-    """Allowed (unit, type) in the order of choice: by priority, deficit, share (large first), unit, type."""
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[list(order)] = np.arange(len(order))
-    unit, kind = np.nonzero(allowed)
-    sort = [rank[kind], unit, *(-key[unit, kind] for key in reversed(keys))]
-    if by_type:
-        sort.append(rank[kind])
-    best = np.lexsort(sort)
-    return unit[best], kind[best]
 
 
 def _take(plan: Plan, queue: Picked, find: Callable[[int, int], int | None] | None = None) -> Picked:

@@ -28,9 +28,7 @@ class Placing:
         fill up node by node; who finds no room of its kind takes the other placement of the type, if it runs there.
         """
         units = self._plan.units
-        requests = [self._request(unit, kind) for unit, kind in zip(*picked, strict=True)]
-        if any(worker.placement is not None for worker in self._plan.kinds):
-            requests.sort(key=lambda request: request.least == 1)
+        requests = self._requests(picked)
         self._place(requests)
         if len(self.gpus) == len(requests):
             return picked
@@ -45,7 +43,7 @@ class Placing:
         """Place one more unit on a worker type, or in its other placement; returns where, None without room."""
         for each in (kind, _other(self._plan, unit, kind)):
             if each is not None:
-                self._place([self._request(unit, each)])
+                self._place(self._requests(Picked([unit], [each])))
                 if self._plan.units[unit] in self.gpus:
                     return each
         return None
@@ -53,16 +51,23 @@ class Placing:
     def _place(self, requests: Sequence[Request]) -> None:
         self.gpus.update(place(requests, self._room, self._style, accept=self._accept))
 
-    def _request(self, unit: int, kind: int) -> Request:
-        plan, worker = self._plan, self._plan.kinds[kind]
-        name, gang = plan.units[unit], plan.gangs[unit]
-        request = Request(name, plan.pools[kind], gang, self._had.get(name))
-        if worker.placement is None:
-            return request
-        fewest = self._snapshot.cluster.fewest_nodes(worker.accelerator, gang) or gang
-        if worker.placement == "consolidated":
-            return request._replace(most=fewest)
-        return request._replace(least=fewest + 1)
+    def _requests(self, picked: Picked) -> list[Request]:
+        units, gangs, pools, had = self._plan.units, self._plan.gangs, self._plan.pools, self._had.get
+        requests = [
+            Request(units[unit], pools[kind], gangs[unit], had(units[unit])) for unit, kind in zip(*picked, strict=True)
+        ]
+        if not self._plan.placed:
+            return requests
+        limited = [self._limited(request, kind) for request, kind in zip(requests, picked.kinds, strict=True)]
+        return sorted(limited, key=lambda request: request.least == 1)
+
+    def _limited(self, request: Request, kind: int) -> Request:
+        """The request, on as many nodes as the worker type says."""
+        worker = self._plan.kinds[kind]
+        fewest = self._snapshot.cluster.fewest_nodes(worker.accelerator, request.gpus) or request.gpus
+        if worker.placement == "unconsolidated":
+            return request._replace(least=fewest + 1)
+        return request._replace(most=None if worker.placement is None else fewest)
 
 
 def _other(plan: Plan, unit: int, kind: int) -> int | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.decision import Shares, Snapshot, Solution, Unit, WorkerType, members
 from workbench.errors import InputError
-from workbench.mechanisms.priority.memory import Memory, Plan
+from workbench.mechanisms.priority.memory import Memory, Plan, inherited
 from workbench.mechanisms.worker_types import speeds
 from workbench.throughput import FloatArray
 
@@ -36,8 +36,8 @@ class SharePolicy(Protocol):
 def due(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
     """Whether the shares are to be computed anew.
 
-    At once if workers came or went; if the jobs have changed, `recompute_s` after the last time, where one at 0 s does
-    not count (authors' simulator); and `refresh_s` after the last time.
+    At once if workers came or went; if jobs came or went, `recompute_s` after the last time, where one at 0 s does not
+    count (authors' simulator); and `refresh_s` after the last time.
     """
     if not len(snapshot.jobs):
         return False
@@ -46,21 +46,19 @@ def due(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
     age_s = snapshot.now_s - memory.reset_s
     if knobs["refresh_s"] is not None and age_s >= knobs["refresh_s"]:
         return True
-    return memory.changed and (memory.reset_s == 0.0 or age_s >= knobs["recompute_s"])
+    changed = memory.changed or memory.plan.jobs != snapshot.jobs.names
+    return changed and (memory.reset_s == 0.0 or age_s >= knobs["recompute_s"])
 
 
 def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], policy: SharePolicy) -> Memory:
-    """Ask the policy for shares; times start afresh, deficits carry over."""
+    """Ask the policy for shares of the jobs that are there; times start afresh, deficits carry over."""
     found = policy(snapshot, knobs, memory.policy)
-    plan = _plan(snapshot, found.shares, memory.plan)
+    plan = _plan(snapshot, found.shares, inherited(memory, snapshot))
     start_s = knobs["initial_time"] * knobs["round_s"]
-    place_of = {unit: i for i, unit in enumerate(memory.plan.units)}
-    before = np.array([place_of.get(unit, -1) for unit in plan.units], dtype=np.int64)
     return replace(
         memory,
         plan=plan,
         time_s=np.full(plan.share.shape, start_s),
-        deficit_s=np.where(before[:, None] >= 0, _owed(memory, snapshot.now_s)[before], 0.0),
         total_s=np.full(len(plan.types), start_s * len(plan.units)),
         begun_s=np.full(len(plan.units), start_s),
         shares=found.shares,
@@ -75,11 +73,12 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
 def _owed(memory: Memory, now_s: float) -> FloatArray:
     """(units x types) deficits now: what each was to receive since the last computation less what it did."""
     received_s = memory.time_s - memory.begun_s[:, None]
-    return memory.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
+    return memory.plan.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
 
 
-def _plan(snapshot: Snapshot, shares: Shares, before: Plan) -> Plan:
-    """Units with their shares; a job that is in none of them follows alone, without a share."""
+def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> Plan:
+    """Units with their shares; a job that is in none of them follows alone, without a share. Deficits carry over."""
+    before = memory.plan
     if shares.types != before.types:
         raise InputError("shares of time, types", shares.types, f"{', '.join(before.types)}")
     jobs, listed = snapshot.jobs, set(shares.units)
@@ -88,6 +87,9 @@ def _plan(snapshot: Snapshot, shares: Shares, before: Plan) -> Plan:
     share = np.concatenate([shares.values, np.zeros((len(others), len(shares.types)))])
     row = np.array([jobs.at[members(unit)[0]] for unit in units], dtype=np.int64)
     speed = speeds(snapshot, jobs, before.kinds)[row]
+    place_of = {unit: i for i, unit in enumerate(before.units)}
+    place = np.array([place_of.get(unit, -1) for unit in units], dtype=np.int64)  # new ones have the row after the last
+    owed_s = np.concatenate([_owed(memory, snapshot.now_s), np.zeros((1, len(before.types)))])
     return Plan(
         before.types,
         before.kinds,
@@ -98,6 +100,7 @@ def _plan(snapshot: Snapshot, shares: Shares, before: Plan) -> Plan:
         row,
         *_with_pairs(snapshot, units, before.kinds, speed),
         np.where(share < SMALLEST_SHARE, 0.0, share),
+        owed_s[place],
         np.ones(len(units), dtype=bool),
         snapshot.workers,
     )

@@ -30,7 +30,7 @@ def steady_until_s(snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any],
     if not running.units:
         return math.inf
     here = plan.entitled[running.units, running.kinds]
-    only = np.count_nonzero(plan.entitled[running.units], axis=1) == 1
+    only = plan.kinds_entitled[running.units] == 1
     if knobs["recompute_s"] > 0 or not (here & only).all():
         return None
     return _alike_until_s(snapshot, memory, knobs, running)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from workbench.arrays import fixed, shaped
 from workbench.contract import Result
 from workbench.decision import BoolArray, IntArray, Unit, unit_name
 from workbench.errors import InputError
@@ -69,8 +70,7 @@ class AllocationData:
         alone = self.accelerator is None
         object.__setattr__(self, "accelerators", self.types if alone else self.accelerators)
         of = np.array(range(len(self.types)) if alone else self.accelerator, dtype=np.int64)
-        of.setflags(write=False)
-        object.__setattr__(self, "accelerator", of)
+        object.__setattr__(self, "accelerator", fixed(of))
         jobs, types = (len(self.jobs),), (len(self.types),)
         self.shaped("speed", jobs + types)
         self.shaped("pair_speed", (len(self.pairs), 2, *types))
@@ -98,13 +98,7 @@ class AllocationData:
 
     def shaped(self, name: str, shape: tuple[int, ...]) -> None:
         """Make a field a read-only array of numbers of that shape; raises InputError if it has another."""
-        array = np.array(getattr(self, name), dtype=float)
-        if array.size == 0 and 0 in shape:
-            array = array.reshape(shape)
-        if array.shape != shape:
-            raise InputError(f"allocation, {name}", array.shape, f"an array of shape {shape}")
-        array.setflags(write=False)
-        object.__setattr__(self, name, array)
+        object.__setattr__(self, name, fixed(shaped(getattr(self, name), shape, f"allocation, {name}")))
 
     def check_numbers(self, name: str, good: BoolArray, expected: str, *, infinite: bool = False) -> None:
         """Raise InputError for the first number of a field that is not good, or (unless `infinite`) not finite."""
@@ -117,8 +111,7 @@ class AllocationData:
             raise InputError(f"{where}, {name}{on}", float(array[spot]), expected)
 
     def _check_pairs(self) -> None:
-        pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
-        pairs.setflags(write=False)
+        pairs = fixed(np.array(self.pairs, dtype=np.int64).reshape(-1, 2))
         object.__setattr__(self, "pairs", pairs)
         if not len(pairs):
             return
@@ -147,7 +140,7 @@ class AllocationData:
     @cached_property
     def can_run(self) -> BoolArray:
         """(jobs x types) whether the job has a speed there and there are workers."""
-        return _fixed((self.speed > 0) & (self.workers > 0)[self.pool][None, :])
+        return fixed((self.speed > 0) & (self.workers > 0)[self.pool][None, :])
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -162,13 +155,13 @@ class AllocationData:
     @cached_property
     def unit_gang(self) -> FloatArray:
         """(combinations,) GPUs; both members of a pair use the same ones, which therefore count once."""
-        return _fixed(np.concatenate([self.gang, self.gang[self.pairs[:, 0]]]))
+        return fixed(np.concatenate([self.gang, self.gang[self.pairs[:, 0]]]))
 
     @cached_property
     def allowed(self) -> BoolArray:
         """(combinations x types) whether X may exceed 0: every member has a speed there and there are workers."""
         open_types = (self.workers > 0)[self.pool]
-        return _fixed(np.concatenate([self.can_run, (self.pair_speed > 0).all(axis=1) & open_types[None, :]]))
+        return fixed(np.concatenate([self.can_run, (self.pair_speed > 0).all(axis=1) & open_types[None, :]]))
 
     @cached_property
     def entries(self) -> Entries:
@@ -195,7 +188,7 @@ class AllocationData:
             here = self.speed[:, kind]
             speed[:, pool] = np.where(here > 0, here, speed[:, pool])
         # Not a matrix product, whose rounding may differ between equal rows.
-        return _fixed((speed * equal_share(self.workers)).sum(axis=1))
+        return fixed((speed * equal_share(self.workers)).sum(axis=1))
 
     @property
     def scale(self) -> FloatArray:
@@ -275,7 +268,7 @@ class AllocationData:
             ("pair_speed", pair_speed),
             ("fair", np.ones(len(self.jobs))),
         ):
-            object.__setattr__(found, name, _fixed(array))
+            object.__setattr__(found, name, fixed(array))
         return found
 
     def only(self, rows: npt.ArrayLike, part: float = 1.0) -> Self:
@@ -311,11 +304,6 @@ class AllocationData:
 
 
 _WORKED_OUT = frozenset(name for name, found in vars(AllocationData).items() if isinstance(found, cached_property))
-
-
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array.setflags(write=False)
-    return array
 
 
 def check(data: AllocationData, shares: FloatArray, name: str) -> FloatArray:

@@ -40,7 +40,8 @@ def classes(data: AllocationData, keys: FloatArray) -> Classing:
     member = np.array([order.setdefault(key.tobytes(), len(order)) for key in keys], dtype=np.int64)
     if not len(data.pairs):
         none = np.zeros(0, dtype=np.int64)
-        return Classing(*_first_and_count(member), member, none, none)
+        first = np.searchsorted(np.maximum.accumulate(member), np.arange(len(order)))
+        return Classing(first, np.bincount(member), member, none, none)
     if len(order) == len(member):
         return one_each(data)
     one, two = data.pairs.T

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
 
+from workbench.arrays import fixed
 from workbench.contract import Knobs, Result
 from workbench.decision import Snapshot
 from workbench.errors import InputError
@@ -39,7 +40,7 @@ from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
 from workbench.papers.gavel.finish_time_fairness_search import NAME, Terms, Tried, search
 from workbench.papers.gavel.isolated_time import IsolatedTime
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.share_formulation import ShareFormulation, reported
+from workbench.papers.gavel.share_formulation import ShareFormulation
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.view import numbers, seen
 from workbench.solvers import Solver, solve_model
@@ -92,9 +93,7 @@ class FinishTimeData(StepsData):
     @cached_property
     def isolated(self) -> FloatArray:
         """(jobs,) `throughput(m, X^iso)`, steps/s."""
-        throughput = isolated_throughput(self)
-        throughput.setflags(write=False)
-        return throughput
+        return fixed(isolated_throughput(self))
 
     @cached_property
     def terms(self) -> Terms:
@@ -186,7 +185,7 @@ class FinishTimeFairness(ShareFormulation[FinishTimeData]):
             lambda rho: attempt(known, rho, options),
         )
         result = self.report(data, check(data, found.shares, self.name), knobs)
-        return reported(result, found.solved(found.largest), found.iterations)
+        return result.reported(found.solved(found.largest), iterations=found.iterations)
 
     def report(self, data: FinishTimeData, shares: FloatArray, knobs: Knobs) -> Result:
         """Shares, normalised throughput and each job's rho (true speeds in both forms).

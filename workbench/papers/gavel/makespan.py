@@ -28,7 +28,7 @@ from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel import makespan_bisection as bisection
 from workbench.papers.gavel.allocation import check, feasible, read_shares, values
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.share_formulation import ShareFormulation, reported
+from workbench.papers.gavel.share_formulation import ShareFormulation
 from workbench.papers.gavel.steps import StepsData, gather
 from workbench.papers.gavel.view import seen
 from workbench.solvers import Solver
@@ -125,7 +125,8 @@ class Makespan(ShareFormulation[StepsData]):
             lambda makespan_s: bisection.attempt(known, known.steps, makespan_s, options),
         )
         shares = check(data, found.shares, self.name)
-        return reported(self.report(data, shares, knobs), found.solved(objective(known, shares)), found.iterations)
+        solved = found.solved(objective(known, shares))
+        return self.report(data, shares, knobs).reported(solved, iterations=found.iterations)
 
     def report(self, data: StepsData, shares: FloatArray, knobs: Knobs) -> Result:
         """Shares, normalised throughput and each job's duration (true speeds in both forms).

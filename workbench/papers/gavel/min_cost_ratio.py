@@ -107,15 +107,8 @@ class RatioFormulation(ShareFormulation[Data]):
         first = solve_model(model, options)
         prefer_throughput(model)
         second = solve_model(model, options)
-        return replace(
-            self.read(model, data, knobs),
-            status=first.status,
-            bound=first.bound,
-            gap=first.gap,
-            solver=first.solver,
-            build_s=build_s + first.build_s + second.build_s,
-            solve_s=first.solve_s + second.solve_s,
-        )
+        both = replace(first, build_s=first.build_s + second.build_s, solve_s=first.solve_s + second.solve_s)
+        return self.read(model, data, knobs).reported(both, build_s)
 
 
 def prefer_throughput(m: pyo.ConcreteModel) -> None:

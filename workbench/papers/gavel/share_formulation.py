@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyomo.environ as pyo
 
 from workbench.contract import Formulation, Knobs, Result
 from workbench.papers.gavel.allocation import AllocationData, check, read_shares
-from workbench.solvers import Solved, Solver
+from workbench.solvers import Solver
 from workbench.throughput import FloatArray
 
 Data = TypeVar("Data", bound=AllocationData)
@@ -42,17 +41,3 @@ def chosen(knobs: Knobs, solver: Solver) -> Solver:
     """The solver with the method that the knob `optimum` asks for, unless it has one already."""
     wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
     return replace(solver, method="interior") if wanted else solver
-
-
-def reported(result: Result, solved: Solved, iterations: Sequence[Mapping[str, Any]] = ()) -> Result:
-    """The result of several programmes with the report on all of them."""
-    return replace(
-        result,
-        status=solved.status,
-        bound=solved.bound,
-        gap=solved.gap,
-        solver=solved.solver,
-        build_s=solved.build_s,
-        solve_s=solved.solve_s,
-        iterations=tuple(iterations),
-    )

@@ -39,7 +39,7 @@ from workbench.papers.gavel.allocation import AllocationData, check, feasible, r
 from workbench.papers.gavel.entities import HierarchicalData
 from workbench.papers.gavel.levels import LevelData
 from workbench.papers.gavel.model import lay_out
-from workbench.papers.gavel.share_formulation import chosen, reported
+from workbench.papers.gavel.share_formulation import chosen
 from workbench.papers.gavel.view import gather, seen
 from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
 from workbench.throughput import FloatArray
@@ -211,7 +211,7 @@ def run(
     filled = fill(known, str(knobs.get("bottleneck", "test")), chosen(knobs, solver or Solver()))
     found = result(data, known, filled.shares, filled.level, spread)
     solved = replace(filled.first, build_s=filled.build_s, solve_s=filled.solve_s)
-    return reported(found, solved, filled.iterations)
+    return found.reported(solved, iterations=filled.iterations)
 
 
 def result(

@@ -18,7 +18,7 @@ import pandas as pd
 
 from workbench.decision import IntArray
 from workbench.errors import InputError
-from workbench.papers.hadar.instance import Instance, fastest_free, slots_of, speed_of
+from workbench.papers.hadar.instance import ROUNDING, Instance, fastest_free, slots_of, speed_of
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.plan import Plan
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
@@ -121,7 +121,7 @@ def first_come(data: Instance) -> Plan:
     left = np.where(data.finishable, data.work, 0.0)
     workers = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
     for t in range(data.slots):
-        here = np.flatnonzero((left > 1e-9 * data.work) & (data.arrival <= t))
+        here = np.flatnonzero((left > ROUNDING * data.work) & (data.arrival <= t))
         workers[:, t] = fastest_free(data, here)
         left -= speed_of(data, workers[:, t])
     return Plan(data, workers, "first come").trimmed

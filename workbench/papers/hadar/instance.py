@@ -15,12 +15,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from workbench.arrays import fixed, shaped
 from workbench.contract import Knobs
 from workbench.decision import BoolArray, IntArray, Snapshot
 from workbench.errors import InputError
 from workbench.job import Job
 from workbench.knob import Knob
-from workbench.papers.hadar.utility import UTILITY, Steps, Utility, UtilityJobs, check_falling
+from workbench.papers.hadar.utility import UTILITY, Steps, Utility, UtilityJobs, check_falling, in_slots
 from workbench.throughput import FloatArray
 
 SLOT_S = Knob(
@@ -109,11 +110,7 @@ class Instance:
 
     def _take(self, field: str, shape: tuple[int, ...], least: float, expected: str) -> None:
         """Make a field a read-only array of that shape, its numbers checked."""
-        array = np.array(getattr(self, field), dtype=float)
-        if array.size == 0 and 0 in shape:
-            array = array.reshape(shape)
-        if array.shape != shape:
-            raise InputError(f"P1, {field}", array.shape, f"an array of shape {shape}")
+        array = shaped(getattr(self, field), shape, f"P1, {field}")
         whole = field in ("capacity", "arrival", "gang")
         bad = ~np.isfinite(array) | (array < least) | (array <= 0 if field == "work" else False)
         bad |= (array != np.rint(array)) | (np.abs(array) > 1e12) if whole else False
@@ -122,9 +119,7 @@ class Instance:
             owner = f"type {self.types[spot[0]]}" if field == "capacity" else f"job {self.jobs[spot[0]]}"
             on = {"rate": f" on {self.types[spot[-1]]}", "utility": f" in slot {spot[-1]}"} if len(spot) > 1 else {}
             raise InputError(f"{owner}, {field}{on.get(field, '')}", float(array[spot]), expected)
-        array = array.astype(np.int64) if whole else array
-        array.setflags(write=False)
-        object.__setattr__(self, field, array)
+        object.__setattr__(self, field, fixed(array.astype(np.int64) if whole else array))
 
     @classmethod
     def made(
@@ -173,8 +168,7 @@ class Instance:
         rate = np.where(known, self.rate, 0.0)
         faster = (rate[:, None, :] >= rate[:, :, None]) & known[:, None, :]  # (jobs x slowest x type)
         enough = (faster * self.capacity).sum(axis=2) >= self.gang[:, None]
-        usable: BoolArray = known & enough
-        usable.setflags(write=False)
+        usable: BoolArray = fixed(known & enough)
         return usable
 
     @cached_property
@@ -253,7 +247,7 @@ def instance_of(snapshot: Snapshot, knobs: Knobs) -> Instance:
         names,
         np.array([job.steps for job in jobs], dtype=float),
         np.array([job.weight for job in jobs], dtype=float),
-        tuple(_in_slots(job.rewards, slot_s, late) for job, late in zip(jobs, begins - arrival, strict=True)),
+        tuple(in_slots(job.rewards, slot_s, late) for job, late in zip(jobs, begins - arrival, strict=True)),
         horizon=float(slots),
     )
     name = str(knobs["utility"])
@@ -275,11 +269,6 @@ def _speeds(snapshot: Snapshot, jobs: tuple[Job, ...]) -> FloatArray:
         for job in jobs
     ]
     return np.array(rows, dtype=float).reshape(len(jobs), len(snapshot.types))
-
-
-def _in_slots(rewards: Steps | None, slot_s: float, late: float) -> Steps | None:
-    """Rewards with deadlines in slots after the arrival slot, which begins `-late` slots after the job arrives."""
-    return None if rewards is None else tuple((deadline_s / slot_s + late, reward) for deadline_s, reward in rewards)
 
 
 def slots_needed(

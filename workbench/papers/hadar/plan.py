@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.arrays import fixed
 from workbench.contract import Result
 from workbench.decision import IntArray
-from workbench.papers.hadar.instance import Instance
+from workbench.papers.hadar.instance import Instance, speed_of
 from workbench.solvers import SolverFailedError
 from workbench.throughput import FloatArray
 
@@ -32,8 +33,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         data, workers = self.instance, np.array(self.workers, dtype=np.int64)
-        workers = workers.reshape(len(data.jobs), data.slots, len(data.types))
-        workers.setflags(write=False)
+        workers = fixed(workers.reshape(len(data.jobs), data.slots, len(data.types)))
         object.__setattr__(self, "workers", workers)
         used = workers.sum(axis=0)
         if (workers < 0).any() or (used > data.capacity).any():
@@ -56,9 +56,7 @@ class Plan:
     @cached_property
     def speed(self) -> FloatArray:
         """(jobs x slots) steps done: x_j(t) L, the rate of the slowest type held (1b)."""
-        rate = np.broadcast_to(self.instance.rate[:, None, :], self.workers.shape)
-        slowest = np.where(self.workers > 0, rate, np.inf).min(axis=2, initial=np.inf)
-        return np.where(np.isfinite(slowest), slowest, 0.0)
+        return np.stack([speed_of(self.instance, self.workers[:, t]) for t in range(self.instance.slots)], axis=1)
 
     @cached_property
     def done(self) -> IntArray:

@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.job import Job
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.rules import Rules
-from workbench.papers.hadar.utility import UtilityJobs
+from workbench.papers.hadar.utility import UtilityJobs, in_slots
 from workbench.throughput import FloatArray
 
 ROUNDING = 1e-9
@@ -73,9 +73,7 @@ def gather(snapshot: Snapshot, rows: Sequence[int], rules: Rules, restart: Mappi
         view.names,
         np.array([job.steps for job in view.jobs], dtype=float),
         view.weight,
-        tuple(
-            None if job.rewards is None else tuple((d / rules.slot_s, r) for d, r in job.rewards) for job in view.jobs
-        ),
+        tuple(in_slots(job.rewards, rules.slot_s) for job in view.jobs),
         horizon,
     )
     late = (rules.horizon_s is not None) & (elapsed + shortest > last + ROUNDING)

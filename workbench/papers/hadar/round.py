@@ -24,6 +24,7 @@ from typing import Any, Self
 import numpy as np
 import pyomo.environ as pyo
 
+from workbench.arrays import fixed, shaped
 from workbench.contract import Formulation, Knobs, Result
 from workbench.decision import IntArray, Snapshot
 from workbench.errors import InputError
@@ -63,16 +64,14 @@ class RoundData:
         options = len(self.job)
         shapes = {"capacity": (len(self.types),), "job": (options,), "workers": (options, len(self.types))}
         for name, shape in {**shapes, "payoff": (options,)}.items():
-            given = np.array(getattr(self, name), dtype=float).reshape(shape)
+            given = shaped(getattr(self, name), shape, f"round, {name}")
             whole = name != "payoff"
             bad = ~np.isfinite(given) | (whole & ((given < 0) | (given != np.rint(given))))
             if bad.any():
                 spot = int(np.argwhere(bad)[0][0])
                 where = f"type {self.types[spot]}, capacity" if name == "capacity" else f"{self._where(spot)}, {name}"
                 raise InputError(where, float(given[bad][0]), f"a {'whole ' if whole else 'finite '}number")
-            array = given.astype(np.int64) if whole else given
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, fixed(given.astype(np.int64) if whole else given))
         if options and ((np.diff(self.job) < 0).any() or self.job[-1] >= len(self.jobs)):
             raise InputError("round, job", self.job.tolist(), f"rising positions below {len(self.jobs)}")
 

@@ -34,10 +34,11 @@ from workbench.knob import Knob
 from workbench.mechanisms.per_job import PerJob
 from workbench.mechanisms.restarts import Restarts
 from workbench.papers.hadar import placing
-from workbench.papers.hadar.dual_subroutine import Allocation, Chosen, Method, Prices, allocate
+from workbench.papers.hadar.dual_subroutine import Allocation, Chosen, allocate
 from workbench.papers.hadar.known import Basis, Known
 from workbench.papers.hadar.queued import Queue, gather, require_time
 from workbench.papers.hadar.rules import IDLE_GPUS, KNOBS, Rules
+from workbench.papers.hadar.utility import READS
 from workbench.placement import Gpus, Room
 from workbench.scenario import Scenario
 from workbench.schema import PRICE_OF
@@ -84,8 +85,7 @@ class Hadar(Scheduler):
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the utility reads them."""
-        read = {"linear": "weight", "step": "rewards"}.get(knobs["utility"])
-        return self.uses - ({"weight", "rewards"} - {read})
+        return self.uses - (set(READS.values()) - {READS.get(knobs["utility"])})
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(round_s=knobs["round_s"])
@@ -133,7 +133,7 @@ def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -
 def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tuple[Decision, dict[str, Gpus]]:
     """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then."""
     leases = {unit: lease.gpus for unit, lease in snapshot.leases.items()}
-    held = {str(unit): gpus for unit, gpus in (*leases.items(), *_of_ended(snapshot).items())}
+    held = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
     room = Room(snapshot.nodes)
     for gpus in leases.values():
         placing.give_back(room, gpus)
@@ -145,17 +145,11 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
     return _recorded(snapshot, queue, found, fresh, frozenset(leases) - stays), gets
 
 
-def _of_ended(snapshot: Snapshot) -> dict[Unit, Gpus]:
-    return {unit: lease.gpus for unit, lease in snapshot.ended.items()}
-
-
 def _allocate(
     snapshot: Snapshot, queue: Queue, room: Room, knobs: Knobs, held: Mapping[str, Gpus] | None = None
 ) -> Allocation:
-    prices: Prices = "within_round" if knobs["prices"] == "within_round" else "start_of_round"
-    methods: dict[object, Method] = {"auto": "auto", "dp": "dp", "lp": "lp"}
     fill = knobs["idle_gpus"] == "fill"
-    return allocate(snapshot, queue, room, Rules.of(knobs), prices, methods[knobs["method"]], held, fill)
+    return allocate(snapshot, queue, room, Rules.of(knobs), knobs["prices"], knobs["method"], held, fill)
 
 
 def _recorded(

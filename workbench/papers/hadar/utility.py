@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.arrays import fixed, shaped
 from workbench.decision import IntArray
 from workbench.errors import InputError
 from workbench.knob import Knob
@@ -27,6 +28,11 @@ from workbench.throughput import FloatArray
 
 Steps = tuple[tuple[float, float], ...]
 """`(deadline, reward)` pairs with rising deadlines; a deadline counts from the arrival."""
+
+
+def in_slots(rewards: Steps | None, slot_s: float, late: float = 0.0) -> Steps | None:
+    """Rewards with deadlines in slots, from a slot on that begins `-late` slots after the job arrives."""
+    return None if rewards is None else tuple((deadline_s / slot_s + late, reward) for deadline_s, reward in rewards)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +53,11 @@ class UtilityJobs:
 
     def __post_init__(self) -> None:
         for name in ("work", "weight"):
-            array = np.array(getattr(self, name), dtype=float)
-            if array.shape != (len(self.names),):
-                raise InputError(f"utility, {name}", array.shape, f"an array of shape {(len(self.names),)}")
+            array = shaped(getattr(self, name), (len(self.names),), f"utility, {name}")
             bad = np.flatnonzero(~((array > 0) & np.isfinite(array)))
             if len(bad):
                 raise InputError(f"job {self.names[bad[0]]}, {name}", float(array[bad[0]]), "a number > 0")
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, fixed(array))
         if len(self.rewards) != len(self.names):
             raise InputError("utility, rewards", len(self.rewards), f"{len(self.names)}, one for each job")
         for name in ("horizon", "slot"):
@@ -113,6 +116,9 @@ NAMED: dict[str, Function] = {
     "count": _count,
     "step": _step,
 }
+
+READS = {"linear": "weight", "step": "rewards"}
+"""What a utility reads of a job beside its steps and completion time."""
 
 UTILITY = Knob(
     "utility",

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from workbench.errors import InputError
+from workbench.job import requirement_set
 
 SIGMA = 1.4
 """Threshold of sensitivity: a job above it is sensitive (section 3.6)."""
@@ -29,18 +30,6 @@ class Server(NamedTuple):
     size: int
 
 
-def requirement_set(least: int, most: int, number: int) -> tuple[int, ...]:
-    """R: at most `number` sizes at equal intervals from `least` to `most`, both included (section 2.2).
-
-    Rounded to whole GPUs; with `number` 1 the smallest alone. Raises InputError for bounds that are none.
-    """
-    for name, value, low in (("R_min", least, 1), ("R_max", most, least), ("R_num", number, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise InputError(f"requirement set, {name}", value, f"a whole number from {low}")
-    steps = min(number, most - least + 1) - 1
-    return tuple(dict.fromkeys(least + _nearest((most - least) * i, max(steps, 1)) for i in range(steps + 1)))
-
-
 def checked_sizes(sizes: Iterable[int], job: str = "job") -> tuple[int, ...]:
     """R as a rising tuple of different sizes; raises InputError for an empty set, or a size that is no number."""
     found = tuple(sizes)
@@ -53,12 +42,11 @@ def checked_sizes(sizes: Iterable[int], job: str = "job") -> tuple[int, ...]:
 
 
 def thinned(sizes: Sequence[int], number: int) -> tuple[int, ...]:
-    """At most `number` of the sizes a user chose, at equal intervals of their list; the first and the last stay."""
-    if len(sizes) <= number:
-        return tuple(sizes)
-    if number == 1:
-        return (sizes[0],)
-    return tuple(sizes[_nearest((len(sizes) - 1) * i, number - 1)] for i in range(number))
+    """At most `number` (R_num) of the sizes a user chose, at equal intervals of their list.
+
+    The first and the last stay; with `number` 1 the first alone.
+    """
+    return tuple(sizes[place - 1] for place in requirement_set(1, len(sizes), number))
 
 
 def may_be_distributed(sizes: Sequence[int], rho: float, largest: int, sigma: float = SIGMA) -> bool:
@@ -103,8 +91,3 @@ def _window(idle: Sequence[tuple[int, int]], first: int, gpus: int) -> Layout | 
         if gpus == 0:
             return tuple(taken) if len(taken) > 1 else None
     return None
-
-
-def _nearest(numerator: int, denominator: int) -> int:
-    """The quotient rounded to the nearest whole number, halves up."""
-    return (2 * numerator + denominator) // (2 * denominator)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.arrays import fixed, shaped
 from workbench.decision import BoolArray, IntArray
 from workbench.errors import InputError
 from workbench.papers.hops.configurations import Layout
@@ -153,7 +154,7 @@ class RoundData:
     @cached_property
     def able(self) -> BoolArray:
         """(jobs,) whether a job has any configuration."""
-        return _fixed(np.bincount(self.job, minlength=len(self.jobs)) > 0)
+        return fixed(np.bincount(self.job, minlength=len(self.jobs)) > 0)
 
     def weights(self, power: float) -> Weights:
         """`W_i` of the jobs; power: lambda, finite."""
@@ -162,13 +163,13 @@ class RoundData:
     @cached_property
     def gain(self) -> FloatArray:
         """(configurations,) `G_ij`, 1."""
-        return _fixed(gains(self.job, self.throughput, len(self.jobs)))
+        return fixed(gains(self.job, self.throughput, len(self.jobs)))
 
     @cached_property
     def number(self) -> IntArray:
         """(configurations,) `j`, the number of a configuration among its job's, from 1."""
         first = np.searchsorted(self.job, np.arange(len(self.jobs)))
-        return _fixed(np.arange(len(self.job)) - first[self.job] + 1)
+        return fixed(np.arange(len(self.job)) - first[self.job] + 1)
 
     @cached_property
     def pools(self) -> list[int]:
@@ -188,7 +189,7 @@ class RoundData:
     def shape(self) -> IntArray:
         """(configurations,) number of each one's shape."""
         numbers = [self.shapes[shape_of(layout, self.pools)] for layout in self.layouts]
-        return _fixed(np.array(numbers, dtype=np.int64)[self.layout])
+        return fixed(np.array(numbers, dtype=np.int64)[self.layout])
 
     @cached_property
     def best_alike(self) -> IntArray:
@@ -198,7 +199,7 @@ class RoundData:
         _, first, which = np.unique(key[order], return_index=True, return_inverse=True)
         best = np.empty(len(key), dtype=np.int64)
         best[order] = order[first[which.ravel()]]
-        return _fixed(best)
+        return fixed(best)
 
     def plan(self, configurations: Iterable[int]) -> Plan:
         """What the jobs get with these configurations."""
@@ -228,15 +229,8 @@ def shape_of(layout: Layout, pools: Sequence[int]) -> Shape:
     return tuple(sorted((pools[server], gpus) for server, gpus in layout))
 
 
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array.setflags(write=False)
-    return array
-
-
 def _shaped(name: str, values: Any, shape: tuple[int, ...], kind: type[np.generic]) -> npt.NDArray[Any]:
-    array = np.array(values, dtype=float)
-    if array.shape != shape:
-        raise InputError(f"round, {name}", array.shape, f"an array of shape {shape}")
+    array = shaped(values, shape, f"round, {name}")
     if kind is np.int64 and not (np.isfinite(array) & (array == np.rint(array))).all():
         raise InputError(f"round, {name}", array.tolist(), "whole numbers")
-    return _fixed(array.astype(kind))
+    return fixed(array.astype(kind))

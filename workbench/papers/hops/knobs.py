@@ -34,8 +34,8 @@ MODEL = Knob(
 TOLERANCE = Knob(
     "gap",
     None,
-    f"How far from the best a plan may be, relative to its value; none: {GAP:g}, and {LARGE_GAP:g} above {LARGE} idle "
-    "GPUs",
+    f"How far from the best a plan may be, relative to its value, below 1; none: {GAP:g}, and {LARGE_GAP:g} above "
+    f"{LARGE} idle GPUs; a gap above 0 given to the solver itself goes before",
     source="paper",
     minimum=0.0,
     maximum=1.0,
@@ -72,15 +72,22 @@ PLAN = (LAMBDA, MODEL, TOLERANCE, SENSITIVE, SIZES, WINDOW, SPEED_CLASSES, START
 
 
 def power_of(knobs: Knobs) -> float:
-    """The power of the weights, lambda."""
-    return float(knobs.get("lambda", LAMBDA.default))
+    """The power of the weights, lambda; raises InputError for one below 0."""
+    power = float(knobs.get("lambda", LAMBDA.default))
+    if not power >= 0:
+        raise InputError("knob lambda", power, LAMBDA.expected())
+    return power
 
 
-def gap_of(knobs: Knobs, gpus: int) -> float:
-    """The relative gap for a plan of so many idle GPUs; raises InputError for 1."""
-    given = knobs.get("gap")
-    if given is None:
-        return GAP if gpus <= LARGE else LARGE_GAP
-    if not 0 <= given < 1 or math.isnan(given):
-        raise InputError("knob gap", given, "a number from 0 to below 1")
-    return float(given)
+def gap_of(knobs: Knobs, gpus: int, asked: float = 0.0) -> float:
+    """The relative gap for a plan of so many idle GPUs; asked: the solver's own, which goes before if it is above 0.
+
+    Raises InputError for a gap outside [0, 1).
+    """
+    for where, gap in (("knob gap", knobs.get("gap")), ("gap of the solver", asked)):
+        if gap is not None and (math.isnan(gap) or not 0 <= gap < 1):
+            raise InputError(where, gap, "a number from 0 to below 1")
+    given = asked or knobs.get("gap")
+    if given is not None:
+        return float(given)
+    return GAP if gpus <= LARGE else LARGE_GAP

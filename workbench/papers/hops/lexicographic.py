@@ -24,7 +24,7 @@ import pyomo.environ as pyo
 
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.levels import Level
-from workbench.solvers import Solved, Solver, solve_model
+from workbench.solvers import Solved, Solver, Status, solve_model
 
 SLACK = 1e-6
 """How far below its gain a class may fall while later ones are served, relative to the gain (at least 1): rounding."""
@@ -71,7 +71,8 @@ def serve(model: pyo.ConcreteModel, data: RoundData, order: Sequence[Level], sol
     """
     [goal] = model.component_data_objects(pyo.Objective, active=True)
     steps: list[Step] = []
-    first, status = None, "optimal"
+    first: Solved | None = None
+    status: Status = "optimal"
     for position, level in enumerate(order):
         weight = {data.jobs[row]: float(level.weight[row]) for row in level.rows.tolist()}
         goal.set_value(_gain(model, weight))
@@ -87,7 +88,7 @@ def serve(model: pyo.ConcreteModel, data: RoundData, order: Sequence[Level], sol
         slack = SLACK * max(1.0, solved.objective)
         model.kept.add(position, _gain(model, weight) >= model.value[position] - slack)
     assert first is not None
-    return steps, replace(first, status=status, solve_s=sum(step.solve_s for step in steps))  # type: ignore[arg-type]
+    return steps, replace(first, status=status, solve_s=sum(step.solve_s for step in steps))
 
 
 Served = tuple[list[Step], Solved]

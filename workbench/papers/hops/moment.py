@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.contract import Knobs
 from workbench.decision import IntArray, Reason, Snapshot, Solution
+from workbench.papers.hops.gain_matrix import gain_signals
 from workbench.papers.hops.gathering import plan_data, previous_layouts, sizes_of
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.knobs import power_of
@@ -46,10 +47,18 @@ class Moment:
     """The plans of one decision.
 
     placed: what jobs get; before: GPUs of the jobs whose time on them ends now; solved: whether the first plan was made
-    anew; planned_gpus: how many it could give out; taken: free GPUs that are given out.
+    anew; planned_gpus: how many it could give out; taken: free GPUs that are given out; listed: jobs whose gains have
+    been recorded when a round began, an earlier one or this.
     """
 
-    def __init__(self, snapshot: Snapshot, line: Queue, knobs: Knobs, profiled: Collection[str]) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        line: Queue,
+        knobs: Knobs,
+        profiled: Collection[str],
+        listed: Collection[str] = (),
+    ) -> None:
         self._snapshot, self._line, self._knobs, self._profiled = snapshot, line, knobs, profiled
         self.placed: dict[str, Mapping[str, int]] = {}
         self.before: Placements = {unit: end.gpus for unit, end in snapshot.ended.items() if isinstance(unit, str)}
@@ -60,6 +69,13 @@ class Moment:
         self._late = False
         self._inside: dict[str, bool] = {}  # of the jobs planned for, whether they had a configuration in any plan
         self._rho: dict[str, float] = {}
+        self._place: dict[str, float] = {}  # of the jobs that waited when the first plan was made
+        self._window: dict[str, float] = {}  # number of the first plan whose service window a job was in, 0 for none
+        self._let_in: dict[str, float] = {}  # 1 for jobs that only the adjustment has let in
+        self._gains: dict[str, dict[str, float]] = {}
+        self._noted: set[str] = set()
+        self._plans = 0
+        self.listed = frozenset(listed)
         self._total = int(snapshot.workers.sum())
 
     def take(self, gpus: Mapping[str, int]) -> None:
@@ -71,12 +87,15 @@ class Moment:
 
         The same problem as a round ago has the same answer. If no plan is found in time, jobs stay where they were.
         """
-        rows = self._waiting()
-        rows = np.sort(rows[: self._window(rows)])
+        line = self._waiting()
+        inside = self._inside_window(line)
+        rows = np.sort(line[:inside])
         self.planned_gpus = self._idle()
         if not len(rows) or self.planned_gpus == 0:
             return {}, None
+        self._note_window(line, inside)
         data = self._data(rows)
+        self._note_gains(data, whole=True)
         key = fingerprint(data, power_of(self._knobs))
         if past is not None and past.key == key:
             self._again = past
@@ -94,12 +113,17 @@ class Moment:
             rows, idle = self._waiting(), self._idle()
             if not len(rows) or idle == 0:
                 return
-            inside = self._window(rows)
+            inside = self._inside_window(rows)
+            self._note_window(rows, inside)
             if adjust:
-                rows = rows[adjusted_window(inside, self._sensitivity(rows), self._least(rows), idle)]
+                chosen = adjusted_window(inside, self._sensitivity(rows), self._least(rows), idle)
+                self._note_let_in(rows[chosen[chosen >= inside]])
+                rows = rows[chosen]
             else:
                 rows = rows[:inside]
-            found = self._plan(self._data(np.sort(rows)), {})
+            data = self._data(np.sort(rows))
+            self._note_gains(data, whole=False)
+            found = self._plan(data, {})
             if not found:
                 return
             self.carry_out(found)
@@ -137,7 +161,7 @@ class Moment:
         self._rho.update(zip(view.names, found.tolist(), strict=True))
         return np.array([self._rho[names[row]] for row in rows.tolist()], dtype=float)
 
-    def _window(self, rows: IntArray) -> int:
+    def _inside_window(self, rows: IntArray) -> int:
         if not self._knobs["window"]:
             return len(rows)
         return service_window(self._least(rows), self._total) if self._total else 0
@@ -165,21 +189,52 @@ class Moment:
 
     # What was behind it ----------------------------------------------------------------------------------------------
 
+    def _note_window(self, rows: IntArray, inside: int) -> None:
+        """A plan is made for the first `inside` of those who wait."""
+        names = [self._snapshot.jobs.names[row] for row in rows.tolist()]
+        self._plans += 1
+        if not self._place:
+            self._place = {name: float(place) for place, name in enumerate(names, start=1)}
+            self._window = dict.fromkeys(names, 0.0)
+        for name in names[:inside]:
+            self._window[name] = self._window[name] or float(self._plans)
+
+    def _note_let_in(self, rows: IntArray) -> None:
+        names = [self._snapshot.jobs.names[row] for row in rows.tolist()]
+        self._let_in.update({name: 1.0 for name in names if not self._window[name]})
+
+    def _note_gains(self, data: RoundData, whole: bool) -> None:
+        """Keep the gains of jobs that no plan of the whole cluster has listed yet; `whole`: this is one."""
+        new = [name for name in data.jobs if name not in self.listed and name not in self._noted]
+        for signal, gains in gain_signals(data, self._snapshot, new).items() if new else ():
+            self._gains.setdefault(signal, {}).update(gains)
+        self._noted.update(new)
+        if whole:
+            self.listed |= set(new)
+
     def signals(self) -> dict[str, dict[str, float]]:
         """Numbers of each job, by name.
 
-        priority, age_s and latency_ratio (6) of all; sensitivity (10), weight `W_i` (lambda finite) and gain `G_ij` of
-        those planned for; learning_rate of elastic jobs that get GPUs, over that of their smallest size.
+        priority, latency_ratio (6) and age_s of all. Of those who waited when the first plan was made: place in the
+        queue, window (number of the first plan whose service window the job was in, 0: none) and let_in (1 for those
+        whom only the adjustment let in); sensitivity (10) as far as it was looked at. Weight `W_i` (lambda finite) and
+        gain `G_ij` of those planned for; learning_rate of elastic jobs that get GPUs, over that of their smallest size.
+        The gains of all configurations, see `gain_matrix`, of a job's first plan at the beginning of a round, and until
+        then of the plans within rounds.
         """
         jobs, line = self._snapshot.jobs, self._line
         found = {
             "priority": dict(zip(jobs.names, line.priority.tolist(), strict=True)),
-            "age_s": dict(zip(jobs.names, line.age_s.tolist(), strict=True)),
             "latency_ratio": dict(zip(jobs.names, (jobs.waited_s / line.age_s).tolist(), strict=True)),
-            "sensitivity": {name: self._rho[name] for name in self._inside},
+            "age_s": dict(zip(jobs.names, line.age_s.tolist(), strict=True)),
+            "place": self._place,
+            "window": self._window,
+            "let_in": {name: said for name, said in self._let_in.items() if not self._window[name]},
+            "sensitivity": self._rho,
             "weight": {},
             "gain": {},
             "learning_rate": self._learning_rates(),
+            **self._gains,
         }
         power = power_of(self._knobs)
         for data, planned in self._made:

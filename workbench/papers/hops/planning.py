@@ -83,6 +83,9 @@ def _proven(data: RoundData, plan: Plan, power: float, build_s: float) -> Solved
 
 
 def stopping(solver: Solver, data: RoundData, knobs: Knobs) -> Solver:
-    """The solver with the gap of the knobs, if it has none of its own; none with lambda = infinity."""
-    gap = solver.gap or gap_of(knobs, int(data.idle.sum()))
+    """The solver with the gap of the knobs, if it has none of its own; none with lambda = infinity.
+
+    Raises InputError for a gap outside [0, 1).
+    """
+    gap = gap_of(knobs, int(data.idle.sum()), solver.gap)
     return replace(solver, gap=0.0 if np.isinf(power_of(knobs)) else gap)

@@ -148,16 +148,7 @@ class Round(Formulation[RoundData]):
         steps, solved = lexicographic.serve(model, data, order, stop)
         found = self.read(model, data, knobs)
         solved = in_paper_units(solved, found.objective, order, data)
-        return replace(
-            found,
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=build_s + solved.build_s,
-            solve_s=solved.solve_s,
-            iterations=tuple(step._asdict() for step in steps) if len(steps) > 1 else (),
-        )
+        return found.reported(solved, build_s, (step._asdict() for step in steps) if len(steps) > 1 else ())
 
 
 def _start(model: pyo.ConcreteModel, data: RoundData) -> None:

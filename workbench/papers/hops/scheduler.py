@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.boundaries import LONGEST_ROUND_S, boundary_after
 from workbench.contract import Knobs, Scheduler, Timing
-from workbench.decision import Assignment, Decision, Snapshot
+from workbench.decision import Assignment, Cause, Decision, Snapshot
 from workbench.knob import Knob
 from workbench.papers.hops.charge import DECISION_S, decision_s
 from workbench.papers.hops.knobs import PLAN
@@ -33,6 +33,7 @@ from workbench.papers.hops.profiler import ITERATIONS, START_S, ProfileQueue, pr
 from workbench.papers.hops.queue import PRIORITY, REFRESH_S, queue, remembered_ages
 from workbench.scenario import Scenario
 
+REPLAN_ON: frozenset[Cause] = frozenset({"idle", "arrival", "fault", "repair"})
 ROUND_S = Knob("round_s", 300.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
 REPLAN = Knob("replan", True, "Plan again within a round while GPUs are idle", source="paper", kind="bool")
 ADJUST = Knob(
@@ -63,7 +64,8 @@ class Due(NamedTuple):
 class Memory:
     """Ages of jobs as first estimated; the queue of the profiler; past: what was planned last.
 
-    waiting: the plan that is being charged, None without one; coming: the plan of the next round (knob `overlap`).
+    waiting: the plan that is being charged, None without one; coming: the plan of the next round (knob `overlap`);
+    listed: unfinished jobs whose gains have been recorded when a round began.
     """
 
     ages: dict[str, float] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class Memory:
     past: Past | None = None
     waiting: Due | None = None
     coming: Placements | None = None
+    listed: tuple[str, ...] = ()
 
 
 class Hops(Scheduler):
@@ -82,8 +85,7 @@ class Hops(Scheduler):
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
 
     def timing(self, knobs: Knobs) -> Timing:
-        causes = {"idle", "arrival", "fault", "repair"} if knobs["replan"] else set()
-        return Timing(float(knobs["round_s"]), frozenset(causes))  # type: ignore[arg-type]
+        return Timing(float(knobs["round_s"]), REPLAN_ON if knobs["replan"] else frozenset())
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         return Memory()
@@ -94,7 +96,7 @@ class Hops(Scheduler):
         ages = remembered_ages(snapshot, memory.ages)
         turn = _Turn(snapshot, memory, knobs, ages)
         decision = turn.decide()
-        return decision, Memory(ages, turn.profiles, turn.past, turn.waiting, turn.coming)
+        return decision, Memory(ages, turn.profiles, turn.past, turn.waiting, turn.coming, turn.listed)
 
 
 class _Turn:
@@ -103,6 +105,7 @@ class _Turn:
     def __init__(self, snapshot: Snapshot, memory: Memory, knobs: Knobs, ages: dict[str, float]) -> None:
         self._snapshot, self._knobs = snapshot, knobs
         self.past, self.waiting, self.coming = memory.past, memory.waiting, memory.coming
+        self.listed = tuple(name for name in memory.listed if name in snapshot.jobs.at)
         self.profiles = _profiles(snapshot, memory, knobs)
         self._started: tuple[Assignment, ...] = ()
         self._line = queue(snapshot, ages, knobs["priority"], float(knobs["refresh_s"]))
@@ -110,7 +113,7 @@ class _Turn:
 
     def decide(self) -> Decision:
         now_s, due = self._snapshot.now_s, self.waiting
-        moment = Moment(self._snapshot, self._line, self._knobs, self.profiles.jobs)
+        moment = Moment(self._snapshot, self._line, self._knobs, self.profiles.jobs, self.listed)
         if due is not None and now_s < due.due_s:
             return self._decision(moment, self._end_s)
         if due is not None:
@@ -134,6 +137,7 @@ class _Turn:
     def _begin(self, moment: Moment) -> None:
         """The first plan of a round: carried out now, when it has been charged, or in the next round."""
         found, self.past = moment.begin(self.past)
+        self.listed = tuple(name for name in self._snapshot.jobs.names if name in moment.listed)
         if self._knobs["overlap"]:
             coming, self.coming = self.coming, found
             moment.carry_out(found if coming is None else coming)

@@ -27,21 +27,27 @@ def speed_classes(servers: Sequence[Server], jobs: Sequence[Job], belief: Belief
     """At most `most` classes of each type, split at the widest gaps between the servers' mean speeds over the jobs.
 
     A server's speed for a job is what is believed of the job's smallest gang there, over that on the type. A class's is
-    the mean over its servers.
+    the mean over its servers. Servers without idle GPUs, which nobody can get, are all in the first class of their type
+    and have no say in it.
     """
-    ratio = np.array([[_ratio(server, job, belief) for server in servers] for job in jobs], dtype=float)
-    ratio = ratio.reshape(len(jobs), len(servers))
+    able = np.array([server.idle > 0 for server in servers], dtype=bool)
+    ratio = np.ones((len(jobs), len(servers)))
+    for column in np.flatnonzero(able).tolist():
+        ratio[:, column] = [_ratio(servers[column], job, belief) for job in jobs]
     mean = ratio.mean(axis=0) if len(jobs) else np.ones(len(servers))
     pools = np.zeros(len(servers), dtype=np.int64)
-    found = 0
+    parts: list[IntArray] = []
     for kind in dict.fromkeys(server.kind for server in servers):
-        own = np.array([i for i, server in enumerate(servers) if server.kind == kind], dtype=np.int64)
+        of_kind = np.array([server.kind == kind for server in servers], dtype=bool)
+        own = np.flatnonzero(of_kind & able)
         number = split(mean[own], most)
-        pools[own] = found + number
-        found += int(number.max()) + 1
-    factor = np.ones((len(jobs), found))
-    for pool in range(found):
-        factor[:, pool] = ratio[:, pools == pool].mean(axis=1)
+        pools[of_kind] = len(parts)
+        pools[own] += number
+        parts += [own[number == part] for part in range(int(number.max(initial=0)) + 1)]
+    factor = np.ones((len(jobs), len(parts)))
+    for pool, own in enumerate(parts):
+        if len(own):
+            factor[:, pool] = ratio[:, own].mean(axis=1)
     return Speeds([int(pool) for pool in pools], factor)
 
 

@@ -5,7 +5,8 @@ All of them take a snapshot (`workbench.api.snapshot_at`) and the knobs of `hops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from workbench.papers.hops.configurations import may_be_distributed
 from workbench.papers.hops.gathering import gather, plan_data, sizes_of
 from workbench.papers.hops.instance import Placed, RoundData
 from workbench.papers.hops.knobs import SENSITIVE
-from workbench.papers.hops.learning_rate import scaled
+from workbench.papers.hops.learning_rate import Rule, learning_rates
 from workbench.papers.hops.planning import make_plan
 from workbench.papers.hops.queue import Queue, queue, remembered_ages
 from workbench.papers.hops.sensitivity import sensitivities
@@ -61,12 +62,17 @@ def queue_table(snapshot: Snapshot, knobs: Knobs) -> pd.DataFrame:
     )
 
 
-def configurations_of(snapshot: Snapshot, job: str, knobs: Knobs) -> pd.DataFrame:
+def configurations_of(
+    snapshot: Snapshot, job: str, knobs: Knobs, rates: Mapping[int, float] | None = None
+) -> pd.DataFrame:
     """Every configuration that a job is offered on the GPUs that are free now: the configuration explorer.
 
+    rates: the learning rates that its user gave, of one size or of all, see `learning_rates`; default: 1 of the
+    smallest.
+
     Columns: number (j, from 1), accelerator, gpus, servers (how many), where (`{server: GPUs}` as text), kind
-    (aggregated | distributed), steps_per_s, per_gpu, gain (G_ij), learning_rate_linear and learning_rate_square_root
-    (over that of the smallest size). Raises InputError for a job that is not there.
+    (aggregated | distributed), steps_per_s, per_gpu, gain (G_ij), learning_rate_linear and learning_rate_square_root.
+    Raises InputError for a job that is not there, and the errors of `learning_rates`.
     """
     if job not in snapshot.jobs.at:
         raise InputError("job", job, "an unfinished job of the snapshot")
@@ -75,7 +81,9 @@ def configurations_of(snapshot: Snapshot, job: str, knobs: Knobs) -> pd.DataFram
     rho = sensitivities(snapshot.jobs, snapshot.belief, snapshot.cluster)[rows]
     data = plan_data(snapshot, rows, np.zeros(1), rho, knobs)
     kinds = {name: snapshot.types[kind] for name, kind in zip(snapshot.nodes.names, snapshot.nodes.kind, strict=True)}
-    least = sizes_of(snapshot.jobs.jobs[row], knobs)[0]
+    sizes = sizes_of(snapshot.jobs.jobs[row], knobs)
+    given = {sizes[0]: 1.0} if rates is None else rates
+    linear, root = (learning_rates(sizes, given, rule) for rule in get_args(Rule))
     found = []
     for spot, layout in enumerate(data.layout.tolist()):
         where = data.named(data.layouts[layout])
@@ -91,8 +99,8 @@ def configurations_of(snapshot: Snapshot, job: str, knobs: Knobs) -> pd.DataFram
                 "steps_per_s": speed,
                 "per_gpu": speed / gpus,
                 "gain": float(data.gain[spot]),
-                "learning_rate_linear": scaled(1.0, least, gpus),
-                "learning_rate_square_root": scaled(1.0, least, gpus, "square_root"),
+                "learning_rate_linear": linear[gpus],
+                "learning_rate_square_root": root[gpus],
             }
         )
     return pd.DataFrame(found, columns=CONFIGURATION_COLUMNS)

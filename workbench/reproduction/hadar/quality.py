@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from workbench.charts.curves import curve
-from workbench.papers.hadar.averaging import ALONE, FORKED, Outcome, Setting, experiment
+from workbench.papers.hadar.hadare.averaging import ALONE, FORKED, Outcome, experiment
+from workbench.papers.hadar.hadare.training import Setting
 from workbench.reproduction.figure import Figure, Panel, Row
 from workbench.reproduction.hadar.settings import Size
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.papers.hadar.averaging import Setting
+from workbench.papers.hadar.hadare.training import Setting
 from workbench.presets import HADARE_MIXES, hadare_mix, preset
 from workbench.scenario import Scenario
 

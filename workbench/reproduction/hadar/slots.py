@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.api import simulate
 from workbench.charts.groups import grouped_bars
-from workbench.papers.hadar.theorem3 import cru
+from workbench.papers.hadar.hadare.theorem3 import cru
 from workbench.reproduction.figure import Figure, Panel, Row
 from workbench.reproduction.hadar.settings import CLUSTERS, Size, physical
 

@@ -1,0 +1,116 @@
+"""Hops on the command line: what its input may not be, and what it says when a solver's time runs out."""
+
+import json
+
+import pytest
+
+from workbench.papers.hops import moment
+from workbench.solvers import TimeLimitError
+
+SOLVE = ("solve", "s.json", "--formulation", "hops.round")
+SIMULATE = ("simulate", "s.json", "--scheduler", "hops")
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """Two servers of two GPUs, jobs a (1 or 2 GPUs) and b (2); writes `s.json` with changes."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"model": "m", "accelerator": "v100", "gpus": n, "placement": word, "steps_per_s": n * part}
+        for n in range(1, 5)
+        for word, part in (("consolidated", 1.0), ("unconsolidated", 0.5))
+    ]
+    cluster = {
+        "accelerators": [{"name": "v100", "link_gbps": 100.0}],
+        "nodes": [{"name": "n", "accelerator": "v100", "gpus": 2, "count": 2}],
+        "network_gbps": 100.0,
+    }
+    jobs = [
+        {"name": "a", "model": "m", "steps": 100, "gpus": 1, "gpu_choices": [1, 2]},
+        {"name": "b", "model": "m", "steps": 100, "gpus": 2},
+    ]
+    models = [{"name": "m", "parameters_gb": 0.1}]
+
+    def write(job=(), accelerator=(), node=(), row=()):
+        jobs[0].update(job)
+        cluster["accelerators"][0].update(accelerator)
+        cluster["nodes"][0].update(node)
+        rows[0].update(row)
+        made = {"cluster": cluster, "models": models, "jobs": jobs, "throughputs": rows}
+        (tmp_path / "s.json").write_text(json.dumps(made))
+
+    write()
+    return write
+
+
+@pytest.mark.parametrize("command", [SOLVE, SIMULATE])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"job": {"gpu_choices": []}}, "jobs[0].gpu_choices: got []"),
+        ({"job": {"gpu_choices": [0, 1]}}, "jobs[0].gpu_choices[0]"),
+        ({"job": {"gpus": 8, "gpu_choices": [8, 9]}}, "8 or 9 GPUs in the cluster"),
+        ({"job": {"steps": 0}}, "jobs[0].steps"),
+        ({"job": {"steps_done": 100}}, "steps_done below steps"),
+        ({"accelerator": {"link_gbps": 0}}, "link_gbps: got 0"),
+        ({"node": {"accelerator": "zzz"}}, "zzz"),
+        ({"row": {"accelerator": "zzz"}}, "throughputs[0].accelerator: got 'zzz'"),
+    ],
+)
+def test_bad_scenarios_are_refused_in_one_message(desk, cli, command, change, named):
+    """Empty and impossible requirement sets, no work and so no age, bandwidths and types that there are not."""
+    desk(**change)
+    code, out, err = cli(*command)
+    assert (code, out) == (2, "") and named in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [SOLVE, SIMULATE])
+@pytest.mark.parametrize("value", ["1", "1.5", "-0.1", "nan", "wide"])
+def test_a_gap_outside_0_to_1_is_refused(desk, cli, command, value):
+    code, out, err = cli(*command, "--set", f"gap={value}")
+    assert (code, out) == (2, "") and "error: knob gap: got" in err
+
+
+@pytest.mark.parametrize("value", ["1", "2.5"])
+def test_so_is_one_given_to_the_solver(desk, cli, value):
+    code, out, err = cli(*SOLVE, "--gap", value)
+    assert (code, out) == (2, "") and f"gap of the solver: got {float(value)}" in err
+
+
+def test_without_a_bandwidth_the_layered_belief_is_refused_by_name(desk, cli):
+    desk(accelerator={"link_gbps": None})
+    code, _, err = cli(*SIMULATE, "--belief", "layered")
+    assert code == 2 and "v100.link_gbps: got None" in err
+    assert cli(*SIMULATE)[0] == 0, "the true speeds need none"
+
+
+def test_a_size_of_a_set_that_is_too_large_is_left_out(desk, ask):
+    desk(job={"gpu_choices": [1, 9]})
+    choices = ask(*SOLVE)["result"]["choices"]
+    assert sum(choices["a"].values()) == 1
+
+
+def test_negative_priorities_are_weighed_from_the_bias_up(desk, ask):
+    """Shortest job first, minus the age: 100 / 1.5 s for a, 100 / 2 s for b."""
+    found = ask(*SOLVE, "--set", "priority=sjf")["result"]
+    assert found["priority"] == pytest.approx({"a": -100 / 1.5, "b": -50.0})
+    assert found["weight"] == pytest.approx({"a": 0.01, "b": 0.01 + 100 / 1.5 - 50})
+
+
+def test_decisions_out_of_time_are_said(desk, cli, monkeypatch):
+    calls, real = [], moment.make_plan
+
+    def slow(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            return real(*arguments)
+        raise TimeLimitError("hops_round", "1 s")
+
+    monkeypatch.setattr(moment, "make_plan", slow)
+    desk(job={"steps": 1000, "gpus": 2, "gpu_choices": [2]})
+    code, _, err = cli(*SIMULATE, "--set", "profile_iterations=0", "--until", "500")
+    assert code == 0
+    assert "hops ran out of its time limit at 1 decision of" in err
+    assert "0 took the best plan until then, 1 found none" in err
+    monkeypatch.setattr(moment, "make_plan", real)
+    assert "time limit" not in cli(*SIMULATE)[2]

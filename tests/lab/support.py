@@ -1,0 +1,54 @@
+"""A worker that answers when a test says so, and how to wait for a real one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import workbench
+from widgets import Lab
+from widgets.work import Message
+
+
+class Waiter:
+    """Stands in for the worker: keeps requests until a test answers them."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Message, Callable[[Message], None]]] = []
+        self.cancelled = 0
+
+    def submit(self, request: Message, hear: Callable[[Message], None], line: Any = None) -> None:
+        self.asked.append((request, hear))
+
+    def cancel(self, line: Any = None) -> None:
+        self.cancelled += 1
+        if self.asked:
+            self.asked[-1][1]({"kind": "cancelled"})
+
+    def answer(self, number: int = -1, wall_s: float = 0.1) -> None:
+        """Carry out a request and tell it done."""
+        request, hear = self.asked[number]
+        run = workbench.simulate(
+            workbench.Scenario.from_dict(request["scenario"]), request["scheduler"], request["knobs"]
+        )
+        hear({"kind": "done", "run": run, "wall_s": wall_s})
+
+
+def jobs(lab: Lab) -> Any:
+    return lab._editors.tables["jobs"]
+
+
+async def until(ready: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "this did not happen"
+        await asyncio.sleep(0.01)
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    async def all_of_it() -> None:
+        await story()
+
+    asyncio.run(all_of_it())

@@ -1,0 +1,176 @@
+"""Hare_Sched: by hand, against trying everything, both solvers, cuts, tie-break, the golden model, the edges."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
+
+import workbench
+from tests.papers.hare.exact_support import brute_force, small
+from workbench.errors import InputError
+from workbench.papers.hare import exact
+from workbench.papers.hare.exact import Exact, build, read_schedule, schedule_of
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.start import known_schedule
+from workbench.solvers import Solver, SolverFailedError, solve_model
+
+EXACT = Exact()
+SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])
+TWO = Instance.made([[2, 3], [1, 2]], [[1, 1], [0, 1]], rounds=[2, 1], tasks=[1, 2], weight=[2, 1], arrival_s=[0, 1])
+
+
+@SOLVER
+def test_two_jobs_by_hand(solver):
+    """J1 alone on GPU1 computes 0 to 2, synchronises to 3, again to 6. J2 comes at 1: one task in GPU1's gap 2 to 3,
+    the other on GPU2 from 1 to 3, synchronised at 4. 2 x 6 + 4 = 16; with J2's tasks both on GPU1 J1 ends at 7.
+    """
+    found = EXACT.run(TWO, {}, Solver(solver))
+    assert (found.status, found.objective, found.sense) == ("optimal", pytest.approx(16), "min")
+    assert brute_force(TWO) == (16.0, 6.0)
+    assert found.values["completion_s"] == {"J1": 6.0, "J2": 4.0}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=small())
+def test_the_optimum_is_that_of_trying_everything(data):
+    found = EXACT.run(data, {})
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(brute_force(data)[0], abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=small(tasks=6))
+def test_of_the_best_schedules_the_one_that_ends_first(data):
+    found = EXACT.run(data, {"then_makespan": True})
+    assert (found.objective, found.values["makespan_s"]) == pytest.approx(brute_force(data), abs=1e-6)
+    assert [step["of"] for step in found.iterations] == ["weighted completion time", "makespan"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=small(tasks=5))
+def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
+    values = [
+        EXACT.run(data, {"cuts": cuts}, Solver(name)).objective for cuts in (True, False) for name in ("highs", "glpk")
+    ]
+    assert values == pytest.approx([values[0]] * 4, abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    work=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=1, max_size=5),
+)
+def test_one_gpu_without_synchronisation_serves_the_shortest_weighted_work_first(work):
+    """Smith's rule: the order of T/w is best on one machine."""
+    data = Instance.made([[time] for time, _ in work], weight=[weight for _, weight in work])
+    ends = itertools.accumulate(time for time, _ in sorted(work, key=lambda each: each[0] / each[1]))
+    weights = [weight for _, weight in sorted(work, key=lambda each: each[0] / each[1])]
+    expected = sum(weight * end for weight, end in zip(weights, ends, strict=True))
+    assert EXACT.run(data, {}).objective == pytest.approx(expected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=small(tasks=6, gpus=2))
+def test_another_gpu_never_makes_it_worse(data):
+    more = Instance.made(
+        np.column_stack([data.train_s, data.train_s[:, 0]]),
+        np.column_stack([data.sync_s, data.sync_s[:, 0]]),
+        rounds=data.rounds,
+        tasks=data.tasks,
+        weight=data.weight,
+        arrival_s=data.arrival_s,
+        free_s=[*data.free_s, data.free_s[0]],
+        first_tasks=data.first_tasks,
+        barrier_s=data.barrier_s,
+        last_part=data.last_part,
+    )
+    assert EXACT.run(more, {}).objective <= EXACT.run(data, {}).objective + 1e-6
+
+
+def test_more_gpus_of_a_type_than_tasks_are_left_out_of_the_model_but_not_of_the_data():
+    many = Instance.made([[1.0] * 30, [2.0] * 30], tasks=[2, 1])
+    assert len(build(many, known_schedule(many)).GPUS) == 3
+    assert len(build(many, cuts=False).GPUS) == 30
+    assert EXACT.run(many, {}).objective == pytest.approx(1 + 2)
+
+
+def test_no_jobs():
+    found = EXACT.run(Instance.made([], gpus=2), {"then_makespan": True})
+    assert (found.status, found.objective, found.bound, found.solver) == ("optimal", 0.0, 0.0, "none needed")
+
+
+def test_the_values_tell_the_whole_schedule():
+    found = EXACT.run(TWO, {}).values
+    json.dumps(found, allow_nan=False)
+    assert [(task["job"], task["round"], task["task"]) for task in found["tasks"]] == [
+        ("J1", 0, 0),
+        ("J1", 1, 0),
+        ("J2", 0, 0),
+        ("J2", 0, 1),
+    ]
+    assert max(task["synchronised_s"] for task in found["tasks"]) == found["makespan_s"] == 6.0
+
+
+def test_golden_model_of_two_jobs(tmp_path):
+    written = tmp_path / "model.lp"
+    build(TWO, known_schedule(TWO)).write(str(written), io_options={"symbolic_solver_labels": True})
+    golden = Path(__file__).with_name("exact_two_jobs.lp")
+    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
+    assert got == expected
+
+
+def test_thousands_of_tasks_are_refused_before_the_model_is_made():
+    data = Instance.made(np.ones((100, 8)), rounds=10, tasks=4)
+    with pytest.raises(InputError, match=r"hare\.exact: got 4000 tasks; expected at most 40 tasks: .*hare.interval_lp"):
+        EXACT.run(data, {})
+
+
+def test_values_that_are_worse_than_the_solver_says_are_an_error():
+    with pytest.raises(SolverFailedError, match=r"a schedule of 16'; expected the 15 of its objective"):
+        best = EXACT.run(TWO, {}).values["tasks"]
+        gpu = np.array([0 if task["gpu"] == "GPU1" else 1 for task in best])
+        schedule_of(TWO, gpu, np.array([task["start_s"] for task in best]), 15.0, "mine")
+
+
+def test_the_known_schedule_is_a_solution_of_the_model():
+    """So that a solver can begin from it: every row holds with its values."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        data = Instance.made(
+            rng.integers(1, 5, (3, 2))[:, [0, 0, 1]],
+            rng.integers(0, 2, (3, 2))[:, [0, 0, 1]],
+            rounds=rng.integers(1, 3, 3),
+            tasks=rng.integers(1, 4, 3),
+        )
+        known = known_schedule(data)
+        model = build(data, known)
+        for row in model.component_data_objects(exact.pyo.Constraint):
+            assert row.lslack() >= -1e-6 and row.uslack() >= -1e-6, row.name
+        assert read_schedule(model, data).objective == pytest.approx(known.objective)
+
+
+def test_a_time_limit_gives_no_worse_than_the_known_schedule():
+    rng = np.random.default_rng(3)
+    data = Instance.made(rng.integers(2, 9, (6, 3)), rng.integers(0, 3, (6, 3)), rounds=2, tasks=2)
+    known = known_schedule(data)
+    found = EXACT.run(data, {}, Solver(node_limit=1))
+    assert found.status in ("feasible", "optimal") and found.objective <= known.objective + 1e-6
+    assert found.bound <= found.objective + 1e-6
+
+
+def test_jobs_to_come_are_known():
+    scenario = workbench.preset("hare_example")
+    later = scenario.jobs[2].model_copy(update={"arrival_s": 2.0})
+    found = workbench.solve(scenario.replace(jobs=(*scenario.jobs[:2], later)), "hare.exact")
+    assert min(task["start_s"] for task in found.values["tasks"] if task["job"] == "J3") >= 2.0
+    assert found.status == "optimal"
+
+
+def test_solved_model_without_a_known_schedule():
+    model = build(TWO)
+    solve_model(model)
+    assert read_schedule(model, TWO).objective == pytest.approx(16)

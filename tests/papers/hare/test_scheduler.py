@@ -1,0 +1,158 @@
+"""Hare on the core: the plan is what runs, arrivals are planned for as they come, switches are charged."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pytest import approx
+
+from tests.mechanisms.support import Watched, look, make, plain, scenarios
+from tests.simulation.support import rows
+from workbench import simulate, summary
+from workbench.errors import InputError
+from workbench.metrics.conservation import check
+from workbench.papers.hare.scheduler import Hare
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate as run_of
+
+FREE: dict[str, Any] = {"switching": "free"}
+
+
+def finish_s(run: Run) -> dict[str, float]:
+    return dict(zip(run.jobs["job"], run.jobs["finish_s"], strict=True))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=scenarios())
+def test_without_switches_and_faults_every_job_ends_as_the_last_plan_says(scenario: Scenario) -> None:
+    data = scenario.to_dict()
+    data.get("core", {}).pop("faults", None)
+    run = run_of(Scenario.from_dict(data), Watched(Hare()), FREE)
+    assert check(run) == []
+    plans = run.signals[run.signals["signal"] == "planned_finish_s"].groupby("job")["value"].last()
+    for name, seconds in finish_s(run).items():
+        assert seconds == approx(plans[name]), name
+
+
+def test_one_gpu_goes_by_weight_over_time() -> None:
+    jobs = [{"steps": 400, "weight": 1.0}, {"steps": 600, "weight": 3.0}, {"steps": 100, "weight": 1.0}]
+    run = simulate(make({"n": ("t", 1)}, jobs), "hare", **FREE)
+    assert finish_s(run) == {"j2": 100, "j1": 700, "j0": 1100}
+    assert (run.jobs["finish_s"] * run.jobs["weight"]).sum() == 100 + 3 * 700 + 1100
+
+
+def test_two_gangs_take_turns_on_their_gpus_while_the_other_synchronises() -> None:
+    """Each synchronises as long as it computes: both finish as if alone, but for the first turn of the second."""
+    data = make({"n": ("t", 2)}, [{"steps": 20, "gpus": 2}] * 2).to_dict()
+    data["throughputs"] = [{**row, "sync_s": 1.0} for row in data["throughputs"]]
+    run = simulate(Scenario.from_dict(data), "hare", steps_per_round=1, **FREE)
+    assert sorted(finish_s(run).values()) == [20.0, 21.0]
+
+
+def test_an_arrival_is_planned_for_when_it_comes() -> None:
+    """The short job gets the GPU at the next round of the long one, which is 10 s of 30 then."""
+    scenario = make({"n": ("t", 1)}, [{"steps": 300}, {"steps": 5, "arrival_s": 12.0}])
+    run = simulate(scenario, "hare", **FREE)
+    assert finish_s(run) == {"j0": 305.0, "j1": 25.0}
+    assert run.decisions["cause"].tolist() == ["arrival", "arrival"]
+
+
+def switched(**knobs: Any) -> list[tuple[float, float]]:
+    """Two jobs of two rounds on one GPU that take turns, for their synchronisation: start and end of the switches."""
+    data = make({"n": ("t", 1)}, [{"steps": 2}] * 2).to_dict()
+    data["throughputs"] = [{**row, "sync_s": 1.0} for row in data["throughputs"]]
+    run = simulate(Scenario.from_dict(data), "hare", steps_per_round=1, **knobs)
+    assert check(run) == []
+    return [(start_s, end_s) for *_, kind, start_s, end_s in rows(run) if kind == "switch"]
+
+
+def test_a_switch_to_another_job_is_charged_and_the_first_is_free() -> None:
+    assert switched(**FREE) == []
+    found = switched(switching="custom", switch_s=0.25)
+    assert [end_s - start_s for start_s, end_s in found] == [0.25] * 3
+    assert found[0] == (1.0, 1.25)
+
+
+def test_switches_by_the_columns_of_table_3() -> None:
+    costs = [switched(switching=name)[0] for name in ("default", "pipeswitch", "hare")]
+    seconds = [end_s - start_s for start_s, end_s in costs]
+    assert seconds[0] > 3.0 and 0.002 < seconds[1] < 0.013 and 0.0009 < seconds[2] < seconds[1]
+
+
+def test_slow_switches_delay_jobs() -> None:
+    scenario = make({"n": ("t", 2)}, [{"steps": 300, "gpus": 2}, {"steps": 50}, {"steps": 200}])
+    found = {name: summary(simulate(scenario, "hare", switching=name))["mean_jct_s"] for name in ("free", "default")}
+    assert found["free"] < found["default"] < 1.5 * found["free"]
+
+
+def test_a_model_seen_before_is_not_profiled_again() -> None:
+    """20 steps of 1 s on the one type: j0 waits 20 s, j1 comes when that is done, j2 while it is going on."""
+    jobs = [{"steps": 5}, {"steps": 5, "arrival_s": 100.0}, {"steps": 5, "arrival_s": 12.0}]
+    run = simulate(make({"n": ("t", 3)}, jobs), "hare", profile_steps=20)
+    assert dict(zip(run.jobs["job"], run.jobs["first_start_s"], strict=True)) == {"j0": 20, "j1": 100, "j2": 20}
+
+
+def test_a_failed_node_s_tasks_are_planned_again() -> None:
+    """4 rounds of 2 tasks of 5 s; a-0 fails after 2 s of round 1. From then on b-0 does all, one by one."""
+    faults = {"list": [{"node": "a-0", "from_s": 7.0, "to_s": 1000.0}]}
+    scenario = make({"a": ("t", 1), "b": ("t", 1)}, [{"steps": 40, "gpus": 2}], core={"faults": faults})
+    run = simulate(scenario, "hare", most_rounds=4, **FREE)
+    assert check(run) == []
+    assert run.decisions["cause"].tolist() == ["arrival", "fault"]
+    assert run.jobs["steps_lost"].sum() == approx(2.0) and finish_s(run)["j0"] == approx(10 + 5 * 5)
+
+
+def test_finer_rounds_are_stated_and_close_for_one_job() -> None:
+    scenario = make({"n": ("t", 2)}, [{"steps": 1000, "gpus": 2}])
+    ends = [finish_s(simulate(scenario, "hare", most_rounds=most, **FREE))["j0"] for most in (30, 60)]
+    assert ends == [500.0, 500.0]
+
+
+def test_the_reason_says_how_a_job_was_planned() -> None:
+    hare, scenario = Hare(), make({"n": ("t", 2)}, [{"steps": 1000, "gpus": 2}])
+    knobs = hare.settle({})
+    decision, memory = hare.decide(look(scenario), hare.start(scenario, knobs), knobs, None)  # type: ignore[arg-type]
+    assert decision.why["j0"].text == (
+        "30 rounds of 2 tasks of 17 steps to go, by the plan from 0 s, first on t, to 500 s"
+    )
+    json.dumps(plain(memory))
+
+
+def test_the_paper_s_relaxation_orders_the_tasks_of_small_problems_and_says_its_bound() -> None:
+    scenario = make({"n": ("t", 1)}, [{"steps": 40}, {"steps": 60, "weight": 3.0}, {"steps": 10}])
+    run = simulate(scenario, "hare", steps_per_round=1000, relaxation="hare_sched_rl", **FREE)
+    assert finish_s(run) == {"j2": 10.0, "j1": 70.0, "j0": 110.0}
+    first = run.decisions.iloc[0]
+    assert first["objective"] == approx(330.0) and 0 < first["bound"] <= 330.0 * (1 + 1e-9)
+    large = make({"n": ("t", 64)}, [{"steps": 9000, "gpus": 64}] * 9)
+    with pytest.raises(InputError, match="fewer jobs or coarser rounds"):
+        simulate(large, "hare", relaxation="hare_sched_rl")
+
+
+def test_a_run_says_how_coarse_its_rounds_are_and_where_times_were_clamped() -> None:
+    """A gang of two at 3 steps/s is faster than two GPUs of 1 step/s one by one."""
+    data = make({"n": ("t", 2)}, [{"steps": 1000, "gpus": 2}]).to_dict()
+    data["throughputs"] = [{**row, "steps_per_s": 3.0 if row.get("gpus") == 2 else 1.0} for row in data["throughputs"]]
+    run = simulate(Scenario.from_dict(data), "hare", **FREE)
+    said = run.events[run.events["event"] == "start"]["reason"].tolist()
+    assert len(said) == 1 and said[0].startswith("30 rounds of 2 tasks of 17 steps to go")
+    assert "a gang is faster than its GPUs one by one" in said[0]
+    assert run.signals.set_index("signal")["value"]["steps_per_round"] == 17
+
+
+@pytest.mark.parametrize("knobs", [{"most_rounds": 0}, {"switching": "x"}, {"switch_s": -1.0}, {"steps_per_round": 0}])
+def test_knobs_out_of_range_are_refused(knobs: dict[str, Any]) -> None:
+    with pytest.raises(Exception, match="knob"):
+        simulate(make({"n": ("t", 1)}, [{"steps": 5}]), "hare", **knobs)
+
+
+def test_the_total_weighted_jct_is_the_sum_of_weight_times_jct() -> None:
+    jobs = [{"steps": 400, "weight": 1.0}, {"steps": 600, "weight": 3.0, "arrival_s": 0.0}, {"steps": 100}]
+    run = simulate(make({"n": ("t", 1)}, jobs), "hare", **FREE)
+    assert summary(run)["weighted_jct_s"] == approx(100 + 3 * 700 + 1100)
+    assert math.isnan(summary(simulate(make({"n": ("t", 1)}, jobs), "hare", until_s=50.0, **FREE))["weighted_jct_s"])

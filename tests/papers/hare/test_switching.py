@@ -1,0 +1,157 @@
+"""What a GPU keeps and what its switches cost: hits by hand, early cleaning, Table 3, and the same in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import approx
+
+from tests.mechanisms.support import make
+from workbench import simulate
+from workbench.errors import InputError
+from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s, hit_rate, loads, replay
+from workbench.papers.hare.scheduler import Hare
+from workbench.papers.hare.switching import TABLE_3, Switches, cost_of
+from workbench.run import Run
+from workbench.scenario import Scenario
+
+SIZES = {"a": Sizes(6.0, 2.0), "b": Sizes(5.0, 1.0), "c": Sizes(9.0, 4.0)}
+
+
+def found(jobs: str, capacity_gb: float | None = 8.0) -> list[Load]:
+    return replay(jobs, SIZES, capacity_gb)[0]
+
+
+def test_figure_10_the_model_of_the_first_task_is_still_there_for_the_third() -> None:
+    """a's 2 GB fit beside b's peak of 5 in 8 GB; b's 1 GB beside a's peak of 6."""
+    assert found("abab") == ["first", "miss", "hit", "hit"]
+
+
+def test_a_model_that_does_not_fit_beside_the_next_task_is_gone() -> None:
+    assert found("aba", 6.9) == ["first", "miss", "miss"]
+    assert found("aba", 7.0) == ["first", "miss", "hit"]
+
+
+def test_the_latest_models_stay() -> None:
+    """Beside c's peak of 9 in 11 GB one of b (1 GB, the latest) and a (2 GB) fits, in 12 GB both."""
+    assert found("abcb", 11.0)[-1] == "hit" and found("abca", 11.0)[-1] == "miss"
+    assert found("abca", 12.0)[-1] == "hit"
+
+
+def test_older_models_are_not_kept_past_one_that_does_not_fit() -> None:
+    """Greedily the latest first: when c's 4 GB do not fit beside b, a's 2 GB before them go as well."""
+    sizes = {**SIZES, "b": Sizes(12.5, 1.0)}
+    assert replay("acba", sizes, 16.0)[0] == ["first", "miss", "miss", "miss"]
+    assert replay("acba", sizes, 18.5)[0] == ["first", "miss", "miss", "hit"]
+
+
+def test_a_job_after_itself_needs_no_switch() -> None:
+    assert found("aaba") == ["first", "same", "miss", "hit"]
+
+
+def test_without_sizes_nobody_knows() -> None:
+    assert found("aba", None) == ["first", "unknown", "unknown"]
+    assert replay("aba", {**SIZES, "b": Sizes(None, 1.0)}, 8.0)[0] == ["first", "unknown", "miss"]
+
+
+@given(st.text("abc", min_size=1, max_size=12), st.floats(9, 30))
+def test_what_is_kept_fits_beside_the_task_and_more_memory_keeps_no_less(jobs: str, capacity_gb: float) -> None:
+    small, large = Kept(), Kept()
+    for job in jobs:
+        _, small = comes(small, job, SIZES, capacity_gb)
+        _, large = comes(large, job, SIZES, capacity_gb + 4.0)
+        held = (SIZES[job].memory_gb or 0.0) + sum(SIZES[other].model_gb or 0.0 for other in small.models)
+        assert held <= capacity_gb and set(small.models) <= set(large.models)
+
+
+def test_early_cleaning_hides_what_fits_before_the_task_is_gone() -> None:
+    """A task falls from 6 to 2 GB in the last 2 of 3 s; the next model, 1 GB, fits in 8 GB from the start, in 5 GB
+    once 2 of 4 GB are freed, half way through the backward pass, in 2.5 GB only when the task is gone."""
+    before, after = SIZES["a"], SIZES["b"]
+    assert hidden_s(3.0, before, after, 0.0, 8.0) == 3.0
+    assert hidden_s(3.0, before, after, 0.0, 5.0) == approx(1.0)
+    assert hidden_s(3.0, before, after, 1.0, 6.0) == approx(1.0)
+    assert hidden_s(3.0, before, after, 0.0, 2.5) == 0.0
+    assert hidden_s(3.0, before, after, 0.0, None) == 0.0
+
+
+def test_table_3_is_found_by_the_paper_s_names_and_those_of_the_workload() -> None:
+    assert cost_of("VGG19 (Cifar10)") is TABLE_3["VGG19"] and cost_of("ResNet-50 (batch size 16)").hare_ms == 2.04
+    assert cost_of("LSTM").pipeswitch_ms == approx(sum(cost.pipeswitch_ms for cost in TABLE_3.values()) / 8)
+    for cost in TABLE_3.values():
+        assert cost.hare_ms < cost.pipeswitch_ms < 13 < 3000 < cost.default_ms
+        assert cost.hare_percent < cost.pipeswitch_percent < 9 < 93 < cost.default_percent
+
+
+def seconds(jobs: str, capacity_gb: float | None, step_s: float = 0.0, **knobs: Any) -> list[float]:
+    """Milliseconds of the switches of a sequence whose models are all VGG19 (4.01 ms a miss, 2.77 ms a hit)."""
+    switches = Switches(Hare().settle(knobs), dict.fromkeys("abc", "VGG19"), SIZES)
+    kept, spent = Kept(), []
+    for job in jobs:
+        cost_s, _, kept = switches.next(kept, step_s, job, capacity_gb)
+        spent.append(round(1e3 * cost_s, 9))
+    return spent
+
+
+def test_a_hit_costs_hare_s_column_and_a_miss_pipeswitch_s() -> None:
+    assert seconds("abab", 8.0, early_cleaning=False) == [0, 4.01, 2.77, 2.77]
+    assert seconds("abab", 8.0, early_cleaning=False, speculative_memory=False) == [0, 4.01, 4.01, 4.01]
+
+
+def test_early_cleaning_shortens_a_miss_down_to_hare_s_column() -> None:
+    """Half a millisecond of the step before can be used, or as much as is needed."""
+    assert seconds("ab", 8.0, 0.0005) == [0, 3.51]
+    assert seconds("ab", 8.0, 1.0) == [0, 2.77]
+    assert seconds("ab", 8.0, 1.0, early_cleaning=False) == [0, 4.01]
+
+
+def test_without_sizes_hare_s_mean_is_charged_if_both_are_on() -> None:
+    assert seconds("ab", None) == [0, 2.77]
+    assert seconds("ab", None, early_cleaning=False) == [0, 4.01]
+
+
+def test_the_other_columns_know_no_hits() -> None:
+    assert seconds("abab", 8.0, switching="pipeswitch") == [0, 4.01, 4.01, 4.01]
+    assert seconds("aab", 8.0, switching="default") == [0, 0, 3288.94]
+    assert seconds("ab", 8.0, switching="custom", switch_s=0.5) == [0, 500]
+    assert seconds("ab", 8.0, switching="free") == [0, 0]
+
+
+def turns(memory_gb: float, arrival_s: float = 0.0, **knobs: Any) -> tuple[Scenario, Run]:
+    """Two jobs of four rounds that take turns on one GPU while the other synchronises; 1 GB models, 5 GB at peak."""
+    data = make({"n": ("t", 1)}, [{"steps": 4}, {"steps": 4, "arrival_s": arrival_s}]).to_dict()
+    data["throughputs"] = [{**row, "sync_s": 1.0} for row in data["throughputs"]]
+    data["cluster"]["accelerators"] = [{"name": "t", "memory_gb": memory_gb}]
+    data["models"] = [{"name": "m", "memory_gb": 5.0, "model_gb": 1.0}]
+    scenario = Scenario.from_dict(data)
+    return scenario, simulate(scenario, "hare", steps_per_round=1, early_cleaning=False, **knobs)
+
+
+def test_a_run_s_timeline_tells_hits_from_misses() -> None:
+    scenario, run = turns(6.0)
+    table = loads(scenario, run.timeline)
+    assert table["job"].tolist() == ["j0", "j1"] * 4
+    assert table["load"].tolist() == ["first", "miss", *["hit"] * 6] and hit_rate(table) == approx(6 / 7)
+    scenario, run = turns(5.5)
+    assert hit_rate(loads(scenario, run.timeline)) == 0.0
+    with pytest.raises(InputError, match="sequences"):
+        loads(scenario, simulate(scenario, "fifo").timeline)
+
+
+@pytest.mark.parametrize("arrival_s", [0.0, 1.5, 2.5])
+def test_what_was_charged_is_what_the_timeline_shows_also_after_plans_were_made_anew(arrival_s: float) -> None:
+    """The scheduler follows what each GPU keeps over the arrival of j1."""
+    scenario, run = turns(6.0, arrival_s)
+    table = loads(scenario, run.timeline).set_index("unit")["load"]
+    switches = run.timeline[run.timeline["kind"] == "switch"]
+    cost = cost_of("m")
+    charged = {
+        unit: end_s - start_s
+        for unit, start_s, end_s in zip(switches["unit"], switches["start_s"], switches["end_s"], strict=True)
+    }
+    expected = {"hit": cost.hare_ms / 1e3, "miss": cost.pipeswitch_ms / 1e3}
+    assert charged == approx({unit: expected[load] for unit, load in table.items() if load in expected})
+    assert len(charged) >= 3

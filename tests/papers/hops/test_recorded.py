@@ -1,0 +1,114 @@
+"""What a decision records for charts: the queue with its window, and each job's gains once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from tests.papers.hops.plan_support import job, scenario
+from workbench.api import simulate, snapshot_at
+from workbench.papers.hops import scheduler
+from workbench.papers.hops.gain_matrix import COLUMNS, gains_by_size
+from workbench.papers.hops.round import Round
+from workbench.papers.hops.tables import configurations_of, queue_table
+from workbench.presets import preset
+from workbench.scenario import Scenario
+
+FREE = {"profile_iterations": 0, "decision_s": 0.0}
+
+
+def decided(made, **knobs):
+    """The first decision on a scenario, and the memory then."""
+    hops = scheduler.Hops()
+    settled = hops.settle({**FREE, **knobs})
+    return hops.decide(snapshot_at(made), hops.start(made, settled), settled, np.random.default_rng(0))
+
+
+def test_the_place_in_the_queue_and_the_window_by_hand():
+    """Two servers of 2, three gangs of 2 and one of 1: the first two fill the window of 4 and the cluster."""
+    names = ["a", "b", "c"]
+    found = decided(scenario([job(name, sizes=(2,)) for name in names]))[0].signals
+    assert found["place"] == {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert found["window"] == {"a": 1.0, "b": 1.0, "c": 0.0}
+    assert "let_in" not in found
+
+
+def test_a_later_plan_has_a_window_of_its_own():
+    """One server of 4; a has waited. Its 2 GPUs and the 3 of x fill the first window, and only a fits. In the window of
+    the plan for the 2 that are left stand x and b, whose 3 + 1 reach 4."""
+    jobs = [job("a", sizes=(2,)), job("x", 100.0, (3,)), job("b", 100.0, (1,))]
+    found = decided(scenario(jobs, speeds=(1.0,), gpus=4))[0]
+    assert found.signals["place"] == {"a": 1.0, "x": 2.0, "b": 3.0}
+    assert found.signals["window"] == {"a": 1.0, "x": 1.0, "b": 2.0}
+    assert {assignment.unit for assignment in found.assign} == {"a", "b"}
+
+
+def test_who_is_let_in_by_the_adjustment():
+    """Two servers of 2; a has waited and has one of them. x and y, gangs of 3, fill the window of the next plan and
+    find no room. Their sensitivity is 2, that of d behind them 1: below the queue's mean, and its GPU is idle."""
+    made = scenario([job("a", sizes=(2,)), *(job(name, 100.0, (3,)) for name in "xyd")]).to_dict()
+    made["jobs"][3].update(model="easy", gpus=1, gpu_choices=[1])
+    alike = [row for row in made["throughputs"] if row.get("placement") != "unconsolidated"]
+    made["throughputs"] += [{**row, "model": "easy"} for row in alike]
+    found = decided(Scenario.from_dict(made))[0].signals
+    assert found["window"] == {"a": 1.0, "x": 1.0, "y": 2.0, "d": 0.0} and found["let_in"] == {"d": 1.0}
+    assert found["sensitivity"] == {"a": 2.0, "x": 2.0, "y": 2.0, "d": 1.0}
+    assert found["gain"].keys() == {"a", "d"}
+    assert "let_in" not in decided(Scenario.from_dict(made), adjust=False)[0].signals
+
+
+def test_without_a_plan_there_is_no_queue():
+    found = decided(scenario([]))[0].signals
+    assert not {"place", "window", "let_in"} & found.keys()
+
+
+def test_the_queue_of_a_preset_is_that_of_its_table():
+    made = preset("hops_64")
+    snapshot, knobs = snapshot_at(made), scheduler.Hops().settle(FREE)
+    found, table = decided(made)[0].signals, queue_table(snapshot, knobs)
+    order = sorted(found["place"], key=lambda name: found["place"][name])
+    assert order == table["job"].tolist()
+    assert [found["window"][name] == 1 for name in order] == table["window"].tolist()
+    rho = table.set_index("job")["sensitivity"]
+    assert all(value == pytest.approx(rho[name]) for name, value in found["sensitivity"].items())
+
+
+def test_gains_by_size_are_the_best_of_the_configurations_that_a_job_is_offered():
+    made = preset("hops_64")
+    snapshot, knobs = snapshot_at(made), Round().settle({})
+    table = gains_by_size(Round().data(snapshot, knobs), snapshot)
+    assert list(table.columns) == COLUMNS and set(table["job"]) == set(snapshot.jobs.names)
+    for name in ("job-0", "job-4", "job-14"):
+        best = defaultdict(float)
+        for row in configurations_of(snapshot, name, knobs).itertuples():
+            best[row.accelerator, row.gpus, row.servers] = max(best[row.accelerator, row.gpus, row.servers], row.gain)
+        mine = table[table["job"] == name]
+        assert {tuple(row[1:4]): row[4] for row in mine.itertuples(index=False)} == pytest.approx(dict(best))
+        assert mine["gain"].min() == pytest.approx(1.0)
+
+
+def test_gains_are_recorded_until_a_round_has_begun_with_the_job():
+    """a is there from the start, b comes at 100 s, has the two GPUs that are idle, and the next round begins at 300 s.
+    Nothing is recorded at 600 s."""
+    made = scenario([job("a", sizes=(1, 2), steps=2000.0), job("b", 100.0, (1,), 2000.0)])
+    signals = simulate(made, "hops", FREE).signals
+    gains = signals[signals["signal"].str.startswith("gain of ")]
+    assert gains.groupby("job")["time_s"].unique().map(list).to_dict() == {
+        "a": [0.0],
+        "b": [100.0, 300.0],
+    }
+    mine = gains[gains["job"] == "a"].set_index("signal")["value"]
+    assert {name: value for name, value in mine.items() if name.endswith("on 1")} == {
+        f"gain of {gpus} x v100 on 1": gain for gpus, gain in ((1, 1.0), (2, 2.0))
+    }
+
+
+def test_memory_forgets_jobs_that_are_gone():
+    made = scenario([job("a", sizes=(1,)), job("b", sizes=(1,))])
+    assert decided(made)[1].listed == ("a", "b")
+    hops = scheduler.Hops()
+    knobs = hops.settle(FREE)
+    before = scheduler.Memory(ages={"gone": 1.0}, listed=("gone",))
+    assert hops.decide(snapshot_at(made), before, knobs, np.random.default_rng(0))[1].listed == ("a", "b")

@@ -1,0 +1,51 @@
+"""Sched_Homo, as Hare compares itself with it: weighted shortest job first, blind to types, never preempted.
+
+Zhang et al.'s online scheduler is made for GPUs that are all equal (Chen et al., HPDC 2022, section 7.1): it minimises
+the weighted completion time of jobs whose gangs run at once. So a job's time is its steps over its mean speed, weighted
+by the workers of each type; jobs start in the order of time over weight on the first type in the cluster's order that
+has room, and keep their GPUs until they are done. Who does not fit is passed (ours).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench import queues
+from workbench.contract import Knobs, Memory, Scheduler, Timing
+from workbench.decision import Decision, IntArray, Snapshot
+from workbench.mechanisms import queue
+from workbench.mechanisms.line import Rule
+from workbench.shares import equal_share
+from workbench.throughput import FloatArray
+
+RULE = Rule(preemptive=False, blocking=False, aware=False, steady=True)
+
+
+class SchedHomo(Scheduler):
+    """Not preemptive, and the fast GPUs are worth no more to it than the slow ones."""
+
+    name = "sched_homo"
+    title = "Sched_Homo (weighted shortest job first on mean speeds)"
+    knobs = (queue.ROUND_S,)
+    uses = frozenset({"arrival_s", "steps", "gpus", "weight"})
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return queue.timing(knobs)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        jobs = snapshot.jobs
+
+        def urgency(rows: IntArray) -> FloatArray:
+            speed = snapshot.belief.speeds(queues.take(jobs, rows)) @ equal_share(
+                list(snapshot.cluster.workers.values())
+            )
+            found: FloatArray = queues.seconds(jobs.steps_left[rows], speed) / jobs.weight[rows]
+            return found
+
+        return queue.serve(snapshot, urgency, RULE, {}), memory
+
+
+TITLE = "Sched_Homo"
+SCHEDULERS = (SchedHomo(),)

@@ -1,0 +1,84 @@
+"""Rows with a name before the plot and columns of numbers behind it, as a table has them: what is drawn and what it is
+made of side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from workbench.charts import theme
+from workbench.charts.drawing import Layer, marks
+
+ROW_PX, MOST_HEIGHT_PX = 24.0, 620.0
+COLUMN_PX, CHARACTER_PX = 16.0, 7.6
+"""Space before a column, and what a character of it takes."""
+Columns = Mapping[str, Sequence[str]]
+"""Texts behind the plot, one for each row, by heading."""
+
+
+def row_px(rows: int) -> float:
+    """The height of a row: as high as text wants it, lower where there are too many."""
+    return min(ROW_PX, MOST_HEIGHT_PX / max(rows, 1))
+
+
+def row_scale(rows: int) -> alt.Scale:
+    """From the first row (0) above to the end of the last one below."""
+    return alt.Scale(domain=[0, max(rows, 1)], nice=False, reverse=True)
+
+
+def middle(row: str = "datum.row") -> Any:
+    """The middle of a row, on an axis of `row_scale`."""
+    return alt.value(alt.ExprRef(f"scale('y', {row} + 0.5)"))
+
+
+def row_texts(names: Sequence[str], columns: Columns) -> dict[str, pd.DataFrame]:
+    """The data sets `names`, `texts` and `heads`; of rows too low for text every k-th has some."""
+    every = max(1, math.ceil((theme.LABEL_PX + 1) / row_px(len(names))))
+    shown = [row for row in range(len(names)) if row % every == 0]
+    ends = _ends(columns)
+    return {
+        "names": pd.DataFrame({"job": [names[row] for row in shown], "row": shown}),
+        "texts": pd.DataFrame(
+            [
+                (names[row], row, px, texts[row])
+                for texts, px in zip(columns.values(), ends, strict=True)
+                for row in shown
+            ],
+            columns=["job", "row", "px", "text"],
+        ),
+        "heads": pd.DataFrame({"text": list(columns), "px": ends}),
+    }
+
+
+def row_layers(opacity: Any) -> list[Layer]:
+    """The texts of `row_texts`; opacity: a condition that fades rows."""
+    right = alt.value(alt.ExprRef("width + datum.px"))
+    name = (
+        marks("names")
+        .mark_text(align="right", baseline="middle", limit=220, cursor="pointer")
+        .encode(x=alt.value(-8), y=middle(), text="job:N", opacity=opacity)
+    )
+    text = (
+        marks("texts")
+        .mark_text(align="right", baseline="middle", cursor="pointer")
+        .encode(x=right, y=middle(), text="text:N", opacity=opacity)
+    )
+    head = (
+        marks("heads")
+        .mark_text(align="right", baseline="bottom", fontWeight=600)
+        .encode(x=right, y=alt.value(-6), text="text:N")
+    )
+    return [name, text, head]
+
+
+def _ends(columns: Columns) -> list[float]:
+    """Where the columns end, in pixels behind the plot."""
+    found, px = [], 0.0
+    for head, texts in columns.items():
+        px += COLUMN_PX + CHARACTER_PX * max(map(len, (head, *texts)))
+        found.append(px)
+    return found

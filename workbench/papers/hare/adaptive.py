@@ -1,0 +1,134 @@
+"""Scale-adaptive synchronisation (section 2.2.3): a round has as many tasks as there are GPUs for it just then.
+
+A job's next round starts as soon as it may and one GPU is free, with at most the tasks of its own round, all at once;
+of the GPUs that are free then it takes the fastest, as many as give the most tasks per second until it has synchronised
+(ours). Each task is a task of the job, so that small rounds make more of them. The paper does not use it, as training
+at another scale may need more epochs, and nobody can say how many: `more_work` is the part that is added for a job once
+a round of it was smaller (ours; 0: none).
+
+Who is next goes by the middle completion time of the job's next task, as in Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from workbench.decision import IntArray
+from workbench.errors import InputError
+from workbench.papers.hare.algorithm import middle_s, safe_order
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.schedule import Row
+from workbench.throughput import FloatArray
+
+NOTHING = (np.zeros(0),) * 6
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveSchedule:
+    """Tasks in rounds of their own sizes. Arrays (tasks,): job, number of the round, GPU, start, T^c and T^s."""
+
+    instance: Instance
+    job: IntArray
+    round: IntArray
+    gpu: IntArray
+    start_s: FloatArray
+    train_s: FloatArray
+    sync_s: FloatArray
+
+    @cached_property
+    def completion_s(self) -> FloatArray:
+        """(jobs,) when the last round of each has synchronised."""
+        found = self.instance.barrier_s.copy()
+        np.maximum.at(found, self.job, self.start_s + self.train_s + self.sync_s)
+        return found
+
+    @property
+    def objective(self) -> float:
+        """The objective of Hare_Sched, sum of w_n C_n."""
+        return float(self.instance.weight @ self.completion_s)
+
+    @property
+    def weighted_jct_s(self) -> float:
+        """Sum of w_n (C_n - a_n)."""
+        return float(self.instance.weight @ (self.completion_s - self.instance.arrival_s))
+
+    @property
+    def makespan_s(self) -> float:
+        """When the last job completes; 0 without jobs."""
+        return float(self.completion_s.max(initial=0.0))
+
+    def rows(self) -> list[Row]:
+        """Every task, as `Schedule.rows` gives them."""
+        data, found = self.instance, list[Row]()
+        numbers: dict[tuple[int, int], int] = {}
+        for i, (job, r, gpu, start) in enumerate(
+            zip(self.job.tolist(), self.round.tolist(), self.gpu.tolist(), self.start_s.tolist(), strict=True)
+        ):
+            number = numbers[job, r] = numbers.get((job, r), -1) + 1
+            end_s = start + float(self.train_s[i])
+            name = data.gpus[gpu].name
+            found.append(Row(data.jobs[job], r, number, name, start, end_s, end_s + float(self.sync_s[i])))
+        return found
+
+
+def place_adaptive(instance: Instance, start_s: FloatArray, more_work: float = 0.0) -> AdaptiveSchedule:
+    """Rounds of as many tasks as there are GPUs, for the starts x^ (tasks,) of a relaxation.
+
+    Raises InputError for work below 0.
+    """
+    if not 0 <= more_work < math.inf:
+        raise InputError("Hare, more_work", more_work, "a number >= 0")
+    order = safe_order(instance, middle_s(instance, start_s))
+    turn = np.empty(instance.task_count, dtype=np.int64)
+    turn[order] = np.arange(instance.task_count)  # the place of each task in Algorithm 1's order
+    first = instance.round_task[instance.job_round].tolist()
+    own = [last - begin for begin, last in itertools.pairwise(first)]
+    line = [(int(turn[task]), job) for job, task in enumerate(first[:-1])]
+    heapq.heapify(line)
+    ready = instance.arrival_s.tolist()
+    done, rounds, total = [0] * len(own), [0] * len(own), own.copy()
+    free, both = np.array(instance.free_s, dtype=float), instance.train_s + instance.sync_s
+    found: list[tuple[int, int, int, float, float, float]] = []
+    while line:
+        _, job = heapq.heappop(line)
+        r = int(instance.task_round[first[job] + min(done[job], own[job] - 1)])
+        most = min(int(instance.round_tasks[r]), total[job] - done[job])
+        begin_s, taken = _free_now(free, ready[job], both[job], most)
+        turns = np.minimum(done[job] + np.arange(len(taken)), own[job] - 1)  # work that is added is like the last task
+        part = instance.round_part[instance.task_round[first[job] + turns]]
+        train, sync = instance.train_s[job, taken] * part, instance.sync_s[job, taken] * part
+        found += [
+            (job, rounds[job], m, begin_s, c, s)
+            for m, c, s in zip(taken.tolist(), train.tolist(), sync.tolist(), strict=True)
+        ]
+        free[taken] = begin_s + train
+        ready[job] = begin_s + float((train + sync).max())
+        if rounds[job] == 0:
+            ready[job] = max(ready[job], float(instance.barrier_s[job]))
+        if len(taken) < most and total[job] == own[job]:
+            total[job] = math.ceil(own[job] * (1 + more_work))
+        done[job], rounds[job] = done[job] + len(taken), rounds[job] + 1
+        if done[job] < total[job]:
+            heapq.heappush(line, (int(turn[first[job] + min(done[job], own[job] - 1)]), job))
+    job_of, round_of, gpu_of, start, train, sync = (
+        (np.array(column) for column in zip(*found, strict=True)) if found else NOTHING
+    )
+    numbers = [column.astype(np.int64) for column in (job_of, round_of, gpu_of)]
+    return AdaptiveSchedule(instance, numbers[0], numbers[1], numbers[2], start, train, sync)
+
+
+def _free_now(free: FloatArray, ready_s: float, both: FloatArray, most: int) -> tuple[float, IntArray]:
+    """When a job's next round can start, and on which of the GPUs that are free then."""
+    could = np.where(np.isfinite(both), np.maximum(free, ready_s), np.inf)
+    begin_s = float(could.min())
+    there = np.flatnonzero(could <= begin_s)
+    there = there[np.argsort(both[there], kind="stable")][:most]
+    with np.errstate(divide="ignore"):
+        rate = np.arange(1, len(there) + 1) / both[there]
+    return begin_s, there[: int(len(rate) - np.argmax(rate[::-1]))]

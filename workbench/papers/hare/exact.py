@@ -1,0 +1,348 @@
+r"""`Hare_Sched` as printed (section 5.1): when each task starts and on which GPU; the non-overlap rows with a big M.
+
+min   sum_n w_n C_n                                                                     (5.1)   weighted_completion
+s.t.  x_i >= a_n                                       for all n, r, i in D_r           (4)     after_arrival
+      sum_m y_im = 1                                   for all i                        (5)     one_gpu
+      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)        for all n, r, i in D_r           (6)     completion
+      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)        for all i in D_r, j in D_{r+1}   (7)     barrier
+      x_j >= x_i + sum_m y_im T^c_im - B_ij (1 - o_ij) for all i, j                     (8)     one_after_other
+      o_ij + o_ji >= y_im + y_jm - 1                   for all i, j, m                  (8)     same_gpu
+      x_i >= f_m y_im                                  for all i, m                     (ours)  gpu_free
+      x_i <= x_j                                       for all i, j in D_r, i < j       (ours)  in_turn
+      0 <= x_i                                         for all i                        (4)     start
+      y_im in {0, 1}                                   for all i, m                     (5)     assign
+      0 <= C_n                                         for all n                        (6)     complete
+      o_ij in {0, 1}                                   for all i, j                     (8)     before
+
+(8) is printed as `|x_i - x_j| >= y_km T^c_km` for two tasks on one GPU, k the one that starts first. Here `o_ij` says
+whether task i has computed before task j starts, and two tasks on one GPU are in one order or the other. Where `o_ij`
+is 0, the row allows what the windows allow: `B_ij` is the latest end of i less the earliest start of j. Tasks of one
+job in different rounds are in order by (7). A task holds its GPU for T^c; synchronising overlaps the next task.
+
+(ours): GPUs that are free from `f_m` on only, for plans that begin in mid-life. With the knob `cuts`: tasks of a round
+start in the order of their numbers, since they are alike; of a type no more GPUs than there are tasks; and starts and
+completions stay within the windows (`windows.py`) of schedules no worse than a known one, which the solver begins from.
+A solver keeps rows to a tolerance, so that times are computed again from the assignment and the order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.contract import Formulation, Knobs, Result
+from workbench.decision import IntArray, Snapshot
+from workbench.errors import InputError, Words
+from workbench.knob import Knob
+from workbench.papers.hare import tie_break
+from workbench.papers.hare.algorithm import safe_order
+from workbench.papers.hare.from_scenario import KNOBS, instance_of
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.schedule import Schedule, in_order
+from workbench.papers.hare.start import known_schedule
+from workbench.papers.hare.windows import windows
+from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
+from workbench.throughput import FloatArray
+
+NAME = "hare.exact"
+UNIT = "s x weight"
+MOST_TASKS = 40
+"""Tasks of all jobs together. Above about 15 a proof takes longer than anyone waits for."""
+CUTS = Knob(
+    "cuts",
+    True,
+    "Break symmetries, and look for schedules no worse than a known one only; the optimum stays the same",
+    kind="bool",
+)
+THEN_MAKESPAN = Knob(
+    "then_makespan",
+    False,
+    "Of the best schedules the one that ends first, by a second solve",
+    kind="bool",
+)
+
+
+def build(data: Instance, known: Schedule | None = None, *, cuts: bool = True) -> pyo.ConcreteModel:
+    """Return the unsolved mixed-integer programme; its variables have the values of `known`, a feasible schedule.
+
+    Raises InputError for more than `MOST_TASKS` tasks.
+    """
+    check_size(data)
+    window = windows(data, known if cuts else None)
+    tasks, gpus = range(data.task_count), _gpus(data, cuts)
+    rounds, jobs = data.task_round.tolist(), data.task_job.tolist()
+    where = {i: [g for g in gpus if data.runs[jobs[i], g]] for i in tasks}
+    runs = [(i, g) for i in tasks for g in where[i]]
+
+    m = pyo.ConcreteModel("hare_exact")
+    m.JOBS = pyo.Set(initialize=range(len(data.jobs)), doc="n | jobs")
+    m.GPUS = pyo.Set(initialize=gpus, doc="m | GPUs")
+    m.TASKS = pyo.Set(
+        initialize=tasks, doc="i | tasks of all rounds\nj | another task\nr | rounds\nD_r | tasks of a round"
+    )
+    m.RUNS = pyo.Set(dimen=2, initialize=runs, doc="i,m | tasks and the GPUs that can run them")
+    m.NEXT = pyo.Set(dimen=2, initialize=next_tasks(data), doc="i,j | tasks of a round and of its job's next one")
+    m.PAIRS = pyo.Set(dimen=2, initialize=_pairs(data, where, cuts), doc="j,i | tasks that may follow on one GPU")
+
+    m.weight = pyo.Param(m.JOBS, initialize=dict(enumerate(data.weight.tolist())), doc="w_n | weight | 1")
+    m.arrival = pyo.Param(m.JOBS, initialize=dict(enumerate(data.arrival_s.tolist())), doc="a_n | arrival | s")
+    m.train = pyo.Param(
+        m.RUNS, initialize={(i, g): data.task_train_s(i, g) for i, g in runs}, doc="T^c_im | training time | s"
+    )
+    m.sync = pyo.Param(
+        m.RUNS, initialize={(i, g): data.task_sync_s(i, g) for i, g in runs}, doc="T^s_im | synchronisation time | s"
+    )
+    m.free = pyo.Param(
+        m.GPUS, initialize={g: float(data.free_s[g]) for g in gpus}, doc="f_m | when a GPU becomes free | s"
+    )
+    m.big = pyo.Param(
+        m.PAIRS,
+        initialize={(i, j): max(0.0, float(window.end_s[rounds[i]] - window.first_s[rounds[j]])) for i, j in m.PAIRS},
+        doc="B_ij | latest end of i less the earliest start of j | s",
+    )
+
+    m.start = pyo.Var(
+        m.TASKS,
+        bounds=lambda _, i: (float(window.first_s[rounds[i]]), float(window.last_s[rounds[i]])),
+        doc="(4) x_i | start | s\nx_j | the same of task j | s",
+    )
+    m.assign = pyo.Var(
+        m.RUNS,
+        domain=pyo.Binary,
+        doc="(5) y_im | whether a task runs on a GPU | 1\ny_jm | the same of task j | 1",
+    )
+    m.complete = pyo.Var(
+        m.JOBS,
+        bounds=lambda _, n: (float(window.soonest_s[n]), float(window.latest_s[n])),
+        doc="(6) C_n | completion | s",
+    )
+    m.before = pyo.Var(
+        m.PAIRS,
+        domain=pyo.Binary,
+        doc="(8) o_ij | whether i has computed when j starts | 1\no_ji | the other order | 1",
+    )
+
+    def computed(m, i):
+        return m.start[i] + pyo.quicksum(m.train[i, g] * m.assign[i, g] for g in where[i])
+
+    def synchronised(m, i):
+        return m.start[i] + pyo.quicksum((m.train[i, g] + m.sync[i, g]) * m.assign[i, g] for g in where[i])
+
+    @m.Objective(sense=pyo.minimize, doc="(5.1) total weighted completion time")
+    def weighted_completion(m):
+        return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
+
+    @m.Constraint(m.TASKS, doc="(4) no task starts before its job arrives")
+    def after_arrival(m, i):
+        return m.start[i] >= m.arrival[jobs[i]]
+
+    @m.Constraint(m.TASKS, doc="(5) a task is on exactly one GPU")
+    def one_gpu(m, i):
+        return pyo.quicksum(m.assign[i, g] for g in where[i]) == 1
+
+    @m.Constraint(m.TASKS, doc="(6) a job completes when all its tasks have synchronised")
+    def completion(m, i):
+        return m.complete[jobs[i]] >= synchronised(m, i)
+
+    @m.Constraint(m.NEXT, doc="(7) a round starts when all tasks of the one before have synchronised")
+    def barrier(m, i, j):
+        return m.start[j] >= synchronised(m, i)
+
+    @m.Constraint(m.PAIRS, doc="(8) if i is before j, it has computed when j starts")
+    def one_after_other(m, i, j):
+        return m.start[j] >= computed(m, i) - m.big[i, j] * (1 - m.before[i, j])
+
+    @m.Constraint(m.PAIRS, m.GPUS, doc="(8) two tasks on one GPU are one before the other")
+    def same_gpu(m, i, j, g):
+        both = (i, g) in m.RUNS and (j, g) in m.RUNS
+        if not both or ((j, i) in m.PAIRS and i > j):
+            return pyo.Constraint.Skip
+        other = m.before[j, i] if (j, i) in m.PAIRS else 0
+        return m.before[i, j] + other >= m.assign[i, g] + m.assign[j, g] - 1
+
+    @m.Constraint(m.RUNS, doc="(ours) no task starts before its GPU is free")
+    def gpu_free(m, i, g):
+        if m.free[g] <= window.first_s[rounds[i]]:
+            return pyo.Constraint.Skip
+        return m.start[i] >= m.free[g] * m.assign[i, g]
+
+    @m.Constraint(m.TASKS, doc="(ours) tasks of a round start in the order of their numbers")
+    def in_turn(m, i):
+        if not cuts or i + 1 == data.task_count or rounds[i] != rounds[i + 1]:
+            return pyo.Constraint.Skip
+        return m.start[i] <= m.start[i + 1]
+
+    if known is not None:
+        _begin_from(m, known, gpus)
+    return m
+
+
+def check_size(data: Instance) -> None:
+    """Raise InputError for more tasks than the model is for."""
+    if data.task_count > MOST_TASKS:
+        raise InputError(
+            NAME,
+            Words(f"{data.task_count} tasks"),
+            f"at most {MOST_TASKS} tasks: fewer jobs or coarser rounds; or the scheduler hare (Algorithm 1) for a "
+            "schedule and hare.interval_lp for a bound, at any size",
+        )
+
+
+def _gpus(data: Instance, cuts: bool) -> list[int]:
+    """Numbers of the GPUs; with cuts no more of a type than there are tasks."""
+    each = np.argsort(data.kind, kind="stable")
+    place = np.arange(len(each)) - np.searchsorted(data.kind[each], data.kind[each])
+    return sorted(each[place < data.task_count].tolist() if cuts else each.tolist())
+
+
+def next_tasks(data: Instance) -> list[tuple[int, int]]:
+    """Tasks of a round and of the next round of its job."""
+    ends = data.round_task.tolist()
+    return [
+        (i, j)
+        for r in range(len(data.round_job) - 1)
+        if data.round_job[r] == data.round_job[r + 1]
+        for i in range(ends[r], ends[r + 1])
+        for j in range(ends[r + 1], ends[r + 2])
+    ]
+
+
+def _pairs(data: Instance, where: Mapping[int, list[int]], cuts: bool) -> list[tuple[int, int]]:
+    """Ordered pairs of tasks that (7) leaves open and that have a GPU in common."""
+    jobs, rounds = data.task_job.tolist(), data.task_round.tolist()
+    open_ = [(i, j) for i, j in itertools.permutations(where, 2) if jobs[i] != jobs[j] or (rounds[i] == rounds[j])]
+    turned = {(i, j) for i, j in open_ if cuts and rounds[i] == rounds[j] and i > j}
+    return [(i, j) for i, j in open_ if (i, j) not in turned and not set(where[i]).isdisjoint(where[j])]
+
+
+def _begin_from(m: pyo.ConcreteModel, known: Schedule, gpus: list[int]) -> None:
+    """Give the variables the values of a schedule, with tasks of a round in turn and GPUs of a type in turn."""
+    data = known.instance
+    order = np.lexsort((known.start_s, data.task_round))  # a round's tasks by their start
+    on, start = _first_of_kind(known, gpus)[order], known.start_s[order]
+    end = known.end_s[order]
+    for i in m.TASKS:
+        m.start[i].set_value(float(start[i]), skip_validation=True)
+    for i, g in m.RUNS:
+        m.assign[i, g].set_value(int(on[i] == g))
+    for n in m.JOBS:
+        m.complete[n].set_value(float(known.completion_s[n]), skip_validation=True)
+    for i, j in m.PAIRS:
+        m.before[i, j].set_value(int(end[i] <= start[j] and (start[i], i) < (start[j], j)))
+    for variable in m.component_data_objects(pyo.Var):
+        variable.stale = True  # not the values of a solver
+
+
+def _first_of_kind(known: Schedule, gpus: list[int]) -> IntArray:
+    """(tasks,) GPUs of a schedule, those of each type renamed to the first ones of it."""
+    kind = known.instance.kind
+    left = {k: [g for g in gpus if kind[g] == k] for k in set(kind.tolist())}
+    new = {g: left[int(kind[g])].pop(0) for g in np.unique(known.gpu).tolist()}
+    return np.array([new[g] for g in known.gpu.tolist()], dtype=np.int64)
+
+
+def schedule_of(data: Instance, gpu: IntArray, start_s: FloatArray, stated: float, owner: str) -> Schedule:
+    """The schedule with this assignment and the order of these starts (tasks,), each task as early as it can be.
+
+    Raises SolverFailedError in the name of `owner` if it is worse than the objective stated.
+    """
+    found = in_order(data, gpu, safe_order(data, start_s)).check(owner)
+    if found.objective > stated + 1e-5 * max(1.0, abs(stated)):
+        raise SolverFailedError(owner, f"a schedule of {found.objective:g}", f"the {stated:g} of its objective")
+    return found
+
+
+def read_schedule(model: pyo.ConcreteModel, data: Instance) -> Schedule:
+    """The schedule of a solved model."""
+    start = np.array([model.start[i].value for i in model.TASKS])
+    gpu = np.zeros(data.task_count, dtype=np.int64)
+    for i, g in model.RUNS:
+        if model.assign[i, g].value > 0.5:
+            gpu[i] = g
+    return schedule_of(data, gpu, start, pyo.value(model.weighted_completion), NAME)
+
+
+class Exact(Formulation[Instance]):
+    """The best schedule of all tasks, with every start in continuous time."""
+
+    name = NAME
+    title = "Hare: Hare_Sched, the best schedule of all tasks"
+    offline = True
+    knobs = (*KNOBS, CUTS, THEN_MAKESPAN)
+    reading = (
+        "The objective is the sum of weight times completion time over the jobs (not JCT: arrivals are not taken off). "
+        "tasks lists start, end (the GPU is free) and synchronised of each task; completion_s is when a job's last "
+        "round has synchronised."
+    )
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
+        """All jobs, also those to come, as rounds of tasks."""
+        return instance_of(snapshot, knobs)
+
+    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
+        """Without jobs there is nothing to schedule."""
+        return None if data.jobs else nothing(data)
+
+    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model, with the values of a known schedule."""
+        return build(data, known_schedule(data), cuts=bool(knobs.get("cuts", CUTS.default)))
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """Begin from the known schedule."""
+        return replace(solver, start=True)
+
+    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+        """The schedule, its limits checked."""
+        return _result(read_schedule(model, data))
+
+    def run(self, data: Instance, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Build, solve, read; with `then_makespan` a second time, for the makespan among the best schedules.
+
+        Both solves are listed in `iterations`; the status is that of the weaker one.
+        """
+        if not knobs.get("then_makespan") or not data.jobs:
+            return super().run(data, knobs, solver)
+        options = self.options(knobs, solver or Solver())
+        began = time.perf_counter()
+        model = self.build(data, knobs)
+        build_s = time.perf_counter() - began
+        first = solve_model(model, options)
+        best, second = ends_first(read_schedule(model, data), options)
+        steps = {"weighted completion time": first, "makespan": second}
+        return replace(
+            _result(best),
+            status=first.status if second.status == "optimal" else second.status,
+            bound=first.bound,
+            gap=first.gap,
+            solver=first.solver,
+            build_s=build_s + first.build_s + second.build_s,
+            solve_s=first.solve_s + second.solve_s,
+            iterations=tuple(
+                {"of": of, "objective": each.objective, "bound": each.bound, "status": each.status}
+                for of, each in steps.items()
+            ),
+        )
+
+
+def ends_first(best: Schedule, solver: Solver) -> tuple[Schedule, Solved]:
+    """The schedule that ends first among those as good as `best`, and the report of the solve (`tie_break`)."""
+    model = build(best.instance, best)
+    tie_break.add(model, best.objective)
+    model.end.set_value(best.makespan_s)
+    solved = solve_model(model, solver)
+    found = read_schedule(model, best.instance)
+    return min(found, best, key=lambda schedule: (schedule.makespan_s, schedule.objective)), solved
+
+
+def nothing(data: Instance) -> Result:
+    """The answer for no jobs."""
+    return replace(_result(known_schedule(data)), bound=0.0, gap=0.0)
+
+
+def _result(schedule: Schedule) -> Result:
+    return Result("feasible", schedule.objective, "min", UNIT, schedule.values())

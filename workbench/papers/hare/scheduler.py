@@ -1,0 +1,220 @@
+"""Hare as a scheduler: Algorithm 1's sequences of tasks on every GPU, planned anew over what has not started.
+
+The paper is offline. Here (ours) the plan is made when a job arrives or a node fails or comes back, from the jobs that
+are there, without knowing those to come; tasks that compute go on, all others are planned again. In between the core
+carries the sequences out: rounds wait for their barriers, whatever times were believed.
+
+Recorded for every job: `planned_finish_s` (when its last round synchronises by the plan), `first_middle_s` (H of its
+first task, which decides who goes first) and `steps_per_round` (k, `workbench.papers.hare.coarsening`). The event of
+its start says how it was planned, and where its times were clamped. `solution.objective` is the plan's sum of w_n C_n.
+A plan ignores what switches cost, as the paper's does; the core charges them (`workbench.papers.hare.switching`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.contract import Knobs, Memory, Scheduler, Timing
+from workbench.decision import Decision, Reason, Slot, Snapshot, Solution, Task
+from workbench.errors import counted
+from workbench.knob import Knob
+from workbench.mechanisms.per_job import PerJob
+from workbench.papers.hare import from_scenario, switching
+from workbench.papers.hare.algorithm import ASSIGNMENT, INSERTION, Rule, middle_s, place, safe_order
+from workbench.papers.hare.fluid import fluid_start_s
+from workbench.papers.hare.from_scenario import Gathered, gather, step_s
+from workbench.papers.hare.instance import Gpu, Instance
+from workbench.papers.hare.memory import Kept, Sizes, sizes_of
+from workbench.papers.hare.profile import PROFILE_STEPS, History
+from workbench.papers.hare.relaxed import relax
+from workbench.papers.hare.schedule import Schedule
+from workbench.papers.hare.switching import Switches
+from workbench.papers.hare.synchronisation import SYNCHRONISATION
+from workbench.papers.hare.together import place_together
+from workbench.scenario import Scenario
+from workbench.throughput import FloatArray
+
+NAME = "hare"
+RELAXATION = Knob(
+    "relaxation",
+    "fluid",
+    "Where the starts come from that tasks are ordered by: all GPUs as one machine, in milliseconds (ours), or "
+    "Hare_Sched_RL solved with (9) linearised (the paper; small problems only, it says up to which size)",
+    kind="str",
+    choices=("fluid", "hare_sched_rl"),
+)
+KNOBS = (ASSIGNMENT, *from_scenario.KNOBS, *switching.KNOBS, INSERTION, SYNCHRONISATION, RELAXATION, PROFILE_STEPS)
+
+
+class Given(NamedTuple):
+    """A task given to a slot, as far as the next one's switch depends on it: its job, and seconds of one of its steps
+    there."""
+
+    job: str
+    step_s: float
+
+
+class Held(NamedTuple):
+    """What a slot's GPU holds, and the seconds of one step of its last task."""
+
+    kept: Kept = Kept()
+    step_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Known:
+    """The scheduler's memory.
+
+    model, sizes: of every job; planned: the tasks last given to each slot, in turn; held: what each slot's GPU held
+    before them; history: of profiles; ready_s: when the profile of each job is done.
+    """
+
+    model: Mapping[str, str]
+    sizes: Mapping[str, Sizes]
+    planned: Mapping[Slot, tuple[Given, ...]] = field(default_factory=dict)
+    held: Mapping[Slot, Held] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    ready_s: Mapping[str, float] = field(default_factory=dict)
+
+
+class Hare(Scheduler):
+    """Tasks of all jobs, interleaved on the GPUs in the order of their middle completion times."""
+
+    name = NAME
+    title = "Hare"
+    knobs = KNOBS
+    uses = frozenset(
+        {"arrival_s", "steps", "gpus", "weight", "tasks_per_round"}
+        | {"models.memory_gb", "models.model_gb", "accelerators.memory_gb"}
+    )
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return Timing(None, frozenset({"arrival", "fault", "repair"}))
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        return Known({job.name: job.model for job in scenario.jobs}, sizes_of(scenario))
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        began = time.perf_counter()
+        memory = _profiled(snapshot, memory, knobs)
+        waits_s = [ready for ready in memory.ready_s.values() if ready > snapshot.now_s]
+        without = frozenset(name for name, ready in memory.ready_s.items() if ready > snapshot.now_s)
+        found = gather(snapshot, knobs, without, together=_together(knobs))
+        start_s, bound = _starts(found.instance, knobs)
+        middle = middle_s(found.instance, start_s)
+        plan = _plan(found.instance, middle, knobs)
+        solve_s = time.perf_counter() - began
+        sequences, memory = _sequences(snapshot, found, plan, memory, knobs)
+        decision = Decision(
+            sequences=sequences,
+            signals=_signals(found, plan, middle),
+            solution=Solution("feasible", plan.objective, bound, solve_s=solve_s),
+            why=_reasons(found, plan),
+            next_s=min(waits_s, default=None),
+        )
+        return decision, memory
+
+
+def _together(knobs: Knobs) -> bool:
+    return bool(knobs["synchronisation"] == "scale_fixed")
+
+
+def _starts(instance: Instance, knobs: Knobs) -> tuple[FloatArray, float | None]:
+    """(tasks,) x^ of the relaxation, and its bound on the plan's objective if it is one."""
+    if knobs["relaxation"] == "fluid" or not instance.jobs:
+        return fluid_start_s(instance), None
+    found = relax(instance)
+    return found.start_s, found.bound
+
+
+def _plan(instance: Instance, middle: FloatArray, knobs: Knobs) -> Schedule:
+    """The schedule for the middle completion times of the tasks."""
+    order = safe_order(instance, middle)
+    if _together(knobs):
+        return place_together(instance, order)
+    rule: Rule = "earliest_available" if knobs["assignment"] == "earliest_available" else "earliest_finish"
+    return place(instance, order, rule, bool(knobs["insertion"]))
+
+
+def _profiled(snapshot: Snapshot, memory: Known, knobs: Knobs) -> Known:
+    """With the profiles of the jobs that are new."""
+    steps, history, ready_s = int(knobs["profile_steps"]), memory.history, dict(memory.ready_s)
+    if not steps:
+        return memory
+    for job in snapshot.jobs.jobs:
+        if job.name not in ready_s:
+            seconds = step_s(snapshot, job)
+            history, ready_s[job.name] = history.profiled(job.model, seconds, steps, snapshot.now_s)
+    there = set(snapshot.jobs.names)
+    return replace(memory, history=history, ready_s={name: s for name, s in ready_s.items() if name in there})
+
+
+def _sequences(
+    snapshot: Snapshot, found: Gathered, plan: Schedule, memory: Known, knobs: Knobs
+) -> tuple[dict[Slot, tuple[Task, ...]], Known]:
+    """Each GPU's tasks in turn, with what it costs to switch to them; and the memory with them as given."""
+    switches = Switches(knobs, memory.model, memory.sizes)
+    tasks, data = found.tasks(_together(knobs)), found.instance
+    step = data.train_s / np.array(found.steps_each, dtype=float).reshape(-1, 1)
+    sequences: dict[Slot, tuple[Task, ...]] = {}
+    planned: dict[Slot, tuple[Given, ...]] = {}
+    held: dict[Slot, Held] = {}
+    for m, (gpu, numbers) in enumerate(zip(data.gpus, plan.sequences, strict=True)):
+        now = held[gpu.slot] = _now_held(snapshot, memory, switches, gpu)
+        given, turn = [], []
+        for number in numbers:
+            job, seconds = tasks[number].job, float(step[data.task_job[number], m])
+            switch_s, _, kept = switches.next(now.kept, now.step_s, job, gpu.memory_gb)
+            now = Held(kept, seconds)
+            turn.append(tasks[number]._replace(switch_s=switch_s) if switch_s else tasks[number])
+            given.append(Given(job, seconds))
+        if turn:
+            sequences[gpu.slot], planned[gpu.slot] = tuple(turn), tuple(given)
+    return sequences, replace(memory, planned=planned, held=held)
+
+
+def _now_held(snapshot: Snapshot, memory: Known, switches: Switches, gpu: Gpu) -> Held:
+    """What a GPU holds after the tasks that it has started of those given to it; one that failed was left out."""
+    held = memory.held.get(gpu.slot, Held())
+    given = memory.planned.get(gpu.slot, ())
+    for task in given[: len(given) - len(snapshot.tasks.waiting.get(gpu.slot, ()))]:
+        _, _, kept = switches.next(held.kept, held.step_s, task.job, gpu.memory_gb)
+        held = Held(kept, task.step_s)
+    return held
+
+
+def _signals(found: Gathered, plan: Schedule, middle: FloatArray) -> dict[str, PerJob]:
+    data = plan.instance
+    first = data.round_task[data.job_round[:-1]]
+    return {
+        "planned_finish_s": PerJob(data.jobs, plan.completion_s),
+        "first_middle_s": PerJob(data.jobs, middle[first]),
+        "steps_per_round": PerJob(data.jobs, np.array(found.steps_each, dtype=float)),
+    }
+
+
+def _reasons(found: Gathered, plan: Schedule) -> dict[str, Reason]:
+    """How each job was planned, and whom no GPU that is up can run."""
+    data = found.instance
+    first = data.round_task[data.job_round[:-1]].tolist() if data.jobs else []
+    starts, ends = plan.start_s[first].tolist(), plan.completion_s.tolist()
+    notes = {(note.model, note.tasks): str(note) for note in found.notes}
+    why = {}
+    for row, name in enumerate(data.jobs):
+        rounds, each = int(data.rounds[row]), found.steps_each[row]
+        what = f"{counted(rounds, 'round')} of {counted(int(data.tasks[row]), 'task')} of {counted(each, 'step')} to go"
+        kind = data.gpus[plan.gpu[first[row]]].accelerator
+        text = f"{what}, by the plan from {starts[row]:.6g} s, first on {kind}, to {ends[row]:.6g} s"
+        note = notes.get((found.models[row], int(data.tasks[row])))
+        text += f" ({note})" if note else ""
+        facts = {"rounds": float(rounds), "steps_each": float(each), "finish_s": float(ends[row])}
+        why[name] = Reason("planned", text, facts)
+    why |= {name: Reason("stranded", "the nodes on which it runs are down") for name in found.stranded}
+    return why

@@ -1,0 +1,133 @@
+"""What it costs a GPU to switch from one job's task to another's (sections 2.2.4, 4 and 7.2).
+
+Table 3 of the paper has the mean switching time of eight models under three designs. It is charged when a GPU's next
+task is another job's, by the model that comes; a GPU's first task is free, as a job's first start is everywhere (ours).
+Models that the table does not name cost the mean of its column (ours).
+
+- `default`: the successor's environment is made after the predecessor's is cleaned; seconds.
+- `pipeswitch`: contexts made in advance, the model moved layer by layer while it computes.
+- `hare`: with early cleaning and speculative memory besides. The column is the mean with both on. Where memory sizes
+  tell hits from misses (`workbench.papers.hare.memory`), a hit costs that column, and a miss PipeSwitch's, of which
+  early cleaning hides what can be loaded sooner, down to Hare's column (ours).
+- `custom`: the same for every switch. `free`: nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from workbench.contract import Knobs
+from workbench.knob import Knob
+from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s
+
+SWITCHING = Knob(
+    "switching",
+    "hare",
+    "What a GPU's switch to another job's task costs: the columns of the paper's Table 3, switch_s, or nothing",
+    source="paper",
+    kind="str",
+    choices=("hare", "pipeswitch", "default", "custom", "free"),
+    main=True,
+)
+SWITCH_S = Knob(
+    "switch_s", 0.01, "Seconds of a switch, with switching=custom", "s", kind="float", minimum=0.0, maximum=1e6
+)
+SPECULATIVE_MEMORY = Knob(
+    "speculative_memory",
+    True,
+    "With switching=hare: models of the latest tasks stay on a GPU while the next task has room (hits)",
+    source="paper",
+    kind="bool",
+)
+EARLY_CLEANING = Knob(
+    "early_cleaning",
+    True,
+    "With switching=hare: memory is freed during the backward pass, so that the next model is loaded sooner",
+    source="paper",
+    kind="bool",
+)
+KNOBS = (SWITCHING, SWITCH_S, SPECULATIVE_MEMORY, EARLY_CLEANING)
+
+
+class Cost(NamedTuple):
+    """One column of Table 3: mean milliseconds of a switch to a model, and the percentage of the task's whole time."""
+
+    default_ms: float
+    pipeswitch_ms: float
+    hare_ms: float
+    default_percent: float
+    pipeswitch_percent: float
+    hare_percent: float
+
+
+TABLE_3: Mapping[str, Cost] = {
+    "VGG19": Cost(3288.94, 4.01, 2.77, 98.21, 2.40, 1.82),
+    "ResNet50": Cost(5961.16, 4.75, 2.04, 97.37, 5.46, 3.71),
+    "Inception V3": Cost(7807.43, 5.03, 2.46, 96.99, 2.39, 1.43),
+    "Bert_base": Cost(9016.99, 12.57, 5.03, 93.95, 1.99, 1.13),
+    "Transformer": Cost(5257.17, 10.34, 5.79, 95.41, 2.03, 1.36),
+    "DeepSpeech": Cost(5125.64, 8.91, 4.27, 94.15, 1.59, 1.25),
+    "FastGCN": Cost(5327.24, 2.86, 1.83, 98.47, 7.56, 4.53),
+    "GraphSAGE": Cost(5213.54, 2.42, 0.96, 98.29, 8.64, 3.36),
+}
+"""Table 3 of the paper (Chen et al., HPDC 2022)."""
+
+
+def _plain(model: str) -> str:
+    """A model's name without its data set, case and punctuation: `ResNet-50 (Cifar100)` is `resnet50`."""
+    return re.sub(r"[^a-z0-9]", "", model.split(" (")[0].lower())
+
+
+_BY_NAME = {_plain(name): cost for name, cost in TABLE_3.items()}
+_MEAN = Cost(*(sum(column) / len(TABLE_3) for column in zip(*TABLE_3.values(), strict=True)))
+
+
+@cache
+def cost_of(model: str) -> Cost:
+    """The column of a model, or the mean of all."""
+    return _BY_NAME.get(_plain(model), _MEAN)
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What switches cost with some knobs. model, sizes: of each job."""
+
+    knobs: Knobs
+    model: Mapping[str, str]
+    sizes: Mapping[str, Sizes]
+
+    def next(self, kept: Kept, last_step_s: float, job: str, capacity_gb: float | None) -> tuple[float, Load, Kept]:
+        """Seconds of the switch to a job's task on a GPU that holds `kept`, what it finds, and what the GPU holds then.
+
+        last_step_s: of one step of the task before.
+        """
+        if kept.last == job:
+            return 0.0, "same", kept
+        kind, cost = self.knobs["switching"], cost_of(self.model[job])
+        # What is kept matters to Hare's own column only.
+        load, now = comes(kept, job, self.sizes, capacity_gb) if kind == "hare" else ("unknown", Kept(job))
+        if kept.last is None:
+            return 0.0, "first", now
+        if kind != "hare":
+            flat = {"free": 0.0, "custom": float(self.knobs["switch_s"]), "default": cost.default_ms / 1e3}
+            return flat.get(str(kind), cost.pipeswitch_ms / 1e3), load, now
+        return self._hare_s(cost, load, kept, last_step_s, job, capacity_gb), load, now
+
+    def _hare_s(
+        self, cost: Cost, load: Load, kept: Kept, last_step_s: float, job: str, capacity_gb: float | None
+    ) -> float:
+        hare_s, miss_s = cost.hare_ms / 1e3, cost.pipeswitch_ms / 1e3
+        speculative, early = bool(self.knobs["speculative_memory"]), bool(self.knobs["early_cleaning"])
+        if load == "unknown":
+            return hare_s if speculative and early else miss_s
+        if load == "hit" and speculative:
+            return hare_s
+        if not early or kept.last is None:
+            return miss_s
+        kept_gb = kept.kept_gb if speculative else 0.0
+        before, after = self.sizes[kept.last], self.sizes[job]
+        return max(hare_s, miss_s - hidden_s(last_step_s, before, after, kept_gb, capacity_gb))

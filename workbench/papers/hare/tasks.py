@@ -1,0 +1,66 @@
+"""A run in task sequences as one row per task: where and when it switched, computed and synchronised.
+
+What the Gantt chart of tasks, its barriers and the switching times of Table 3 are drawn from.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from workbench.errors import InputError
+from workbench.scenario import Scenario
+
+TASK = r"^(?P<job>.*) #(?P<round>\d+)\.(?P<task>\d+)$"
+"""How a task is written in the timeline's column `unit`."""
+
+
+def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
+    """The tasks of a run's timeline, in order of start.
+
+    Columns job, round, task (from 0), node, slot, accelerator, switch_s (seconds), start_s, end_s (of computing),
+    synchronised_s, steps.
+
+    A task that a node's failure broke off has one row, of its last attempt; one that the run's end broke off ends
+    there, and one that had not begun to compute by then is left out. Raises InputError for a run without tasks.
+    """
+    timeline = timeline[timeline["job"] != ""]
+    parts = timeline["unit"].astype(str).str.extract(TASK)
+    if parts["job"].isna().any():
+        expected = "a run in task sequences, with units `job #round.task`"
+        raise InputError("timeline", str(timeline["unit"][parts["job"].isna()].iloc[0]), expected)
+    rows = timeline.assign(round=parts["round"].astype("int64"), task=parts["task"].astype("int64"))
+    key = ["job", "round", "task"]
+    rows = rows.sort_values("start_s", kind="stable")
+    ran = rows[rows["kind"] == "run"].drop_duplicates(key, keep="last")
+    ran = ran[[*key, "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
+    switched = rows[rows["kind"] == "switch"].rename(columns={"end_s": "computes_s", "start_s": "switches_s"})
+    switched = switched[[*key, "node", "slot", "computes_s", "switches_s"]]
+    synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
+    synchronised = synchronised[[*key, "end_s"]].rename(columns={"end_s": "synchronised_s"})
+    found = ran.merge(
+        switched,
+        "left",
+        left_on=[*key, "node", "slot", "start_s"],
+        right_on=[*key, "node", "slot", "computes_s"],
+    ).merge(synchronised, "left", on=key)
+    found["switch_s"] = (found["start_s"] - found["switches_s"]).fillna(0.0)
+    found["synchronised_s"] = found["synchronised_s"].fillna(found["end_s"])
+    columns = [*key, "node", "slot", "accelerator", "switch_s", "start_s", "end_s", "synchronised_s", "steps"]
+    return found[columns].sort_values(["start_s", *key], kind="stable").reset_index(drop=True)
+
+
+def switching_table(scenario: Scenario, timeline: pd.DataFrame) -> pd.DataFrame:
+    """Table 3 of a run: model, switches, mean_switch_s of those that took time, and share, the part of the time that
+    its tasks held GPUs in which these switched. Models in the order in which they appear."""
+    tasks, model = task_table(timeline), {job.name: job.model for job in scenario.jobs}
+    tasks = tasks.assign(model=tasks["job"].map(model), run_s=tasks["end_s"] - tasks["start_s"])
+    grouped = tasks.groupby("model", sort=False)
+    switched = tasks[tasks["switch_s"] > 0].groupby("model", sort=False)["switch_s"]
+    found = pd.DataFrame(
+        {
+            "switches": switched.count().reindex(list(grouped.groups), fill_value=0),
+            "mean_switch_s": switched.mean(),
+            "share": grouped["switch_s"].sum() / (grouped["switch_s"].sum() + grouped["run_s"].sum()),
+        }
+    )
+    return found.reindex(tasks["model"].drop_duplicates()).rename_axis("model").reset_index()
