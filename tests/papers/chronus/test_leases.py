@@ -1,0 +1,302 @@
+"""The lease plan (1)-(6): by hand, against trying every plan, both solvers, both models, golden models, the edges."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
+
+import workbench
+from tests.papers.chronus.plan_support import brute_force, check, instances
+from workbench.errors import InputError
+from workbench.papers.chronus import leases, master
+from workbench.papers.chronus.instance import Asked, Instance
+from workbench.papers.chronus.leases import Leases, build, read_plan
+from workbench.papers.chronus.plan import Plan, carried_on, nothing, of_leases, still_holds
+from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+
+FORMULATION = Leases()
+KNOBS = FORMULATION.settle({})
+SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])
+MODEL = pytest.mark.parametrize("model", ["printed", "master", "auto"])
+TWO = Instance.made(
+    8, 1200, [Asked(8, 3600, [(4800, 100), (6000, 80)]), Asked(4, 1200, [(2400, 100)])], names=["long", "short"]
+)
+"""A long job with a soft deadline yields to a short one."""
+
+
+def run(data, model="printed", solver="highs", **options):
+    return FORMULATION.run(data, {**KNOBS, "model": model}, Solver(solver, **options))
+
+
+def sure(data):
+    return replace(data, guaranteed=np.ones(len(data.jobs), dtype=bool))
+
+
+@SOLVER
+@MODEL
+def test_two_jobs_by_hand(solver, model):
+    """The long job has three of the first four leases, the short one the fourth of them, 1 or 2: all in time."""
+    found = run(TWO, model, solver)
+    assert (found.status, found.objective, found.bound, found.sense) == ("optimal", 200, 200, "max")
+    assert check(TWO, found.values["leases"]) == 200
+    assert found.values["deadline"] == {"long": 4, "short": 2}
+    assert found.values["completion_s"] == {"long": 4800, "short": found.values["leases"]["short"][0] * 1200}
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=instances())
+def test_the_optimum_is_that_of_trying_everything(data):
+    found = run(data)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(brute_force(data), abs=1e-6)
+    assert check(data, found.values["leases"]) == pytest.approx(found.objective)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=instances(jobs=3))
+def test_with_all_jobs_guaranteed_too(data):
+    data, expected = sure(data), brute_force(sure(data))
+    for model in ("printed", "auto"):
+        if expected is None:
+            with pytest.raises(InfeasibleError):
+                run(data, model)
+        else:
+            found = run(data, model)
+            assert found.objective == pytest.approx(expected, abs=1e-6)
+            assert check(data, found.values["leases"]) == pytest.approx(expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=instances(jobs=3))
+def test_the_solvers_agree(data):
+    assert run(data, solver="highs").objective == pytest.approx(run(data, solver="glpk").objective, abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=instances())
+def test_more_gpus_never_lower_the_optimum(data):
+    more = replace(data, capacity=data.capacity + 1)
+    assert run(more).objective >= run(data).objective - 1e-6
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=instances(), seed=st.integers(0, 10**6))
+def test_the_order_of_the_jobs_does_not_change_the_optimum(data, seed):
+    order = np.random.default_rng(seed).permutation(len(data.jobs))
+    assert run(data.with_jobs(order)).objective == pytest.approx(run(data).objective, abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=instances())
+def test_from_the_last_plan_the_optimum_is_the_same(data):
+    first = run(data)
+    own = {name: tuple(found) for name, found in first.values["leases"].items() if found}
+    for model in ("printed", "auto"):
+        again = run(replace(data, previous=own), model)
+        assert again.objective == pytest.approx(first.objective, abs=1e-6)
+
+
+def test_a_deadline_on_a_boundary_counts_and_a_second_before_it_does_not():
+    for deadline, worth in ((2400, 100), (2399, 1)):
+        data = Instance.made(8, 1200, [Asked(8, 2400, [(deadline, 100)])])
+        assert run(data).objective == worth
+        assert run(data).values["reward"] == {"j0": worth}
+
+
+def test_a_second_of_running_takes_a_lease():
+    found = run(Instance.made(8, 1200, [Asked(8, 2401, [(3600, 100)])]))
+    assert found.values["leases"] == {"j0": [1, 2, 3]}
+    assert found.values["completion_s"] == {"j0": 2401}
+
+
+def test_a_job_has_no_lease_before_it_arrives():
+    """It arrives within the first lease, so that its first is the second; on the boundary it has that lease."""
+    for arrival, expected in ((1, [2]), (1200, [2]), (1201, [3]), (0, [1])):
+        data = Instance.made(8, 1200, [Asked(8, 1200, [(3600, 100)], arrival)])
+        assert run(data).values["leases"] == {"j0": expected}
+
+
+def test_soft_deadlines_are_hit_as_early_as_pays():
+    """Two jobs of the whole cluster: the one that loses more by waiting goes first."""
+    slow = Asked(8, 1200, [(1200, 100), (2400, 80)])
+    fast = Asked(8, 1200, [(1200, 100), (2400, 20)])
+    found = run(Instance.made(8, 1200, [slow, fast]))
+    assert found.objective == 180
+    assert found.values["leases"] == {"j0": [2], "j1": [1]}
+
+
+def test_leases_in_which_gpus_are_missing():
+    """Half the cluster is down in the second lease only."""
+    data = Instance.made([8, 4, 8], 1200, [Asked(8, 2400, [(3600, 100)]), Asked(4, 1200, [(2400, 100)])])
+    assert run(data).values["leases"] == {"j0": [1, 3], "j1": [2]}
+
+
+def test_a_job_larger_than_the_cluster_is_left_out_and_told_why():
+    data = Instance.made(8, 1200, [Asked(9, 1200, [(9600, 100)]), Asked(8, 1200, [(1200, 100)])])
+    found = run(data)
+    assert found.objective == 101 and found.values["leases"] == {"j0": None, "j1": [1]}
+    assert found.values["cannot_meet"] == {"j0": "its 9 GPUs are more than the 8 of the cluster"}
+    with pytest.raises(InfeasibleError, match="guaranteed job j0 cannot meet a deadline: its 9 GPUs are more"):
+        run(sure(data))
+
+
+def test_rounding_up_can_leave_a_job_out():
+    """3 and 5 GPUs are 4 and 8 when rounded up."""
+    asked = [Asked(3, 1200, [(1200, 100)]), Asked(5, 1200, [(1200, 100)])]
+    assert run(Instance.made(8, 1200, asked)).objective == 200
+    assert run(Instance.made(8, 1200, asked, node_gpus=8)).objective == 101
+
+
+def test_on_nodes_of_six_three_gangs_of_four_take_three_nodes():
+    """(erratum): 12 GPUs are enough by count, but each node holds only one gang of 4."""
+    asked = [Asked(4, 1200, [(1200, 100)])] * 3
+    assert run(Instance.made(12, 1200, asked)).objective == 300
+    assert run(Instance.made(12, 1200, asked, node_gpus=6)).objective == 201
+    assert run(Instance.made(18, 1200, asked, node_gpus=6)).objective == 300
+
+
+def test_jobs_that_only_whole_leases_make_late_are_listed():
+    data = Instance.made(8, 1200, [Asked(8, 1300, [(2399, 100)]), Asked(8, 1200, [(1199, 100)])])
+    found = run(data)
+    assert found.values["lost_to_rounding"] == ["j0"]
+    assert found.values["cannot_meet"]["j0"] == "it needs 2 leases and has 1 before its last deadline"
+
+
+def test_seconds_kept_for_resuming_make_leases_shorter():
+    asked = [Asked(8, 1200, [(2400, 100)])]
+    data = Instance.made(8, 1200, asked, reserved_s=60)
+    assert run(data).values["leases"] == {"j0": [1, 2]}
+    assert run(data).values["completion_s"] == {"j0": 1200 + 2 * 60}
+
+
+def test_no_jobs_and_no_job_that_can():
+    empty = run(Instance.made(8, 1200, []))
+    assert (empty.status, empty.objective, empty.values["leases"]) == ("optimal", 0, {})
+    late = run(Instance.made(8, 1200, [Asked(1, 1200, [(-5, 100)])]))
+    assert (late.status, late.objective, late.values["leases"]) == ("optimal", 1, {"j0": None})
+
+
+def test_values_are_json_and_shifted_to_the_left():
+    data = Instance.made(8, 1200, [Asked(8, 1200, [(12000, 100)]), Asked(8, 2400, [(12000, 100)])])
+    found = run(data)
+    json.dumps(found.values, allow_nan=False)
+    assert sorted(lease for own in found.values["leases"].values() for lease in own) == [1, 2, 3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=instances())
+def test_a_shift_to_the_left_makes_no_job_later(data):
+    model = build(data)
+    if not data.possible.any():
+        return
+    solve_model(model)
+    has = np.zeros((len(data.jobs), data.leases), dtype=bool)
+    for (job, k), variable in model.lease.items():
+        has[data.jobs.index(job), k - 1] = variable.value > 0.5
+    plan = Plan(data, has)
+    assert (plan.shifted_left.completion <= plan.completion).all()
+    assert plan.shifted_left.objective >= plan.objective
+
+
+def test_golden_model_of_two_jobs(tmp_path):
+    written = tmp_path / "model.lp"
+    build(TWO).write(str(written), io_options={"symbolic_solver_labels": True})
+    golden = Path(__file__).with_name("leases_two_jobs.lp")
+    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
+    assert got == expected
+
+
+def test_golden_master_of_two_jobs(tmp_path):
+    written = tmp_path / "model.lp"
+    master.build(TWO).write(str(written), io_options={"symbolic_solver_labels": True})
+    golden = Path(__file__).with_name("master_two_jobs.lp")
+    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
+    assert got == expected
+
+
+def test_a_model_too_large_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(leases, "MOST_VARIABLES", 9)
+    with pytest.raises(InputError, match=r"chronus\.leases: got '10 variables for 2 jobs in 5 leases'"):
+        build(TWO)
+
+
+def test_values_worth_less_than_the_solver_says_are_an_error():
+    model = build(TWO)
+    solve_model(model)
+    for index in model.lease:
+        model.lease[index].set_value(0)
+    with pytest.raises(SolverFailedError, match="a plan worth 2"):
+        read_plan(model, TWO)
+
+
+@pytest.mark.parametrize(
+    ("own", "complaint"),
+    [
+        ({"long": (1, 2, 3), "short": (1,)}, r"\[12\] GPUs in lease 1"),
+        ({"long": (1, 2)}, "2 leases of job long.*0 or 3"),
+        ({"long": (1, 2, 6)}, "leases from 1 to 5"),
+    ],
+)
+def test_a_plan_that_breaks_a_limit_is_an_error(own, complaint):
+    with pytest.raises(SolverFailedError, match=complaint):
+        of_leases(TWO, own)
+
+
+def test_a_guaranteed_job_without_leases_is_an_error():
+    with pytest.raises(SolverFailedError, match="guaranteed job long without its leases"):
+        nothing(sure(TWO))
+
+
+def test_a_lease_before_the_arrival_is_an_error():
+    data = Instance.made(8, 1200, [Asked(8, 1200, [(3600, 100)], 1200)])
+    with pytest.raises(SolverFailedError, match="a lease before the arrival"):
+        of_leases(data, {"j0": (1,)})
+
+
+def test_a_plan_is_carried_on_lease_by_lease():
+    assert carried_on({"a": (1, 3), "b": (1,), "c": (2, 4)}) == {"a": (2,), "c": (1, 3)}
+    assert carried_on({"a": (1, 3)}, 3) == {}
+
+
+def test_the_last_plan_holds_as_far_as_it_goes():
+    later = Instance.made(8, 1200, [Asked(8, 2400, [(4800, 100)]), Asked(8, 1200, [(1200, 100)])])
+    assert still_holds(later, {"j0": (2, 3, 5), "j1": (1,)}).leases == {"j0": (2, 3), "j1": (1,)}
+    assert still_holds(later, {"j0": (2,), "j1": (1,)}).leases == {"j1": (1,)}
+    assert still_holds(sure(later), {"j0": (2,), "j1": (1,)}) is None
+
+
+def test_auto_takes_the_master_for_many_jobs_and_goes_on_where_its_gap_is_wide(monkeypatch):
+    """Case chronus-13: the master says 300, the plan that is found is worth 201, and the printed model proves it."""
+    data = Instance.made(3, 1200, [Asked(2, 1200, [(2400, 100)])] * 3)
+    monkeypatch.setattr(leases, "SMALL", 0)
+    found = run(data, "auto")
+    assert (found.status, found.objective, found.bound) == ("optimal", 201, 201)
+    alone = run(data, "master")
+    assert (alone.status, alone.objective, alone.bound) == ("feasible", 201, 300)
+    assert alone.gap == pytest.approx(99 / 201)
+    with pytest.raises(SolverFailedError, match="no whole leases"):
+        model = master.build(data)
+        solve_model(model)
+        FORMULATION.read(model, sure(data), KNOBS)
+
+
+def test_the_preset_is_solved_with_either_model():
+    scenario = workbench.preset("chronus_96x8")
+    found = {name: workbench.solve(scenario, "chronus.leases", model=name) for name in ("printed", "master")}
+    assert found["printed"].status == "optimal"
+    assert found["master"].bound >= found["printed"].objective - 1e-6
+    assert found["master"].objective >= 0.995 * found["printed"].objective
+    wanted = {job.name for job in scenario.jobs if job.rewards}
+    assert set(found["printed"].values["leases"]) <= wanted
+
+
+def test_the_relaxation_of_the_printed_model_bounds_it():
+    model = build(TWO)
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    assert solve_model(model).objective >= 200 - 1e-6

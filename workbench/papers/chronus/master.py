@@ -1,0 +1,293 @@
+r"""Which deadlines to hit, without saying when each job runs: the master in s (ours), for many jobs.
+
+max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                             (1)            total_reward
+s.t.  sum_i sum_p d_iptz s_ip <= C_tz                    for all t, z      (ours)         demand
+      sum_p s_ip <= 1                                    for all i         (5, erratum)   one_deadline
+      s_ip in {0, 1}                                     for all i, p      (2)            hit
+
+(ours): `d_iptz` is how much of a job has to run in the first t leases, if it is to hit deadline p: the gang times
+`max(0, RL - max(0, DL - t))`, and `C_tz` is what these leases have, for pieces of each size z. t runs over the
+deadlines. Without (3)-(4) and their variables this is small. It is a relaxation: every plan keeps it, and its optimum
+is a bound. If all jobs are there, capacity is constant and leases could be given in parts, it would say exactly what
+can be done, since the first leases are where jobs with deadlines press most. Whole leases may fall short of it (three
+jobs of 2 GPUs, 3 GPUs, two leases), so that `lifting` turns its answer into a plan and the gap to its bound is told.
+
+The scheduler solves it as a linear programme, in `solve`, and rounds: jobs of which parts are chosen get the best
+deadline that still keeps all rows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.decision import IntArray
+from workbench.papers.chronus.instance import Instance, check_guaranteed
+from workbench.papers.chronus.lifting import improved, lift
+from workbench.papers.chronus.plan import Plan, still_holds
+from workbench.solvers import Columns, InfeasibleError, Programme, Solved, Solver, solve_matrix
+from workbench.solvers.report import report
+from workbench.throughput import FloatArray
+
+WHOLE = 1e-6
+"""How far a solver's choice may be from 0 or 1."""
+PARTS = (0.995, 0.99, 0.98, 0.95)
+"""Parts of the capacity with which the programme is solved again."""
+NEAR = 0.002
+"""Gap to the bound at which it is not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Master:
+    """The numbers of the master: one column for each deadline that a job alone could hit.
+
+    Arrays by column: job, step (number of the deadline from 0).
+    """
+
+    instance: Instance
+
+    @cached_property
+    def _columns(self) -> tuple[IntArray, IntArray]:
+        data = self.instance
+        found = [
+            (row, step)
+            for row in np.flatnonzero(data.possible).tolist()
+            for step, by in enumerate(data.by[row].tolist())
+            if by - int(data.first[row]) + 1 >= int(data.needed[row])
+        ]
+        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
+    @property
+    def job(self) -> IntArray:
+        """(columns,) whose deadline it is."""
+        return self._columns[0]
+
+    @property
+    def step(self) -> IntArray:
+        """(columns,) which of the job's deadlines."""
+        return self._columns[1]
+
+    @cached_property
+    def gain(self) -> FloatArray:
+        """(columns,) V_ip - V_0."""
+        data = self.instance
+        pairs = zip(self.job.tolist(), self.step.tolist(), strict=True)
+        return np.array([data.rewards[row][step] - data.miss_reward for row, step in pairs], dtype=float)
+
+    @cached_property
+    def _by(self) -> IntArray:
+        pairs = zip(self.job.tolist(), self.step.tolist(), strict=True)
+        return np.array([self.instance.by[row][step] for row, step in pairs], dtype=np.int64)
+
+    @cached_property
+    def times(self) -> IntArray:
+        """(times,) t: the deadlines in leases."""
+        return np.unique(self._by)
+
+    @cached_property
+    def demand(self) -> IntArray:
+        """(times x sizes x columns) d_iptz."""
+        data = self.instance
+        before = np.maximum(self.times[:, None], data.first[self.job] - 1)
+        inside = np.maximum(0, data.needed[self.job] - np.maximum(0, self._by - before))
+        return inside[:, None, :] * data.held[self.job].T[None, :, :]
+
+    @cached_property
+    def supply(self) -> IntArray:
+        """(times x sizes) C_tz."""
+        return np.cumsum(self.instance.free, axis=0)[self.times - 1]
+
+    def programme(self) -> Programme:
+        """The linear relaxation as a matrix; rows: one for each job that has columns, then the demand."""
+        jobs, row = np.unique(self.job, return_inverse=True)
+        flat = self.demand.reshape(-1, len(self.job))
+        place, column = np.nonzero(flat)
+        rows = len(jobs) + len(flat)
+        certain = self.instance.guaranteed[jobs]
+        return Programme(
+            cost=self.gain,
+            matrix=Columns.of(
+                np.concatenate([row.ravel(), len(jobs) + place]),
+                np.concatenate([np.arange(len(self.job)), column]),
+                np.concatenate([np.ones(len(self.job)), flat[place, column]]),
+                (rows, len(self.job)),
+            ),
+            row_lower=np.concatenate([np.where(certain, 1.0, -np.inf), np.full(len(flat), -np.inf)]),
+            row_upper=np.concatenate([np.ones(len(jobs)), self.supply.ravel().astype(float)]),
+            lower=np.zeros(len(self.job)),
+            upper=np.ones(len(self.job)),
+            maximise=True,
+            offset=self.instance.miss_reward * len(self.instance.jobs),
+            name="chronus.leases, master",
+        )
+
+    def rounded(self, values: FloatArray) -> IntArray:
+        """(jobs,) a deadline for each job, -1 for none: whole choices stand, the others take what still keeps all rows.
+
+        Those of which most was chosen come first, each with its best deadline that fits. A guaranteed job that nothing
+        is left for gets its last deadline.
+        """
+        data = self.instance
+        target = np.full(len(data.jobs), -1)
+        left = self.supply.astype(np.int64)
+        whole = values > 1 - WHOLE
+        target[self.job[whole]] = self.step[whole]
+        left = left - self.demand[:, :, whole].sum(axis=2)
+        share = np.bincount(self.job, values, minlength=len(data.jobs))
+        parts = [row for row in np.unique(self.job).tolist() if target[row] < 0]
+        columns = {row: np.flatnonzero(self.job == row).tolist() for row in parts}
+        for row in sorted(parts, key=lambda row: (not data.guaranteed[row], -share[row], row)):
+            for column in columns[row]:
+                if (self.demand[:, :, column] <= left).all():
+                    target[row] = self.step[column]
+                    left = left - self.demand[:, :, column]
+                    break
+            if target[row] < 0 and data.guaranteed[row]:
+                target[row] = self.step[columns[row][-1]]
+                left = left - self.demand[:, :, columns[row][-1]]
+        return target
+
+
+def build(data: Instance) -> pyo.ConcreteModel:
+    """Return the unsolved integer programme; raises InfeasibleError if a guaranteed job would miss even alone."""
+    check_guaranteed(data)
+    master = Master(data)
+    keys = [(data.jobs[row], step + 1) for row, step in zip(master.job.tolist(), master.step.tolist(), strict=True)]
+    certain = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
+    own: dict[str, list[tuple[str, int]]] = {job: [] for job in data.jobs}
+    for key in keys:
+        own[key[0]].append(key)
+
+    m = pyo.ConcreteModel("chronus_master")
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines")
+    m.DEADLINES = pyo.Set(dimen=2, initialize=keys, doc="i,p | deadlines that a job alone could hit")
+    m.TIMES = pyo.Set(initialize=master.times.tolist(), doc="t | deadlines in leases")
+    m.SIZES = pyo.Set(initialize=data.sizes, doc="z | sizes of pieces of a node that have a limit")
+
+    own_reward = dict(zip(keys, (master.gain + data.miss_reward).tolist(), strict=True))
+    m.reward = pyo.Param(m.DEADLINES, initialize=own_reward, doc="V_ip | reward of completing by a deadline | 1")
+    m.miss_reward = pyo.Param(initialize=data.miss_reward, doc="V_0 | reward of a miss | 1")
+    spots = [
+        (t, z, column) for t, z, column in zip(*(part.tolist() for part in np.nonzero(master.demand)), strict=True)
+    ]
+    needs = {
+        (*keys[column], int(master.times[t]), data.sizes[z]): int(master.demand[t, z, column]) for t, z, column in spots
+    }
+    m.needs = pyo.Param(
+        needs.keys(),
+        initialize=needs,
+        doc="d_iptz | GPUs x leases of the first t that hitting a deadline takes at least | GPU leases",
+    )
+    supply = {
+        (int(t), size): int(master.supply[spot, column])
+        for spot, t in enumerate(master.times.tolist())
+        for column, size in enumerate(data.sizes)
+    }
+    m.supply = pyo.Param(m.TIMES, m.SIZES, initialize=supply, doc="C_tz | GPUs of the first t leases | GPU leases")
+    m.hit = pyo.Var(m.DEADLINES, domain=pyo.Binary, doc="(2) s_ip | whether a job hits a deadline | 1")
+
+    @m.Objective(sense=pyo.maximize, doc="(1) the sum of the jobs' rewards")
+    def total_reward(m):
+        gained = ((m.reward[key] - m.miss_reward) * m.hit[key] for key in keys)
+        return m.miss_reward * len(data.jobs) + pyo.quicksum(gained)
+
+    pressing: dict[tuple[int, int], list[tuple[str, int]]] = {place: [] for place in supply}
+    for job, p, t, size in needs:
+        pressing[t, size].append((job, p))
+
+    @m.Constraint(m.TIMES, m.SIZES, doc="(ours) what must run in the first leases fits there")
+    def demand(m, t, z):
+        if not pressing[t, z]:
+            return pyo.Constraint.Skip
+        return pyo.quicksum(m.needs[(*key, t, z)] * m.hit[key] for key in pressing[t, z]) <= m.supply[t, z]
+
+    @m.Constraint(m.JOBS, doc="(5, erratum) a job hits one deadline, or none unless it is guaranteed")
+    def one_deadline(m, i):
+        if not own[i]:
+            return pyo.Constraint.Skip
+        once = pyo.quicksum(m.hit[key] for key in own[i])
+        return once == 1 if i in certain else once <= 1
+
+    return m
+
+
+def target(model: pyo.ConcreteModel, data: Instance) -> IntArray:
+    """(jobs,) the deadlines, from 0, that a solved model chose; -1 for none."""
+    at = {name: row for row, name in enumerate(data.jobs)}
+    chosen = np.full(len(data.jobs), -1)
+    for (job, p), variable in model.hit.items():
+        if variable.value > 0.5:
+            chosen[at[job]] = p - 1
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A plan, None if none was found that keeps the guarantees, and the bound that the linear programme proves.
+
+    solved: how good the plan is; without a plan its objective is nan.
+    """
+
+    plan: Plan | None
+    bound: float
+    solved: Solved
+
+
+def solve(data: Instance, solver: Solver | None = None) -> Found:
+    """Linear programme, rounding, lifting; what was planned before stands where it is better.
+
+    Where lifting does not keep the guarantees, or is not near the bound, the programme is solved again with less
+    capacity, which leaves more room for whole leases; the best plan counts, and the bound is that of all capacity.
+    Raises InfeasibleError if not even parts of leases would do for the guaranteed jobs, and the other errors of
+    `workbench.solvers`.
+    """
+    check_guaranteed(data)
+    began = time.perf_counter()
+    master = Master(data)
+    programme = master.programme()
+    built = time.perf_counter()
+    point = solve_matrix(programme, solver)
+    bound = point.solved.objective
+    plans = [lift(data, master.rounded(point.values))]
+    for part in PARTS:
+        if any(plan is not None and bound - plan.objective <= NEAR * abs(bound) for plan in plans):
+            break
+        targets = _with_less(master, programme, part, solver)
+        plans.append(lift(data, targets) if targets is not None else None)
+    plan = _best(data, plans)
+    ended = time.perf_counter()
+    solved = report(plan.objective if plan is not None else np.nan, bound, timed_out=False)
+    solver_name = point.solved.solver
+    return Found(plan, bound, replace(solved, build_s=built - began, solve_s=ended - built, solver=solver_name))
+
+
+def _with_less(master: Master, programme: Programme, part: float, solver: Solver | None) -> IntArray | None:
+    """(jobs,) deadlines if there were so much less capacity; None if the guaranteed jobs then have too little."""
+    upper = np.array(programme.row_upper)
+    upper[-master.supply.size :] *= part
+    try:
+        point = solve_matrix(replace(programme, row_upper=upper), solver)
+    except InfeasibleError:
+        return None
+    return master.rounded(point.values)
+
+
+def _best(data: Instance, plans: list[Plan | None]) -> Plan | None:
+    """The best of: these plans; the last plan; without any, one of the guaranteed jobs by their last deadlines.
+
+    To the other plans is added what then fits in. None if none of these keeps the guarantees.
+    """
+    every = list(plans)
+    if data.previous:
+        kept = still_holds(data, data.previous)
+        every.append(improved(kept) if kept is not None else None)
+    if all(plan is None for plan in every):
+        last = np.array([len(own) - 1 for own in data.by], dtype=np.int64)
+        every.append(lift(data, np.where(data.guaranteed, last, -1)))
+    found = [plan for plan in every if plan is not None]
+    return max(found, key=lambda plan: plan.objective).shifted_left if found else None

@@ -1,0 +1,183 @@
+"""Local search placement of small best-effort gangs (section 3.4.2, Algorithm 1), and quasi-consolidation.
+
+(7)  RW(j, A) = G_j x RTS(j, A) / RTS(j, A*): the gang's GPUs times its speed over that of the consolidated gang.
+(8)  pot(j) = max_A RW(j, A) - min_A RW(j, A): what a bad placement would cost.
+
+Gangs are sorted by potential. For the first K all combinations of placements are looked at, where K is the largest
+number with which the product of the numbers of placements is at most |S|; the others follow by quasi-consolidation: on
+the fewest nodes. The best sum of RW wins, of equal ones the first.
+
+Placements count up to nodes that are alike (ours; the paper lists those it has profiled), and combinations that take
+the same GPUs twice do not occur. Combinations that leave the same free GPUs are one state, of which the best is kept,
+so that the search is exhaustive without visiting each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from workbench.errors import InputError, counted
+from workbench.knob import Knob
+from workbench.papers.chronus.patterns import (
+    Shape,
+    State,
+    Way,
+    after,
+    fewest,
+    most_consolidated,
+    shape_of,
+    shapes,
+    state_of,
+    ways,
+)
+
+SEARCH = Knob(
+    "search",
+    100_000,
+    "Combinations of placements that local search looks at at most, |S|; 1: quasi-consolidation alone",
+    source="paper",
+    kind="int",
+    minimum=1,
+    maximum=10_000_000,
+)
+TOLERANCE = 1e-9
+"""Rewards that differ by no more, relative to their size, are equal."""
+
+Speed = Callable[[str, Shape], float]
+"""RTS: steps/s of a gang with so many GPUs on each of its nodes, falling."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """gpus: `{job: {node: GPUs}}`; reward: the sum of RW; searched: K, the gangs whose placements were searched."""
+
+    gpus: Mapping[str, Mapping[str, int]]
+    reward: float
+    searched: int
+
+
+class _Gangs:
+    """The gangs with what they earn, sorted by potential."""
+
+    def __init__(self, gangs: Mapping[str, int], state: State, node_gpus: int, speed: Speed) -> None:
+        self.size = dict(gangs)
+        self._speed, self._kept = speed, dict[tuple[str, Shape], float]()
+        self._best: dict[str, float] = {}
+        for name, gpus in gangs.items():
+            self._best[name] = speed(name, most_consolidated(gpus, node_gpus))
+            if not self._best[name] > 0:
+                raise InputError(f"job {name}, consolidated steps/s", self._best[name], "a number above 0")
+        worth = {name: [self.reward(name, shape) for shape in shapes(gpus, state)] for name, gpus in gangs.items()}
+        self.most = {name: max(own) for name, own in worth.items()}
+        self.potential = {name: self.most[name] - min(own) for name, own in worth.items()}
+        self.order = sorted(gangs, key=lambda name: -self.potential[name])
+
+    def reward(self, name: str, shape: Shape) -> float:
+        """(7)."""
+        key = (name, shape)
+        if key not in self._kept:
+            self._kept[key] = self.size[name] * self._speed(name, shape) / self._best[name]
+        return self._kept[key]
+
+
+def local_search(
+    gangs: Mapping[str, int], free: Mapping[str, int], node_gpus: int, speed: Speed, most: int = 100_000
+) -> Placed:
+    """GPUs for every gang on nodes with these free GPUs; speed: RTS; most: |S|.
+
+    Raises InputError for gangs that ask for more GPUs in all than are free, or for none, and for one that does not run
+    even consolidated.
+    """
+    for name, gpus in gangs.items():
+        if gpus < 1:
+            raise InputError(f"job {name}, GPUs", gpus, "a whole number >= 1")
+    if sum(gangs.values()) > sum(free.values()):
+        expected = f"at most the {counted(sum(free.values()), 'free GPU')}"
+        raise InputError("GPUs of the gangs to place", sum(gangs.values()), expected)
+    state = state_of(free.values())
+    own = _Gangs(gangs, state, node_gpus, speed)
+    bound = sum(own.most.values())
+    reward, chosen = _quasi(own, own.order, state)
+    searched = 0
+    if reward < bound - TOLERANCE * max(1.0, bound):
+        searched = _how_many(own, state, most)
+        reward, chosen = _searched(own, searched, state)
+    return Placed(_on_nodes(dict(zip(own.order, chosen, strict=True)), free, gangs), reward, searched)
+
+
+def quasi_consolidate(gangs: Mapping[str, int], free: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """`{node: GPUs}` for gangs in their order, each on the fewest nodes; who has no room is missing."""
+    state, chosen = state_of(free.values()), dict[str, Way]()
+    for name, gpus in gangs.items():
+        way = fewest(gpus, state)
+        if way is not None:
+            chosen[name] = way
+            state = after(state, way)
+    return _on_nodes(chosen, free, gangs)
+
+
+def _how_many(own: _Gangs, state: State, most: int) -> int:
+    """K."""
+    product, number = 1, 0
+    for name in own.order:
+        product *= sum(1 for _ in islice(ways(own.size[name], state), most // product + 1))
+        if product > most:
+            break
+        number += 1
+    return number
+
+
+def _quasi(own: _Gangs, names: Sequence[str], state: State) -> tuple[float, list[Way]]:
+    """The sum of RW and the ways of gangs placed one after the other on the fewest nodes."""
+    total, chosen = 0.0, []
+    for name in names:
+        way = fewest(own.size[name], state)
+        assert way is not None  # there are enough free GPUs for all
+        total += own.reward(name, shape_of(way))
+        state = after(state, way)
+        chosen.append(way)
+    return total, chosen
+
+
+def _searched(own: _Gangs, number: int, state: State) -> tuple[float, list[Way]]:
+    """The best sum of RW and its ways, in the order of the gangs: states one gang after the other, then the rest."""
+    levels: list[dict[State, tuple[float, State, Way]]] = []
+    front: dict[State, float] = {state: 0.0}
+    for name in own.order[:number]:
+        found: dict[State, tuple[float, State, Way]] = {}
+        for before, earned in front.items():
+            for way in ways(own.size[name], before):
+                then, total = after(before, way), earned + own.reward(name, shape_of(way))
+                if then not in found or total > found[then][0]:
+                    found[then] = (total, before, way)
+        levels.append(found)
+        front = {then: total for then, (total, _, _) in found.items()}
+    best, best_state, rest = -1.0, state, list[Way]()
+    for final, earned in front.items():
+        more, chosen = _quasi(own, own.order[number:], final)
+        if earned + more > best + TOLERANCE * max(1.0, best):
+            best, best_state, rest = earned + more, final, chosen
+    chosen = []
+    for found in reversed(levels):
+        _, before, way = found[best_state]
+        chosen.append(way)
+        best_state = before
+    return best, [*reversed(chosen), *rest]
+
+
+def _on_nodes(
+    chosen: Mapping[str, Way], free: Mapping[str, int], order: Mapping[str, int]
+) -> dict[str, dict[str, int]]:
+    """Ways on nodes: of those that have as many free GPUs as a way says, the first."""
+    left, placed = dict(free), dict[str, dict[str, int]]()
+    for name, way in chosen.items():
+        mine: dict[str, int] = {}
+        for level, taken in way:
+            node = next(node for node, gpus in left.items() if gpus == level and node not in mine)
+            mine[node] = taken
+        for node, taken in mine.items():
+            left[node] -= taken
+        placed[name] = mine
+    return {name: placed[name] for name in order if name in placed}
