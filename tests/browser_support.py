@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeVar
 
 import nbformat
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Route, WebSocket, sync_playwright
+from playwright.sync_api import ConsoleMessage, Page, Route, WebSocket, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -55,6 +55,13 @@ CHROMIUM_FLAGS = (
     "--remote-debugging-port=0",
 )
 LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:|about:")
+# Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
+DRAWN = """selector => {
+    const chart = document.querySelector(selector), canvas = chart.querySelector("canvas");
+    if (!(Number(chart.dataset.rows) > 0) || !canvas?.width || !canvas.height) return false;
+    const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    return new Set(new Uint32Array(pixels.buffer)).size > 10;
+}"""
 
 # A child that must not outlive the tests: the kernel of Linux ends it when its parent dies, however that happens.
 DIES_WITH_PARENT = """
@@ -308,6 +315,20 @@ def wait_for_text(page: Page, selector: str, pattern: str, timeout_s: float = 20
         found = page.locator(selector).all_text_contents()
         raise AssertionError(f"{selector} should say {pattern!r}, says {found}") from late
     return page.locator(selector).first.text_content() or ""
+
+
+def see_chart(page: Page, tab: str, view: str, label: str) -> None:
+    """Open a tab of a lab's results and see its chart drawn: rows, and more on the canvas than one colour.
+
+    view: the class of the chart after `wb-view-`; label: what its description for a screen reader says.
+    """
+    page.locator(".wb-results .lm-TabBar-tab").get_by_text(tab, exact=True).click()
+    chart = page.locator(f".wb-view-{view}")
+    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
+    chart.locator("canvas").wait_for(state="visible")
+    page.wait_for_function(DRAWN, arg=f".wb-view-{view}", polling=100)
+    chart.locator("canvas").scroll_into_view_if_needed()
+    expect(chart.locator(".wb-error-note")).to_be_hidden()
 
 
 def shot(page: Page, name: str) -> None:

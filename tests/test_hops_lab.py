@@ -97,6 +97,17 @@ def test_weights_times_gains_are_the_objective_of_a_round_with_one_plan(lab: Lab
     assert first["time_s"] == 0.0 and (table["weight"] * table["gain"]).sum() == pytest.approx(first["objective"])
 
 
+def test_the_error_of_the_layers_shrinks_in_the_tab_of_the_estimator(lab: Lab) -> None:
+    """Fig. 7b."""
+    assert "Estimator" not in titles(lab)
+    solve(lab, belief="layered")
+    table = look_at(lab, "Estimator").table
+    assert set(table["line"]) == {"layered"} and table["x"].is_monotonic_increasing
+    assert 0 < table["y"].iloc[-1] < 0.8 * table["y"].iloc[0]
+    solve(lab, belief="oracle")
+    assert "Estimator" not in titles(lab)
+
+
 def test_lambda_moves_the_plan(lab: Lab) -> None:
     """With lambda = 0 the summed gain is at its largest; the gap allows 1 %."""
     gains = {}
@@ -123,6 +134,14 @@ def test_fairness_is_that_of_the_metrics(lab: Lab) -> None:
         mine = table[table["run"] == name]
         assert mine["value"].tolist() == pytest.approx(sorted(set(jobs[measure])))
         assert mine["share"].iloc[-1] == pytest.approx(1.0)
+
+
+def test_the_latency_of_late_is_the_mean_over_the_jobs_that_just_ended(lab: Lab) -> None:
+    """(7), summed here job by job."""
+    jobs = metrics.per_job(lab.run).assign(finish_s=lab.run.jobs["finish_s"].to_numpy())
+    for time_s, value in look_at(lab, "Latency").table[["time_s", "value"]].iloc[:-1].itertuples(index=False):
+        of_late = jobs[(jobs["finish_s"] <= time_s) & (jobs["finish_s"] > time_s - 3600.0)]
+        assert value == pytest.approx(of_late["latency_ratio"].mean())
 
 
 def test_fragments_have_a_tab_where_gpus_are_idle_while_jobs_wait(lab: Lab) -> None:
@@ -173,6 +192,8 @@ def test_names_say_what_differs() -> None:
     assert names([tried("a", x=1, y=2.0)]) == ["a"]
     assert names([tried("a", x=1, y=2.0), tried("a", x=1, y=math.inf)]) == ["y 2", "y inf"]
     assert names([tried("a", x=1), tried("b", z=3), tried("a", x=2)]) == ["a, x 1", "b", "a, x 2"]
+    assert names([tried("a", x=1), Tried("a", {"x": 1}, {}, "pmi")]) == ["oracle", "pmi"]
+    assert names([tried("a", x=1), Tried("a", {"x": 2}, {}, "pmi")]) == ["x 1, oracle", "x 2, pmi"]
     assert names([]) == []
 
 
@@ -181,6 +202,8 @@ def test_trials_keep_the_last_of_equals(crowd: Scenario) -> None:
     for measures in ({"n": 1}, {"n": 2}):
         trials.add(run, measures)
     assert [one.measures for one in trials.made] == [{"n": 2}]
+    trials.add(run, {"n": 3}, "pmi")
+    assert [one.measures for one in trials.made] == [{"n": 2}, {"n": 3}], "with another belief it is another run"
 
 
 def test_a_slider_for_lambda_goes_to_infinity(lab: Lab) -> None:

@@ -218,6 +218,31 @@ def test_an_own_scheduler_runs_in_a_thread(own: None) -> None:
     asyncio.run(story())
 
 
+def test_an_own_scheduler_is_told_the_speeds_of_an_estimator(own: None) -> None:
+    believed: list[float] = []
+
+    @workbench.scheduler("asks")
+    def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        believed.append(float(snapshot.belief.speeds(snapshot.jobs).max()))
+        return workbench.find_scheduler("las").decide(snapshot, memory, workbench.find_scheduler("las").settle({}), rng)
+
+    async def story() -> None:
+        work, ear = ThreadWork(), Ear()
+        work.submit({**thread_request("asks"), "belief": "pmi"}, ear)
+        await until(lambda: ear.kinds())
+        assert ear.kinds() == ["done"] and ear.heard[-1]["belief"] == "pmi"
+        told = [*believed]
+        work.submit(thread_request("asks"), ear)
+        await until(lambda: len(ear.kinds()) == 2)
+        assert told[0] != believed[len(told)], "the first estimate is not the truth"
+        assert ear.heard[-1]["errors"] is None
+        work.submit({**thread_request("asks"), "belief": "nobody"}, ear)
+        await until(lambda: len(ear.kinds()) == 3)
+        assert ear.heard[-1]["error"]["where"] == "belief"
+
+    asyncio.run(story())
+
+
 def test_an_own_scheduler_can_be_cancelled_and_replaced(own: None) -> None:
     @workbench.scheduler("slow")
     def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:

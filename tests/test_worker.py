@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import workbench
+from workbench.estimators.registry import maker
+from workbench.estimators.speed_error import ErrorLog
 from workbench.presets import preset
 from workbench.run import Run
 
@@ -70,6 +72,23 @@ def test_seed_and_end_are_taken(worker: Worker) -> None:
     assert (run.seed, run.end_s) == (5, 600)
 
 
+def test_a_belief_is_taken_and_its_errors_come_with_the_run(worker: Worker) -> None:
+    worker.say(id=3, kind="simulate", scenario=scenario(), scheduler="srtf", belief="pmi")
+    message = worker.hear()
+    assert Run.load(message["run"]) == workbench.simulate("preset:start_here", "srtf", belief="pmi")
+    log = ErrorLog(maker("pmi"), every=None)
+    workbench.simulate("preset:start_here", "srtf", belief=log)
+    assert message["belief"] == "pmi" and message["errors"] == log.table().to_dict("list")
+
+
+def test_the_truth_has_no_errors_to_learn_from(worker: Worker) -> None:
+    for belief in ({}, {"belief": "oracle"}):
+        worker.say(id=4, kind="simulate", scenario=scenario(), scheduler="srtf", **belief)
+        message = worker.hear()
+        assert (message["belief"], message["errors"]) == ("oracle", None)
+        assert Run.load(message["run"]) == workbench.simulate("preset:start_here", "srtf")
+
+
 def test_a_formulation_is_described(worker: Worker) -> None:
     knobs = {
         "heterogeneity_aware": False,
@@ -87,6 +106,16 @@ def test_a_formulation_is_described(worker: Worker) -> None:
         ({"kind": "simulate", "scenario": {"cluster": 3}, "scheduler": "fifo"}, "lab: "),
         ({"kind": "simulate", "scenario": scenario(), "scheduler": "nobody"}, "scheduler"),
         ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "knobs": {"no": 1}}, "knobs of fifo"),
+        ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": "nobody"}, "belief"),
+        ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": None}, "belief"),
+        (
+            {"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": "low_rank:rank=0"},
+            "knob rank",
+        ),
+        (
+            {"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": "layered"},
+            "cluster.network_gbps",
+        ),
         ({"kind": "describe", "scenario": scenario(), "formulation": "nothing"}, "formulation"),
         ({"kind": "describe"}, "worker process"),
     ],

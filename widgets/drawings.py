@@ -15,6 +15,7 @@ from widgets.tried import Tried, names
 from workbench import charts, metrics
 from workbench.charts import Drawing
 from workbench.charts.gantt_data import By
+from workbench.estimators.registry import DEFAULT, maker
 from workbench.run import Run
 from workbench.units import format_duration
 
@@ -28,7 +29,8 @@ HOUR_S = 3600.0
 class Look(NamedTuple):
     """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end).
 
-    signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last.
+    signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last;
+    belief: the estimator that the run was told its speeds by; errors: of it, as it learnt (None: it did not).
     """
 
     run: Run
@@ -36,6 +38,8 @@ class Look(NamedTuple):
     at_s: float | None = None
     signal: str | None = None
     tried: tuple[Tried, ...] = ()
+    belief: str = DEFAULT
+    errors: pd.DataFrame | None = None
 
 
 def gantt(run: Run, by: By) -> Drawing:
@@ -137,6 +141,13 @@ def _fairness(look: Look) -> Drawing:
     return charts.cdf(values, title="Fairness: how the jobs fared", x_title="Ratio (the lower, the better)")
 
 
+def _latency(look: Look) -> Drawing:
+    """Hops's (7) over time."""
+    table = metrics.latency_ratio_over_time(look.run, HOUR_S)
+    title = "Latency ratio of the jobs that ended in the hour before (held on where none did)"
+    return charts.over_time(table, "value", "", end_s=look.run.end_s, y_title="Mean latency ratio", title=title)
+
+
 def _fragments(look: Look) -> Drawing:
     run = look.run
     return charts.fragments_by_round(run.decisions, round_s=run.knobs.get("round_s"), end_s=run.end_s)
@@ -160,6 +171,13 @@ def _trade_off(look: Look) -> Drawing:
         x_title="Mean JCT (h)",
         y_title="Worst latency ratio" if by_wait else "Worst rho",
     )
+
+
+def _estimator(look: Look) -> Drawing:
+    """How the estimator's speeds come nearer to the true ones (Hops's Fig. 7b)."""
+    assert look.errors is not None  # else the tab is not there
+    learns = maker(look.belief).estimator.learns
+    return charts.elastic.speed_errors({look.belief: look.errors}, title=f"Error of believed {learns}")
 
 
 def _entities(look: Look) -> Drawing:
@@ -189,12 +207,14 @@ PAGES: Mapping[str, Callable[[Look], Drawing]] = {
     "Received": _received,
     "JCT": _completion_times,
     "Fairness": _fairness,
+    "Latency": _latency,
     "GPUs in use": _utilisation,
     "Queue": _queue,
     "Fragments": _fragments,
     "Prices": _prices,
     "Signals": _signals,
     "Entities": _entities,
+    "Estimator": _estimator,
     "Trade-off": _trade_off,
 }
 """The chart of each tab."""
@@ -211,10 +231,12 @@ ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
     "Gains": lambda look: bool(charts.is_gain(look.run.signals).any()),
     "Allocation": lambda look: not look.run.shares.empty,
     "Received": lambda look: not look.run.shares.empty,
+    "Latency": _recorded("latency_ratio"),
     "Fragments": lambda look: bool((charts.idle_while_waiting(look.run.decisions) > 0).any()),
     "Prices": lambda look: bool(charts.is_price(look.run.signals).any()),
     "Signals": lambda look: bool(_by_job(look.run).any()),
     "Entities": lambda look: bool((look.run.jobs["entity"] != "").any()),
+    "Estimator": lambda look: look.errors is not None,
     "Trade-off": lambda look: len(look.tried) > 1,
 }
 """The tabs that are there only for runs with something to show in them."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import ipywidgets as w
 
-from workbench.contract import Scheduler
 from workbench.errors import InputError
 from workbench.knob import Knob, Value
 from workbench.units import format_duration, parse_duration
@@ -34,21 +33,39 @@ NUMBERS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, mat
 """What a slider offers beside a number from 0 to infinity, which is typed."""
 
 
+class Knobbed(Protocol):
+    """What has knobs: a scheduler or an estimator."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        """What can be set."""
+        ...
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value; raises InputError for what it does not take."""
+        ...
+
+
 class KnobPanel:
-    """One control per knob of a scheduler. `main` holds those always in sight, `rest` the others.
+    """One control per knob of a scheduler or an estimator. `main` holds those always in sight, `rest` the others.
 
     changed: called after every change that a person made.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.main, self.rest = w.VBox(), w.VBox()
-        self.scheduler: Scheduler | None = None
+        self.scheduler: Knobbed | None = None
         self._none = w.HTML("<p class='wb-note'>No further knobs.</p>")
         self._changed = changed
         self._controls: dict[str, Control] = {}
         self._quiet = False
 
-    def show(self, scheduler: Scheduler, given: Mapping[str, Any] | None = None) -> None:
+    def show(self, scheduler: Knobbed, given: Mapping[str, Any] | None = None) -> None:
         """Offer a scheduler's knobs, set as given, the others to their defaults."""
         values = scheduler.settle(given or {})
         if scheduler is not self.scheduler:

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+import pandas as pd
 
 from widgets import words
+from widgets.belief_choice import BeliefChoice
 from widgets.core_panel import CorePanel
 from widgets.editors import Editors
 from widgets.formulation_page import INVALID, NONE, FormulationPage, describe_request
@@ -32,13 +34,14 @@ from widgets.thread_work import ThreadWork
 from widgets.work import Message, Work, process_work
 from workbench.api import PRESET, check_plan, load
 from workbench.errors import InputError, WorkbenchError
+from workbench.estimators.registry import maker
 from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
 from workbench.presets import preset, presets, variants
 from workbench.run import Run
 from workbench.scenario import Plan, Scenario
 
 CSS = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
-SMALL_S = 2.0
+SMALL_S = 5.0
 """A change is solved at once when the last solve took less than this."""
 PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
@@ -76,6 +79,7 @@ class Lab:
         self._editors = Editors(self._on_change)
         self._knobs = KnobPanel(self._on_change)
         self._core = CorePanel(self._on_change)
+        self._belief = BeliefChoice(self._on_change)
         self._bar = SolveBar(self.solve, self._cancel)
         self._results = Results(self._on_pick)
         self._formulation = FormulationPage(self._describe)
@@ -120,6 +124,13 @@ class Lab:
         return self._choice.name
 
     @property
+    def belief(self) -> str:
+        """The estimator that tells the scheduler speeds, as `workbench.simulate` takes it; raises InputError while one
+        of its knobs is wrong.
+        """
+        return self._belief.belief
+
+    @property
     def state(self) -> str:
         """What the status line says in one word: ready, edited, invalid, working, done, failed or cancelled."""
         return self._bar.state
@@ -134,14 +145,19 @@ class Lab:
         self._open(scenario)
         self._start, self._start_with = scenario, None
 
-    def set(self, scheduler: str | None = None, **knobs: Any) -> None:
-        """Choose a scheduler and set knobs from code; a knob `preset` sets the others that are not named here."""
+    def set(self, scheduler: str | None = None, *, belief: str | None = None, **knobs: Any) -> None:
+        """Choose a scheduler and set knobs from code; a knob `preset` sets the others that are not named here.
+
+        belief: the estimator that tells the scheduler speeds (`layered`, `low_rank:profiled=0.5`; `oracle`: the truth).
+        """
+        told = self.belief if belief is None else maker(belief).text
         found = find_scheduler(scheduler or self.scheduler)
         kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
         settled = found.settle({**kept, **knobs})
         with self._quietly():
             self._choice.choose(found.name)
             self._knobs.show(found, settled)
+            self._belief.choose(told)
         self._on_change()
 
     def solve(self) -> None:
@@ -162,6 +178,7 @@ class Lab:
             "scenario": setting.scenario.to_dict(),
             "scheduler": setting.scheduler,
             "knobs": jsonable(setting.knobs),
+            "belief": setting.belief,
         }
         work: Work = self._thread if own else process_work()
         work.submit(request, partial(self._hear, self._number), self)
@@ -202,7 +219,7 @@ class Lab:
                 self._editors.cluster,
                 self._editors.jobs,
                 self._editors.tables["throughputs"],
-                w.VBox([self._knobs.rest, self._core.box, self._also]),
+                w.VBox([self._knobs.rest, self._core.box, self._belief.box, self._also]),
             ],
             titles=("Cluster", "Jobs", "Throughputs", "Knobs"),
         )
@@ -246,6 +263,7 @@ class Lab:
             self._core.show(self._editors.part("core"), self._editors.part("seed"))
             self._choice.choose(setting.scheduler)
             self._knobs.show(self._choice.scheduler, setting.knobs)
+            self._belief.choose(setting.belief)
         self._about.value = words.about(setting.scenario)
         self._also.value = words.also(setting.scenario)
 
@@ -262,7 +280,7 @@ class Lab:
     def _check(self) -> Setting | None:
         """What the controls say; None, with the reason in the status, if something is wrong."""
         try:
-            setting = Setting(self.scenario, self.scheduler, self._knobs.values())
+            setting = Setting(self.scenario, self.scheduler, self._knobs.values(), self.belief)
         except WorkbenchError as error:
             self._valid = False
             self._bar.say("invalid", words.what_is_wrong(error))
@@ -283,7 +301,7 @@ class Lab:
         else:
             self._formulation.stale |= self._history.remember(setting)
             left_out = self._editors.left_out
-            self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, left_out)
+            self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
         self._undo.disabled = not self._history.past and (self._valid or self._history.present is None)
         self._redo.disabled = not (self._valid and self._history.future)
         if setting is None:
@@ -389,7 +407,8 @@ class Lab:
             self._run, self._shown, self._wall_s = message["run"], asked, float(message["wall_s"])
             self._summary = words.done(message["run"], self._wall_s)
             try:
-                self._results.show(message["run"])
+                errors = message["errors"]
+                self._results.show(message["run"], message["belief"], None if errors is None else pd.DataFrame(errors))
             except Exception as error:
                 self._bar.say("failed", f"Solved (see lab.run), but not drawn: {error!r}")
                 raise

@@ -14,6 +14,7 @@ from widgets.startup import import_jsonschema, quick_imports
 from widgets.tables import html_table
 from widgets.tried import Trials
 from workbench import metrics
+from workbench.estimators.registry import DEFAULT
 from workbench.run import Run
 from workbench.schema import TABLES
 from workbench.units import format_duration
@@ -29,12 +30,14 @@ CHARTS = {
     "Received": ("time received", "received"),
     "JCT": ("completion times", "jct"),
     "Fairness": ("fairness", "fairness"),
+    "Latency": ("latency ratio", "latency"),
     "GPUs in use": ("GPUs in use", "used"),
     "Queue": ("queue", "queue"),
     "Fragments": ("fragments", "fragments"),
     "Prices": ("prices", "prices"),
     "Signals": ("signals", "signals"),
     "Entities": ("entities", "entities"),
+    "Estimator": ("errors of the estimator", "estimator"),
     "Trade-off": ("trade-off", "tradeoff"),
 }
 """The tabs with a chart: what it is called on its buttons, and in the names of its files."""
@@ -57,6 +60,8 @@ class Results:
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._trials = Trials()
+        self._belief = DEFAULT
+        self._errors: pd.DataFrame | None = None
         self._gantt = ChartPage("Gantt", "gantt")
         self._gantt.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
         self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
@@ -115,7 +120,8 @@ class Results:
 
     def _choose_tabs(self, run: Run) -> None:
         """Leave out the tabs in which the run has nothing to show; the open one stays open if it is still there."""
-        look, only_with = drawings().Look(run, tried=self._trials.made), drawings().ONLY_WITH
+        look = drawings().Look(run, tried=self._trials.made, belief=self._belief, errors=self._errors)
+        only_with = drawings().ONLY_WITH
         names = tuple(name for name in self._bar if name not in only_with or only_with[name](look))
         if names == self._tabs.titles:
             return
@@ -129,9 +135,12 @@ class Results:
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
-    def show(self, run: Run) -> None:
-        """Show a run; the selection stays if its job is still there. Only the chart of the open tab is drawn."""
-        self._run = run
+    def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None) -> None:
+        """Show a run; the selection stays if its job is still there. Only the chart of the open tab is drawn.
+
+        belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`).
+        """
+        self._run, self._belief, self._errors = run, belief, errors
         self._shown += 1
         if self._selected is not None and self._selected not in set(run.jobs["job"]):
             self._selected = None
@@ -145,7 +154,7 @@ class Results:
         self.outdated(False)
         self._draw_gantt()
         measures = metrics.summary(run)
-        self._trials.add(run, measures.values)
+        self._trials.add(run, measures.values, belief)
         self._choose_tabs(run)
         self._offer_signals(drawings().signal_names(run))
         self._metrics.value = html_table(_short(metrics.table(measures)), scrolls=False)
@@ -225,7 +234,7 @@ class Results:
             return
         self._drawn[name] = wanted
         looks = drawings()
-        look = looks.Look(self._run, job, until_s, signal, self._trials.made)
+        look = looks.Look(self._run, job, until_s, signal, self._trials.made, self._belief, self._errors)
         self._pages[name].show(looks.PAGES[name](look), self._selected)
 
     def _offer_signals(self, names: list[str]) -> None:

@@ -6,17 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from workbench.estimators.registry import DEFAULT
 from workbench.scenario import Scenario
 
 STEPS_KEPT = 100
 
 
 class Setting(NamedTuple):
-    """What a person has set: enough to come back to it."""
+    """What a person has set: enough to come back to it. belief: an estimator by name, with its knobs."""
 
     scenario: Scenario
     scheduler: str
     knobs: Mapping[str, Any]
+    belief: str = DEFAULT
 
 
 class History:

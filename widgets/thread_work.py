@@ -9,12 +9,8 @@ from collections.abc import Hashable
 
 from widgets.work import Hear, Message, Order, deliver_on_loop
 from workbench.errors import WorkbenchError
-from workbench.papers.paper import find_scheduler
-from workbench.scenario import Scenario
-from workbench.simulation.loop import simulate
-from workbench.simulation.observers import Report
 from workbench.simulation.stop import AllFinished, CancelFlag
-from workbench.worker import progress_json
+from workbench.worker import simulated
 
 
 class ThreadWork:
@@ -50,14 +46,8 @@ class ThreadWork:
             self._deliver(lambda: hear(message))
 
         try:
-            run = simulate(
-                Scenario.from_dict(request["scenario"], "lab"),
-                find_scheduler(request["scheduler"]),
-                request.get("knobs", {}),
-                stop=flag,
-                observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
-            )
-            answer: Message = {"kind": "done", "run": run, "wall_s": time.perf_counter() - began}
+            done = simulated(request, flag, tell)
+            answer: Message = {"kind": "done", **done._asdict(), "wall_s": time.perf_counter() - began}
         except WorkbenchError as error:
             answer = {"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()}
         except (Exception, SystemExit) as error:  # a mistake in the user's own function: shown, not raised in a thread

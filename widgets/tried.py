@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from workbench.estimators.registry import DEFAULT
 from workbench.run import Run
 
 
 class Tried(NamedTuple):
-    """A run that was made: with what, and what came of it (`workbench.metrics`)."""
+    """A run that was made: with what, and what came of it (`workbench.metrics`). belief: an estimator by name."""
 
     scheduler: str
     knobs: Mapping[str, Any]
     measures: Mapping[str, Any]
+    belief: str = DEFAULT
+
+    def same(self, other: Tried) -> bool:
+        """Whether the other was made with the same."""
+        return self._replace(measures={}) == other._replace(measures={})
 
 
 class Trials:
@@ -23,27 +29,26 @@ class Trials:
         self._scenario = ""
         self.made: tuple[Tried, ...] = ()
 
-    def add(self, run: Run, measures: Mapping[str, Any]) -> None:
-        """One more run; of the same scheduler with the same knobs the last one counts."""
+    def add(self, run: Run, measures: Mapping[str, Any], belief: str = DEFAULT) -> None:
+        """One more run; of the same scheduler with the same knobs and belief the last one counts."""
         scenario = run.scenario.key()
         if scenario != self._scenario:
             self._scenario, self.made = scenario, ()
-        now = Tried(run.scheduler, dict(run.knobs), measures)
-        self.made = (*(old for old in self.made if old[:2] != now[:2]), now)
+        now = Tried(run.scheduler, dict(run.knobs), measures, belief)
+        self.made = (*(old for old in self.made if not old.same(now)), now)
 
 
 def names(tried: Sequence[Tried]) -> list[str]:
-    """What tells each run from the others: the scheduler where there are several, and the knobs that were changed."""
-    schedulers = {one.scheduler for one in tried}
-    return [
-        _name(one, [other for other in tried if other.scheduler == one.scheduler], len(schedulers)) for one in tried
-    ]
+    """What tells each run from the others: the scheduler and the belief where there are several, and changed knobs."""
+    return [_name(one, tried) for one in tried]
 
 
-def _name(one: Tried, alike: Sequence[Tried], schedulers: int) -> str:
+def _name(one: Tried, tried: Sequence[Tried]) -> str:
+    alike = [other for other in tried if other.scheduler == one.scheduler]
     changed = [knob for knob in one.knobs if any(other.knobs.get(knob) != one.knobs[knob] for other in alike)]
-    said = [one.scheduler] if schedulers > 1 or not changed else []
-    return ", ".join([*said, *(f"{knob} {_text(one.knobs[knob])}" for knob in changed)])
+    said = [f"{knob} {_text(one.knobs[knob])}" for knob in changed]
+    said += [one.belief] if any(other.belief != one.belief for other in tried) else []
+    return ", ".join([one.scheduler, *said] if len(alike) < len(tried) or not said else said)
 
 
 def _text(value: Any) -> str:

@@ -33,9 +33,9 @@ def what_is_wrong(error: WorkbenchError) -> str:
     return spoken(problems[0]) + more
 
 
-def ignored_note(scheduler: Scheduler, scenario: Scenario, left_out: str) -> str:
-    """Which properties of the jobs the scheduler does not read, though they are set; and what was left out. HTML."""
-    unused = ignored(scenario, scheduler.name)
+def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
+    """What is set but read neither by the scheduler nor by the estimator of its belief; and what was left out. HTML."""
+    unused = ignored(scenario, scheduler.name, belief)
     told = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
     return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*told, left_out] if text)
 

@@ -250,13 +250,16 @@ def allocation_table(result: Result) -> pd.DataFrame:
     return pd.DataFrame.from_dict(dict(result.values["allocation"]), orient="index").rename_axis("job")
 
 
-def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler) -> tuple[str, ...]:
+def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief: str | None = None) -> tuple[str, ...]:
     """What a scenario sets and the scheduler does not read (its `uses`): `weight` of a job, `entities.policy`, ...
 
-    What stands at its default, or as the built-in tables have it for that model or type, counts as not set.
+    What stands at its default, or as the built-in tables have it for that model or type, counts as not set. belief: the
+    estimator by name that tells the scheduler speeds; what that reads is not ignored.
     """
     scenario = load(scenario)
     uses = find_scheduler(scheduler).uses
+    if belief is not None:
+        uses |= registry.maker(belief).estimator.reads
     parts = {
         "": scenario.jobs,
         "entities": scenario.entities,

@@ -4,10 +4,14 @@ Run as `python -m workbench.worker SCRATCH`. It is started with the lab and impo
 a knob does not wait for them. Runs are saved in the folder SCRATCH and handed over by path. When its input ends (the
 lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH.
 
-request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S}
+request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
+           "belief": ESTIMATOR}
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
+
+A simulation is answered with the folder of its `run`, its `belief` and, if that learns, the `errors` that it had in
+the meantime: the columns of `ErrorLog.table`, else null.
 """
 
 from __future__ import annotations
@@ -24,16 +28,18 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from workbench.errors import WorkbenchError
+from workbench.estimators.registry import DEFAULT, maker
 from workbench.papers.paper import find_formulation, find_scheduler, rooms
+from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.observers import Progress, Report
-from workbench.simulation.stop import AllFinished, Until
+from workbench.simulation.stop import AllFinished, Stop, Until
 from workbench.solvers import warm_up
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -72,18 +78,36 @@ def _serve(request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
 
 def _simulate(request: Mapping[str, Any], folder: Path, tell: Tell) -> dict[str, Any]:
     began = time.perf_counter()
-    scenario = Scenario.from_dict(request["scenario"], "lab")
     until_s = request.get("until_s")
+    done = simulated(request, AllFinished() if until_s is None else Until(until_s), tell)
+    done.run.save(folder)
+    return {**done._asdict(), "run": str(folder), "wall_s": time.perf_counter() - began}
+
+
+class Simulated(NamedTuple):
+    """A run, its belief by name, and the errors of one that learns: columns of `ErrorLog.table`, else None."""
+
+    run: Run
+    belief: str
+    errors: dict[Hashable, list[float]] | None
+
+
+def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
+    """Do a request of kind `simulate`; raises what `workbench.simulate` does."""
+    scenario = Scenario.from_dict(request["scenario"], "lab")
+    made = maker(request.get("belief", DEFAULT))
+    log = made.log()
     run = simulate(
         scenario,
         find_scheduler(request["scheduler"]),
         request.get("knobs", {}),
         seed=request.get("seed"),
-        stop=AllFinished() if until_s is None else Until(until_s),
+        stop=stop,
         observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
+        belief=made(scenario) if log is None else log(scenario),
     )
-    run.save(folder)
-    return {"run": str(folder), "wall_s": time.perf_counter() - began}
+    errors = None if log is None else log.table()
+    return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 
 
 def progress_json(progress: Progress) -> dict[str, Any]:

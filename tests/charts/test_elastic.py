@@ -17,6 +17,7 @@ LOG = pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "weights": lambda: elastic.weights(WEIGHTS, ["c", "a"]),
     "errors": lambda: elastic.speed_errors({"layers": LOG}),
+    "errors of pairs": lambda: elastic.speed_errors({"rank": LOG}, title="Error of believed speeds of pairs"),
 }
 
 
@@ -37,4 +38,5 @@ def test_weights_of_the_jobs_asked_for() -> None:
 
 
 def test_errors_are_per_cent_over_measured_hours() -> None:
+    assert DRAWINGS["errors of pairs"]().label.startswith("Error of believed speeds of pairs: Mean error (%)")
     assert points("errors") == [["layers", 0.0, 20.0], ["layers", 2.0, 5.0]]

@@ -96,7 +96,7 @@ def test_a_table_of_true_and_false_says_the_same() -> None:
     drawing = service_window(queue, gpus=2)
     assert drawing.data["bars"]["who"].tolist() == ["service window", "let in onto fragments", "outside"]
     texts = drawing.data["texts"]
-    assert texts["text"].tolist() == ["1.50 *", "1.00  ", "2.00 *", "0.3", "0.2", "0.1"]
+    assert texts["text"].tolist() == ["1.500 *", "1.000  ", "2.000 *", "0.3", "0.2", "0.1"]
     subtitle = drawing.named()["title"]["subtitle"]
     assert "mean sensitivity 1.50 inside; 1.50 in the whole queue" in subtitle and "sensitive" in subtitle
 

@@ -5,6 +5,8 @@ import json
 import pytest
 
 import workbench
+from workbench.estimators.layered import Layered
+from workbench.estimators.speed_error import speed_errors
 
 SHARING = ("preset:gavel_sharing", "--formulation", "gavel.max_min_fairness", "--set", "space_sharing=on")
 
@@ -89,6 +91,21 @@ def test_the_beliefs_error_is_told(cli, ask):
     found = ask(*argv, "low_rank:profiled=0,rank=2")
     assert found["belief_error"] > 0.01 and ask(*argv, "oracle")["belief_error"] == 0
     assert f"off by {100 * found['belief_error']:.3g} %" in cli(*argv, "low_rank:profiled=0,rank=2")[1]
+
+
+def test_the_error_of_learned_speeds_is_told_where_no_jobs_may_share(cli, ask):
+    argv = ("simulate", "preset:hops_64", "--scheduler", "hops", "--until", "20 min", "--belief")
+    scenario = workbench.preset("hops_64")
+    expected = 100 * float(speed_errors(scenario, Layered(scenario)).mean())
+    assert 100 * ask(*argv, "layered")["belief_error"] == pytest.approx(expected) and expected > 1
+    assert f"Belief layered: speeds are off by {expected:.3g} %" in cli(*argv, "layered")[1]
+    assert "Belief low_rank: no speeds of pairs to estimate" in cli(*argv, "low_rank")[1]
+
+
+def test_what_the_belief_reads_is_used(cli, ask):
+    argv = ("simulate", "preset:hops_64", "--scheduler", "hops", "--until", "20 min", "--belief")
+    assert ask(*argv, "oracle")["not_used"] == ["models.load_s", "cluster.network_gbps"]
+    assert ask(*argv, "layered")["not_used"] == [] and "not used" not in cli(*argv, "layered:transfer=on")[2]
 
 
 def test_compare_takes_a_belief(ask, refused):

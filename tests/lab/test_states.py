@@ -115,7 +115,7 @@ def test_failures_are_one_line_and_the_lab_goes_on(work: Waiter) -> None:
 
 def test_a_chart_that_cannot_be_drawn_does_not_hang_the_lab(work: Waiter, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = GavelLab()
-    monkeypatch.setattr(lab._results, "show", lambda run: 1 / 0)
+    monkeypatch.setattr(lab._results, "show", lambda *run: 1 / 0)
     lab.solve()
     with pytest.raises(ZeroDivisionError):
         work.answer()

@@ -52,6 +52,10 @@ def test_a_part_of_the_cluster_gets_its_part_of_the_jobs_in_the_same_time() -> N
     assert ratio == pytest.approx([settings.SIMULATED_SCALE] * 62, rel=1e-3)
 
 
+def test_the_chart_says_how_many_jobs_there_are(figures: dict[str, Figure]) -> None:
+    assert figures["Table 3"].panels["a"].options["title"] == f"64 GPUs, {TINY.physical} jobs"
+
+
 def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
     three, four = (figures[name].table.set_index("measure")["paper"] for name in ("Table 3", "Table 4"))
     assert [three[f"makespan, {name}"] for name in ("Hops", "Sia", "Gavel")] == [9.51, 11.68, 14.46]
@@ -66,6 +70,55 @@ def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) 
         assert 1 - 1 / table[f"makespan, {other} / Hops"] == pytest.approx(less, abs=0.001)
     assert 1 - 1 / three["JCT, Sia / Hops"] == pytest.approx(0.274, abs=0.001)
     assert 1 - 1 / three["JCT, Gavel / Hops"] == pytest.approx(0.459, abs=0.001)
+
+
+def test_the_words_beside_a_ratio_say_what_was_measured_at_this_size(figures: dict[str, Figure]) -> None:
+    why = {row.measure: row.why for row in figures["Table 3"].rows}
+    found = {name: summary(run) for name, run in physical.runs(TINY).items()}
+    waited = {name: run.jobs["waited_s"].mean() for name, run in physical.runs(TINY).items()}
+    paper_min = {"Sia": (88, 57), "Gavel": (127, 57)}
+    for other, (theirs, hops_min) in paper_min.items():
+        shares = [f"{found[name]['allocated']:.0%}" for name in (other, "Hops")]
+        assert why[f"makespan, {other} / Hops"].startswith(
+            f"{shares[0]} of the GPU time is held under {other}, {shares[1]} under Hops."
+        )
+        assert why[f"JCT, {other} / Hops"] == (
+            f"Mean wait {waited[other] / 60:.1f} min under {other}, {waited['Hops'] / 60:.1f} under Hops; "
+            f"in the paper {theirs} and {hops_min}."
+        )
+        part = waited[other] / found[other]["mean_jct_s"]
+        assert f"{part:.0%} of a completion time is waiting under {other}" in why[f"wait, {other} / Hops"]
+    assert "in the paper 33%" in why["wait, Sia / Hops"] and "in the paper 36%" in why["wait, Gavel / Hops"]
+
+
+def test_where_there_is_no_ratio_the_words_say_so(figures: dict[str, Figure]) -> None:
+    rows = [row for figure in figures.values() for row in figure.rows]
+    none = [row.measure for row in rows if math.isnan(row.ours)]
+    assert none == [row.measure for row in rows if row.why == "No ratio: it is 0 under Hops."] and none
+
+
+def test_words_on_fragments_are_those_of_who_has_some() -> None:
+    measures = {"makespan": 9.0, "JCT": 3.0, "wait": 1.0, "max LR": 0.4, "allocated": 0.9}
+    own = {lines.HOPS: 0.0, lines.SIA: 2.5, lines.GAVEL: 1.0}
+    found = pd.DataFrame.from_dict({name: {**measures, "fragments": n} for name, n in own.items()}, orient="index")
+    rows = physical.compared(found, physical.PAPER, "Table 3", physical.LENGTHS)
+    why = {row.measure: row.why for row in rows}
+    assert why["fragments, Hops"] == "Counted once a round; here there are none."
+    assert "no node" in why["fragments, Sia"]
+    assert why["fragments, Gavel"] == "Counted once a round."
+
+
+def test_priorities_say_how_many_jobs_are_above_the_papers_number(figures: dict[str, Figure]) -> None:
+    for row in figures["Fig. 13"].rows:
+        if row.measure.startswith("max LR"):
+            assert row.paper is not None and ("Here 0 of 4 jobs" in row.why) == (row.ours <= row.paper)
+
+
+def test_the_window_is_held_against_the_paper_from_a_thousand_jobs_on(figures: dict[str, Figure]) -> None:
+    paper = {row.measure: row.paper for row in figures["Fig. 15"].rows}
+    assert paper["jobs in the window, 100 waiting over 25"] is None
+    *_, before, last = hops.SIZES["full"].waiting
+    assert (before, last) == (planning.LARGE, 2000)
 
 
 def test_all_three_have_the_same_jobs_rounds_and_restart_charge() -> None:

@@ -31,7 +31,7 @@ def weights(table: pd.DataFrame, jobs: Iterable[str]) -> Drawing:
     )
 
 
-def speed_errors(logs: Mapping[str, pd.DataFrame]) -> Drawing:
+def speed_errors(logs: Mapping[str, pd.DataFrame], *, title: str = "Error of believed speeds") -> Drawing:
     """Draw the mean error of believed speeds over what has been measured, a line for each estimator.
 
     logs: the columns measured_s, error (a share), by the estimator's name.
@@ -42,7 +42,7 @@ def speed_errors(logs: Mapping[str, pd.DataFrame]) -> Drawing:
     ]
     return curve(
         pd.concat(parts, ignore_index=True),
-        title="Error of believed speeds",
+        title=title,
         x_title="Measured (h, all jobs together)",
         y_title="Mean error (%)",
         dots=False,

@@ -36,7 +36,7 @@ def service_window(queue: pd.DataFrame, *, gpus: int, title: str = "Service wind
     bars = shown.assign(row=np.arange(rows), low=shown["summed_gpus"] - shown["least_gpus"])
     columns = {
         "Sensitivity": [
-            "" if pd.isna(rho) else f"{rho:.2f}{MARK if hot else '  '}"
+            "" if pd.isna(rho) else f"{rho:.3f}{MARK if hot else '  '}"
             for rho, hot in zip(shown["sensitivity"], shown["sensitive"], strict=True)
         ],
         "Latency ratio": [f"{ratio:.3g}" for ratio in shown["latency_ratio"]],

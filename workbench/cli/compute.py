@@ -30,6 +30,7 @@ from workbench.errors import InputError, counted
 if TYPE_CHECKING:
     from workbench.comparison import Comparison
     from workbench.contract import Result
+    from workbench.estimators.registry import Learnt
     from workbench.metrics import Summary
     from workbench.run import Run
     from workbench.scenario import Scenario
@@ -217,7 +218,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     found = summary(run)
     if args.out is not None:
         run.save(args.out, force=args.force)
-    _say_notes(scenario, [args.scheduler])
+    _say_notes(scenario, [args.scheduler], args.belief)
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
     _say_out_of_time([run])
@@ -229,7 +230,7 @@ def simulate(args: argparse.Namespace) -> Answer:
         **belief,
         "metrics": as_json(found),
         "rounds": found["rounds"],
-        "not_used": ignored(scenario, args.scheduler),
+        "not_used": ignored(scenario, args.scheduler, args.belief),
         "wall_s": wall_s,
         **({} if args.out is None else {"out": args.out}),
     }
@@ -238,14 +239,14 @@ def simulate(args: argparse.Namespace) -> Answer:
     return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}{_belief_text(belief)}")
 
 
-def _say_notes(scenario: Scenario, schedulers: Iterable[str]) -> None:
-    """What the scenario sets and schedulers do not use, each property once; and a clock that does not begin near 0."""
+def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None) -> None:
+    """What is set and used neither by schedulers nor by their belief; and a clock that does not begin near 0."""
     from workbench.api import ignored
     from workbench.units import format_duration
 
     without: dict[str, list[str]] = {}
     for scheduler in schedulers:
-        for name in ignored(scenario, scheduler):
+        for name in ignored(scenario, scheduler, belief):
             without.setdefault(name, []).append(scheduler)
     for group in dict.fromkeys(map(tuple, without.values())):
         unused = [name for name, found in without.items() if tuple(found) == group]
@@ -257,24 +258,30 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str]) -> None:
 
 
 def _belief(scenario: Scenario, name: str | None) -> dict[str, Any]:
-    """A belief other than the default, and how far its speeds of pairs are from the true ones before the run."""
+    """A belief other than the default, and how far what it estimates is from the true speeds before the run."""
     from workbench.estimators import registry
-    from workbench.estimators.error import pair_error
 
     if name is None:
         return {}
-    paired = any(min(row.steps_per_s, row.with_steps_per_s) > 0 for row in scenario.colocated)
-    error = pair_error(scenario, registry.maker(name)(scenario)) if paired else None
-    return {"belief": name, "belief_error": error}
+    made = registry.maker(name)
+    errors = registry.ERRORS[_estimated(name)](scenario, made(scenario)) if scenario.jobs else ()
+    return {"belief": name, "belief_error": float(sum(errors) / len(errors)) if len(errors) else None}
+
+
+def _estimated(name: str) -> Learnt:
+    """What a belief has to estimate: speeds of jobs, or only those of two on the same GPUs."""
+    from workbench.estimators import registry
+
+    return registry.maker(name).estimator.learns or "speeds of pairs"
 
 
 def _belief_text(belief: Mapping[str, Any]) -> str:
     if not belief:
         return ""
-    error = belief["belief_error"]
-    off = "no speeds of pairs to estimate"
+    error, what = belief["belief_error"], _estimated(belief["belief"])
+    off = f"no {what} to estimate"
     if error is not None:
-        off = f"speeds of pairs are off by {100 * error:.3g} % (mean relative error before anything was learnt)"
+        off = f"{what} are off by {100 * error:.3g} % (mean relative error before anything was learnt)"
     return f"\n\nBelief {belief['belief']}: {off}"
 
 
@@ -381,7 +388,7 @@ def compare(args: argparse.Namespace) -> Answer:
     wall_s = time.perf_counter() - began
     if args.out is not None:
         found.save(args.out, force=args.force)
-    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases))
+    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), args.belief)
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
     _say_out_of_time(found.runs)

@@ -12,13 +12,11 @@ from workbench.errors import InputError
 from workbench.estimators.low_rank import LowRank
 from workbench.job import Job
 from workbench.scenario import Scenario
+from workbench.throughput import FloatArray
 
 
-def pair_error(scenario: Scenario, belief: Belief) -> float:
-    """Mean of |believed - true| / true over both members of the scenario's pairs that may share (`colocated`).
-
-    Raises InputError if there is none.
-    """
+def pair_errors(scenario: Scenario, belief: Belief) -> FloatArray:
+    """|believed - true| / true of both members of each of the scenario's pairs that may share (`colocated`)."""
     errors: list[float] = []
     for row in scenario.colocated:
         true = np.array([row.steps_per_s, row.with_steps_per_s])
@@ -27,9 +25,15 @@ def pair_error(scenario: Scenario, belief: Belief) -> float:
         one, two = (Job(name=name, model=name, steps=1, gpus=row.gpus) for name in (row.model, row.with_model))
         believed = belief.pair(one, two, row.accelerator, row.placement)
         errors += (np.abs(np.array(believed or (0.0, 0.0)) - true) / true).tolist()
-    if not errors:
+    return np.array(errors)
+
+
+def pair_error(scenario: Scenario, belief: Belief) -> float:
+    """The mean of the `pair_errors`; raises InputError if there is no pair that may share."""
+    errors = pair_errors(scenario, belief)
+    if not errors.size:
         raise InputError("colocated", len(scenario.colocated), "speeds > 0 of at least one pair of models")
-    return float(np.mean(errors))
+    return float(errors.mean())
 
 
 def error_by_profiling(

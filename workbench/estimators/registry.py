@@ -2,44 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 from workbench.decision import Belief
 from workbench.errors import InputError
 from workbench.estimators import layered, low_rank
+from workbench.estimators.error import pair_errors
 from workbench.estimators.layered import Layered
 from workbench.estimators.low_rank import LowRank
 from workbench.estimators.oracle import Oracle
 from workbench.estimators.pmi import Pmi
-from workbench.knob import Knob, settle
+from workbench.estimators.speed_error import ErrorLog, Errors, speed_errors
+from workbench.knob import Knob, Value, settle
 from workbench.scenario import Scenario
+
+DEFAULT = "oracle"
+"""What a scheduler believes unless another estimator is named: the truth."""
+Learnt = Literal["speeds", "speeds of pairs"]
+ERRORS: Mapping[Learnt, Errors] = {"speeds": speed_errors, "speeds of pairs": pair_errors}
+"""How far what an estimator learns is from the true speeds."""
 
 
 class Estimator(NamedTuple):
-    """A kind of belief. make: from a scenario and the knobs, as keywords."""
+    """A kind of belief. make: from a scenario and the knobs, as keywords; learns: what it learns in a run, if it does.
+
+    title, help: for people, in a few words and in a sentence. reads: what it reads of a scenario besides speeds, named
+    as in the `uses` of a scheduler.
+    """
 
     name: str
     title: str
+    help: str
     make: Callable[..., Belief]
     knobs: tuple[Knob, ...] = ()
+    learns: Learnt | None = None
+    reads: frozenset[str] = frozenset()
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value, as given or its default; raises InputError for a knob or value that there is not."""
+        return settle(self.knobs, given, f"belief {self.name}")
 
 
 ESTIMATORS = (
-    Estimator("oracle", "The true speeds", Oracle),
-    Estimator("low_rank", "Gavel's estimator of the speeds of pairs", LowRank, low_rank.KNOBS),
-    Estimator("pmi", "HadarE's first estimate of throughputs, replaced by what is measured", Pmi),
-    Estimator("layered", "Hops's estimator: servers, types, and a formula", Layered, layered.KNOBS),
+    Estimator("oracle", "True throughputs", "The scheduler is told the speeds of the tab Throughputs.", Oracle),
+    Estimator(
+        "low_rank",
+        "Low rank (Gavel)",
+        "Speeds of two jobs that share a GPU are estimated from a few measured pairs; other speeds are the true ones.",
+        LowRank,
+        low_rank.KNOBS,
+        "speeds of pairs",
+    ),
+    Estimator(
+        "pmi",
+        "PMI (HadarE)",
+        "Speeds are first estimated from facts of GPUs and models; what is measured replaces the estimates.",
+        Pmi,
+        learns="speeds",
+        reads=frozenset(
+            {"models.batch_size", "models.dataset_class"}
+            | {"accelerators.tflops", "accelerators.memory_gb", "accelerators.pcie_scaling"}
+        ),
+    ),
+    Estimator(
+        "layered",
+        "Three layers (Hops)",
+        "Speeds come from a formula until they have been measured on a GPU type, or better, on the very server.",
+        Layered,
+        layered.KNOBS,
+        "speeds",
+        frozenset({"models.parameters_gb", "models.load_s", "accelerators.link_gbps", "cluster.network_gbps"}),
+    ),
 )
 
 
-def maker(text: str) -> Callable[[Scenario], Belief]:
+@dataclass(frozen=True)
+class Maker:
+    """Makes an estimator's belief, with these knobs, for a scenario."""
+
+    estimator: Estimator
+    knobs: Mapping[str, Value]
+
+    def __call__(self, scenario: Scenario) -> Belief:
+        """A new belief; raises InputError or ScenarioError for a scenario that lacks what the estimator needs."""
+        return self.estimator.make(scenario, **self.knobs)
+
+    @property
+    def text(self) -> str:
+        """`NAME:knob=value,knob=value` with the knobs that are not at their defaults, which `maker` reads back."""
+        changed = [knob.name for knob in self.estimator.knobs if self.knobs[knob.name] != knob.default]
+        given = ",".join(f"{name}={str(self.knobs[name]).lower()}" for name in changed)
+        return f"{self.estimator.name}:{given}" if given else self.estimator.name
+
+    def log(self) -> ErrorLog | None:
+        """A log of the errors of beliefs made through it; None if the estimator does not learn."""
+        learns = self.estimator.learns
+        return None if learns is None else ErrorLog(self, every=None, errors=ERRORS[learns])
+
+
+def maker(text: str) -> Maker:
     """What makes the belief `NAME` or `NAME:knob=value,knob=value` for a scenario.
 
     Raises InputError for a name, a knob or a value that there is not.
     """
-    name, _, rest = text.partition(":")
     known = {estimator.name: estimator for estimator in ESTIMATORS}
+    name, _, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
     if name.strip() not in known:
         raise InputError("belief", text, "one of " + ", ".join(known) + ", and knobs such as low_rank:profiled=0.5")
     found = known[name.strip()]
@@ -49,5 +118,4 @@ def maker(text: str) -> Callable[[Scenario], Belief]:
         if not equals or knob in given:
             raise InputError("belief", part, f"knob=value, each knob of {found.name} at most once")
         given[knob] = value
-    knobs = settle(found.knobs, given, f"belief {found.name}")
-    return lambda scenario: found.make(scenario, **knobs)
+    return Maker(found, found.settle(given))

@@ -5,6 +5,7 @@ Hops's Fig. 7b: with more and more measurements the gap between predicted and ac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -18,6 +19,10 @@ from workbench.scenario import Scenario
 from workbench.throughput import FloatArray, Placement
 
 COLUMNS = ["calls", "observations", "measured_s", "error", "largest_error"]
+SELDOM = 1.1
+"""A log of a run of any length has a row when there have been so many times the calls of the row before."""
+Errors = Callable[[Scenario, Belief], FloatArray]
+"""The relative errors of a belief's speeds, of whatever kind."""
 
 
 def configurations(scenario: Scenario, size: int) -> Iterator[dict[str, int]]:
@@ -56,14 +61,17 @@ def speed_errors(scenario: Scenario, belief: Belief) -> FloatArray:
 class ErrorLog:
     """Makes beliefs for runs and notes their errors as they learn: `simulate(..., belief=ErrorLog(maker("layered")))`.
 
-    table: one row for each belief as it is made and after each call of `learn` (every: only each so many calls), with
-    the calls, observations and seconds of measurements until then, the mean error and the largest.
+    table: one row for each belief as it is made and after each call of `learn` (every: only each so many calls; None:
+    ever more seldom, `SELDOM`), with the calls, observations and seconds of measurements until then, the mean error and
+    the largest. errors: of which speeds; no row where there are none.
     """
 
-    def __init__(self, maker: Callable[[Scenario], Belief], every: int = 1) -> None:
-        if every < 1:
+    def __init__(
+        self, maker: Callable[[Scenario], Belief], every: int | None = 1, errors: Errors = speed_errors
+    ) -> None:
+        if every is not None and every < 1:
             raise InputError("every", every, "at least 1 call of learn")
-        self._maker, self._every = maker, every
+        self._maker, self._every, self._errors = maker, every, errors
         self._rows: list[tuple[int, int, float, float, float]] = []
 
     def __call__(self, scenario: Scenario) -> Belief:
@@ -71,7 +79,7 @@ class ErrorLog:
         belief = self._maker(scenario)
         if not isinstance(belief, Learns):
             raise InputError("belief", belief, "one that learns: the error of another one does not change")
-        return _Watched(scenario, belief, self._every, self._rows.append)
+        return _Watched(belief, self._every, lambda: self._errors(scenario, belief), self._rows.append)
 
     def table(self) -> pd.DataFrame:
         """The errors so far, columns: `COLUMNS`."""
@@ -83,13 +91,14 @@ class _Watched:
 
     def __init__(
         self,
-        scenario: Scenario,
         belief: Learns,
-        every: int,
+        every: int | None,
+        errors: Callable[[], FloatArray],
         note: Callable[[tuple[int, int, float, float, float]], None],
     ) -> None:
-        self._scenario, self._belief, self._every, self._note = scenario, belief, every, note
+        self._belief, self._every, self._errors, self._note = belief, every, errors, note
         self._calls, self._observations, self._measured_s = 0, 0, 0.0
+        self._next = 0
         self._tell()
 
     def learn(self, observations: Sequence[Observation]) -> None:
@@ -97,12 +106,16 @@ class _Watched:
         self._calls += 1
         self._observations += len(observations)
         self._measured_s += sum(seen.seconds for seen in observations)
-        if self._calls % self._every == 0:
+        if self._calls == self._next:
             self._tell()
 
     def _tell(self) -> None:
-        errors = speed_errors(self._scenario, self._belief)
-        self._note((self._calls, self._observations, self._measured_s, float(errors.mean()), float(errors.max())))
+        """Note the errors, and set the call after which that is done next."""
+        calls = self._calls
+        self._next = max(calls + 1, math.ceil(calls * SELDOM)) if self._every is None else calls + self._every
+        errors = self._errors()
+        if errors.size:
+            self._note((calls, self._observations, self._measured_s, float(errors.mean()), float(errors.max())))
 
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         return self._belief.speeds(jobs, placement)

@@ -15,8 +15,9 @@ from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases, build
 from workbench.papers.chronus.lifting import improved, lift
 from workbench.papers.chronus.master import Master
-from workbench.papers.chronus.plan import carried_on, nothing
+from workbench.papers.chronus.plan import Plan, carried_on, nothing, of_leases
 from workbench.papers.chronus.rewards import Reward
+from workbench.papers.chronus.swapping import swapped
 from workbench.solvers import InfeasibleError, Solver, solve_matrix, solve_model
 
 
@@ -127,6 +128,32 @@ def test_what_fits_beside_a_plan_gets_in():
     data = Instance.made(8, 1200, [Asked(4, 1200, [(1200, 100)]), Asked(8, 1200, [(1200, 100)])])
     plan = improved(nothing(data))
     assert (plan.objective, plan.leases) == (101, {"j0": (1,)})  # the smaller gang gains more for its GPU time
+
+
+def test_a_late_job_trades_leases_with_one_that_can_wait():
+    """j0 has the first lease and time until the fourth; j1 would earn more in the first."""
+    asked = [Asked(8, 1200, [(4800, 100)]), Asked(4, 1200, [(1200, 100), (2400, 20)])]
+    data = Instance.made(8, 1200, asked)
+    plan = of_leases(data, {"j0": (1,), "j1": (2,)})
+    assert plan.objective == 120
+    assert swapped(plan).leases == {"j0": (2,), "j1": (1,)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=instances(jobs=6), seed=st.integers(0, 10**6))
+def test_trades_lower_nobodys_reward(data, seed):
+    """From a plan with leases here and there; `Plan` itself checks that the limits are kept."""
+    rng = np.random.default_rng(seed)
+    has, left = np.zeros((len(data.jobs), data.leases), dtype=bool), np.array(data.free)
+    for row in np.flatnonzero(data.possible).tolist():
+        room = np.flatnonzero((left[: data.last[row]] >= data.held[row]).all(axis=1))
+        room = room[room >= data.first[row] - 1]
+        if len(room) >= data.needed[row]:
+            own = rng.permutation(room)[: data.needed[row]]
+            has[row, own] = True
+            left[own] -= data.held[row]
+    plan = Plan(data, has)
+    assert (swapped(plan).earned >= plan.earned).all()
 
 
 def test_the_last_plan_carries_the_guarantees_where_lifting_fails():

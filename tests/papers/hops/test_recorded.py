@@ -105,6 +105,17 @@ def test_gains_are_recorded_until_a_round_has_begun_with_the_job():
     }
 
 
+def test_gains_count_the_gpus_that_a_new_jobs_profile_has_just_been_given():
+    """A round begins at 300 s, the first one with a. b comes then and is profiled on one of the four GPUs; but for that
+    a might have had all of them."""
+    jobs = [job("c", sizes=(1,), steps=1000.0), job("a", 100.0, (1, 4), 1000.0), job("b", 300.0, (1,))]
+    run = simulate(scenario(jobs), "hops", {"decision_s": 0.0, "sigma": 2.0})
+    profiles = run.timeline[run.timeline["kind"] == "profile"].set_index("job")["start_s"]
+    assert profiles.to_dict() == {"c": 0.0, "a": 100.0, "b": 300.0}
+    signals = run.signals[run.signals["time_s"] == 300.0].set_index(["signal", "job"])["value"]
+    assert signals["gain of 4 x v100 on 2", "a"] == pytest.approx(4.0) and signals["gain", "a"] == pytest.approx(1.0)
+
+
 def test_memory_forgets_jobs_that_are_gone():
     made = scenario([job("a", sizes=(1,)), job("b", sizes=(1,))])
     assert decided(made)[1].listed == ("a", "b")

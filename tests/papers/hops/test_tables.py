@@ -7,12 +7,12 @@ import pytest
 from tests.papers.hops.plan_support import job, random_round, scenario
 from workbench.api import snapshot_at
 from workbench.errors import InputError
+from workbench.papers.hops.gathering import gather
 from workbench.papers.hops.instance import Options, RoundData
 from workbench.papers.hops.scheduler import Hops
 from workbench.papers.hops.tables import (
     configurations_of,
     frontier,
-    frontier_at,
     gain_matrix,
     may_spread,
     queue_table,
@@ -143,5 +143,5 @@ def test_a_job_that_waits_has_size_0():
 
 def test_frontier_of_the_papers_cluster():
     made = preset("hops_64")
-    found = frontier_at(snapshot_at(made, 9000.0), [0.0, 1.0, np.inf], KNOBS)
+    found = frontier(gather(snapshot_at(made, 9000.0), KNOBS), [0.0, 1.0, np.inf], KNOBS)
     assert len(found) == 3 and (found["gpus"] <= 64).all() and (found["gain"] > 0).all()

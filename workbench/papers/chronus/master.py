@@ -29,6 +29,7 @@ from workbench.decision import IntArray
 from workbench.papers.chronus.instance import Instance, check_guaranteed
 from workbench.papers.chronus.lifting import improved, lift
 from workbench.papers.chronus.plan import Plan, still_holds
+from workbench.papers.chronus.swapping import swapped
 from workbench.solvers import Columns, InfeasibleError, Programme, Solved, Solver, solve_matrix
 from workbench.solvers.report import report
 from workbench.throughput import FloatArray
@@ -280,7 +281,7 @@ def _with_less(master: Master, programme: Programme, part: float, solver: Solver
 def _best(data: Instance, plans: list[Plan | None]) -> Plan | None:
     """The best of: these plans; the last plan; without any, one of the guaranteed jobs by their last deadlines.
 
-    To the other plans is added what then fits in. None if none of these keeps the guarantees.
+    To the others is added what then fits in; in the best, jobs trade leases. None if none keeps the guarantees.
     """
     every = list(plans)
     if data.previous:
@@ -290,4 +291,4 @@ def _best(data: Instance, plans: list[Plan | None]) -> Plan | None:
         last = np.array([len(own) - 1 for own in data.by], dtype=np.int64)
         every.append(lift(data, np.where(data.guaranteed, last, -1)))
     found = [plan for plan in every if plan is not None]
-    return max(found, key=lambda plan: plan.objective).shifted_left if found else None
+    return swapped(max(found, key=lambda plan: plan.objective)).shifted_left if found else None

@@ -95,7 +95,7 @@ class Moment:
             return {}, None
         self._note_window(line, inside)
         data = self._data(rows)
-        self._note_gains(data, whole=True)
+        self._note_gains(self._data(self._unlisted(rows), all_free=True) if self.taken else data, whole=True)
         key = fingerprint(data, power_of(self._knobs))
         if past is not None and past.key == key:
             self._again = past
@@ -170,9 +170,16 @@ class Moment:
         nodes = self._snapshot.nodes
         return int(nodes.free[nodes.up].sum()) - self.taken.total()
 
-    def _data(self, rows: IntArray) -> RoundData:
+    def _data(self, rows: IntArray, all_free: bool = False) -> RoundData:
+        """The data of a plan on what is idle; `all_free`: also on the GPUs that profiles have just been given."""
         priority, rho = self._line.priority[rows], self._sensitivity(rows)
-        return plan_data(self._snapshot, rows, priority, rho, self._knobs, self.taken)
+        taken = {} if all_free else self.taken
+        return plan_data(self._snapshot, rows, priority, rho, self._knobs, taken)
+
+    def _unlisted(self, rows: IntArray) -> IntArray:
+        """Those whose gains are still to be recorded."""
+        names = self._snapshot.jobs.names
+        return np.array([row for row in rows.tolist() if names[row] not in self.listed], dtype=np.int64)
 
     def _plan(self, data: RoundData, before: Placements) -> Placements | None:
         """What a plan gives these jobs; before: where jobs were until now. None, and late, if time ran out."""

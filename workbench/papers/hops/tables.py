@@ -16,7 +16,7 @@ from workbench.decision import IntArray, Snapshot
 from workbench.errors import InputError
 from workbench.papers.hops.choosing import gain_of, objective
 from workbench.papers.hops.configurations import may_be_distributed
-from workbench.papers.hops.gathering import gather, plan_data, sizes_of
+from workbench.papers.hops.gathering import plan_data, sizes_of
 from workbench.papers.hops.instance import Placed, RoundData
 from workbench.papers.hops.knobs import SENSITIVE
 from workbench.papers.hops.learning_rate import Rule, learning_rates
@@ -158,11 +158,12 @@ def sizes_by_lambda(data: RoundData, powers: Iterable[float], knobs: Knobs) -> p
 
 
 def frontier(data: RoundData, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:
-    """Efficiency against fairness: the plan of one moment for each lambda, infinity included.
+    """Efficiency against priority: the plan of one moment for each lambda, infinity included.
 
     Columns: lambda, gain (summed G_ij of the plan: efficiency), priority_served (share of the summed priorities, from
-    the bias up, of the jobs that get GPUs: fairness), first_waiting (place by priority of the first that gets none,
-    from 1; NaN if all that can run do), jobs, gpus, objective (None with infinity), status.
+    the bias up, of the jobs that get GPUs, however few: more jobs served are a larger share, so that it may fall as
+    lambda rises), first_waiting (place by priority of the first that gets none, from 1; NaN if all that can run do),
+    jobs, gpus, objective (None with infinity), status.
     """
     able = np.flatnonzero(data.able)
     order = able[np.argsort(-data.priority[able], kind="stable")]
@@ -186,11 +187,6 @@ def frontier(data: RoundData, powers: Iterable[float], knobs: Knobs) -> pd.DataF
         )
     columns = ["lambda", "gain", "priority_served", "first_waiting", "jobs", "gpus", "objective", "status"]
     return pd.DataFrame(found, columns=columns)
-
-
-def frontier_at(snapshot: Snapshot, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:
-    """`frontier` of the service window of a snapshot, on the GPUs that are free now."""
-    return frontier(gather(snapshot, knobs), powers, knobs)
 
 
 def _gpus(placed: Placed) -> int:

@@ -38,15 +38,7 @@ PAPER = {  # Table 3
     SIA: {"makespan": 11.68, "JCT": 4.41, "wait": 1.47, "max LR": 1.03, "fragments": 5.89},
     GAVEL: {"makespan": 14.46, "JCT": 5.92, "wait": 2.11, "max LR": 1.31, "fragments": 3.36},
 }
-RATIOS = ("makespan", "JCT", "wait", "max LR")
-LENGTHS = "Job lengths are ours, scaled so that Hops's makespan is near the paper's"
-WHY = {
-    "makespan": "Under Sia too GPUs are held nearly all the time: no schedule can end so much sooner (4.2 reasons).",
-    "JCT": "Jobs hardly wait here under any of them, as sizes are small and GPUs are not left idle (4.2 reasons).",
-    "wait": "Least sizes are ours, and small: Sia lets hardly anyone wait; 4.2 reasons has larger ones.",
-    "max LR": "Follows from the waits.",
-    "fragments": "Counted once a round; Sia's come of gangs that find no node (none if they are split, 4.2 reasons).",
-}
+LENGTHS = "Job lengths are ours, scaled so that at full size Hops's makespan is near the paper's"
 LEARNED, LEARNED_SIA = "Hops, learned speeds", "Sia, learned speeds"
 SPLIT, QUICK_HOPS, QUICK_SIA = "Sia, gangs split", "Hops, 60 s", "Sia, 60 s"
 FREE, PLAIN = "Hops, profiles for nothing", "Gavel, no queue"
@@ -75,22 +67,53 @@ def learned(size: Size) -> Mapping[str, Run]:
 
 
 def compared(
-    found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], why: Mapping[str, str], source: str, lengths: str
+    found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], source: str, lengths: str
 ) -> tuple[Row, ...]:
     """Rows of Tables 3 and 4: the measures of each scheduler, then the others' over Hops's."""
     plain = [
         Row(f"{measure}, {name}", UNITS[measure], numbers[measure], cell(found, name, measure),
-            why["fragments"] if measure == "fragments" else f"{lengths}.", source)
+            _why_fragments(name, cell(found, name, measure)) if measure == "fragments" else f"{lengths}.", source)
         for name, numbers in paper.items()
         for measure in MEASURES
     ]  # fmt: skip
     ratios = [
         Row(f"{measure}, {other} / {HOPS}", "1", paper[other][measure] / paper[HOPS][measure],
-            over(found, measure, other, HOPS), why[measure], source)
+            over(found, measure, other, HOPS), none_if_zero(found, measure, HOPS, why), source)
         for other in (SIA, GAVEL)
-        for measure in RATIOS
+        for measure, why in _whys(found, paper, other).items()
     ]  # fmt: skip
     return (*plain, *ratios)
+
+
+def none_if_zero(found: pd.DataFrame, measure: str, below: str, why: str) -> str:
+    """Why a ratio is what it is: if it is over nothing there is none."""
+    return why if cell(found, below, measure) else f"No ratio: it is 0 under {below}."
+
+
+def _whys(found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], other: str) -> dict[str, str]:
+    """By measure, why the ratio of a scheduler to Hops is what it is, from what was measured here."""
+    held = {name: f"{cell(found, name, 'allocated'):.0%}" for name in (other, HOPS)}
+    ours = {name: f"{60 * cell(found, name, 'wait'):.1f}" for name in (other, HOPS)}
+    theirs = {name: f"{60 * paper[name]['wait']:.0f}" for name in (other, HOPS)}
+    part = cell(found, other, "wait") / cell(found, other, "JCT")
+    part_paper = paper[other]["wait"] / paper[other]["JCT"]
+    return {
+        "makespan": f"{held[other]} of the GPU time is held under {other}, {held[HOPS]} under {HOPS}. 4.2 reasons has "
+        "what no schedule on 64 GPUs can end before.",
+        "JCT": f"Mean wait {ours[other]} min under {other}, {ours[HOPS]} under {HOPS}; in the paper {theirs[other]} "
+        f"and {theirs[HOPS]}.",
+        "wait": f"Least sizes are ours: {part:.0%} of a completion time is waiting under {other}, in the paper "
+        f"{part_paper:.0%}. 4.2 reasons has larger sizes.",
+        "max LR": "Follows from the waits.",
+    }
+
+
+def _why_fragments(name: str, gpus: float) -> str:
+    """Where fragments come from, if there are any."""
+    if not gpus:
+        return "Counted once a round; here there are none."
+    split = " Gangs that find no node leave GPUs idle: 4.2 reasons has gangs that are split." if name == SIA else ""
+    return f"Counted once a round.{split}"
 
 
 def table_3(size: Size) -> Figure:
@@ -102,8 +125,8 @@ def table_3(size: Size) -> Figure:
         + [("mean wait (h)", name, cell(found, name, "wait")) for name in found.index],
         columns=["group", "series", "value"],
     )
-    options = {"title": "64 GPUs, 25 jobs", "x_title": "Measure", "y_title": "Time (h)"}
-    return Figure("Table 3", "The physical cluster, simulated", compared(found, PAPER, WHY, "Table 3", LENGTHS),
+    options = {"title": f"64 GPUs, {size.physical} jobs", "x_title": "Measure", "y_title": "Time (h)"}
+    return Figure("Table 3", "The physical cluster, simulated", compared(found, PAPER, "Table 3", LENGTHS),
                   {"a": Panel(bars, grouped_bars, options)})  # fmt: skip
 
 
@@ -138,8 +161,8 @@ def reasons(size: Size) -> Figure:
     for name, run in found.items():
         until_s = came_s + 0.75 * (float(run.jobs["finish_s"].max()) - came_s)
         share = 100 * busy_share(run, came_s, until_s)
-        why = "From the last arrival on, for three quarters of what is left: who wastes nothing cannot be overtaken."
-        rows.append(Row(f"GPU time held while it is crowded, {name}", "%", None, share, why, "ours"))
+        why = "For three quarters of what is left then; only near 100 % does it show that nobody can end much sooner."
+        rows.append(Row(f"GPU time held from the last arrival on, {name}", "%", None, share, why, "ours"))
     rows += [
         Row(f"restarts, {name}", "%", None, 100 * cell(many, name, "restarts"),
             "Of the GPU time held; 10 s each for all. The objective of Hops has no term for them, Sia's has.", "ours")
@@ -156,11 +179,12 @@ def reasons(size: Size) -> Figure:
         ("max LR", SPLIT, HOPS, "Sia with gangs that are split over nodes, as in its published simulator."),
     ]
     rows += [
-        _row(f"{measure}, {above} / {below}", over(many, measure, above, below), why)
+        _row(f"{measure}, {above} / {below}", over(many, measure, above, below),
+             none_if_zero(many, measure, below, why))
         for measure, above, below, why in pairs
-    ]
+    ]  # fmt: skip
     rows.append(Row("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
-                    "Gangs that are split leave no fragments.", "ours"))  # fmt: skip
+                    "Beside the fragments of Sia in Table 3, where gangs are not split.", "ours"))  # fmt: skip
     for words, sizes in (
         ("sizes from the median up", lambda job: tuple(n for n in job.sizes if n >= job.gpus)),
         ("the median alone", lambda job: None),
@@ -168,9 +192,10 @@ def reasons(size: Size) -> Figure:
         other = table(runs_of(with_sizes(scenario, sizes), THREE[:2]))
         why = f"With {words} for every job: how much there is to win depends on what users choose."
         rows += [
-            _row(f"{measure}, {SIA} / {HOPS}, {words}", over(other, measure, SIA, HOPS), why)
+            _row(f"{measure}, {SIA} / {HOPS}, {words}", over(other, measure, SIA, HOPS),
+                 none_if_zero(other, measure, HOPS, why))
             for measure in ("makespan", "JCT", "wait", "max LR")
-        ]
+        ]  # fmt: skip
     return Figure("4.2 reasons", "What the ratios depend on", tuple(rows))
 
 
@@ -190,7 +215,7 @@ def figure_10(size: Size) -> Figure:
     )
     rows = (
         *(Row(f"{measure}, {LEARNED} / {HOPS}", "1", None,
-              over(found, measure, LEARNED, HOPS), why, "Fig. 10")
+              over(found, measure, LEARNED, HOPS), none_if_zero(found, measure, HOPS, why), "Fig. 10")
           for measure in ("makespan", "JCT", "wait")),
         *(Row(f"jobs taken for sensitive at some time, {name}", "jobs", None, float(_sensitive(run)), sensitive, "ours")
           for name, run in pair.items()),
