@@ -64,6 +64,13 @@ def _fullest_s(shares: pd.DataFrame) -> float:
     return float(units.index.to_numpy(float)[int(units.to_numpy().argmax())])
 
 
+def _tasks(look: Look) -> Drawing:
+    """Tasks with the barriers of their rounds."""
+    run = look.run
+    rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
+    return charts.tasks(rows, run.jobs["job"], gpus, end_s=run.end_s)
+
+
 def _received(look: Look) -> Drawing:
     """Time received against the target, of the selected job or of all."""
     run, shares, timeline = look.run, look.run.shares, look.run.timeline
@@ -200,6 +207,7 @@ def _queue(look: Look) -> Drawing:
 
 
 PAGES: Mapping[str, Callable[[Look], Drawing]] = {
+    "Tasks": _tasks,
     "Plan": _plan,
     "Window": _window,
     "Gains": _gains,
@@ -226,6 +234,7 @@ def _recorded(*signals: str) -> Callable[[Look], bool]:
 
 
 ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
+    "Tasks": lambda look: charts.in_sequences(look.run.timeline),
     "Plan": _recorded("priority", "place", "gain"),
     "Window": _recorded(*charts.QUEUE_SIGNALS[:2]),
     "Gains": lambda look: bool(charts.is_gain(look.run.signals).any()),

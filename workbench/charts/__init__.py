@@ -2,6 +2,7 @@
 
 from workbench.charts import elastic
 from workbench.charts.allocation import allocation, shares_at
+from workbench.charts.bound import bound
 from workbench.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
 from workbench.charts.comparison import comparison, comparison_table
 from workbench.charts.drawing import Drawing
@@ -19,12 +20,14 @@ from workbench.charts.series import over_time, queue
 from workbench.charts.service_window import QUEUE_SIGNALS, longest_queue_s, queue_at, service_window
 from workbench.charts.signals import entities, signals
 from workbench.charts.steps import held_gpus
+from workbench.charts.tasks import in_sequences, task_rows, tasks
 from workbench.charts.utilisation import utilisation
 
 __all__ = [
     "QUEUE_SIGNALS",
     "Drawing",
     "allocation",
+    "bound",
     "cdf",
     "cdf_table",
     "comparison",
@@ -42,6 +45,7 @@ __all__ = [
     "gantt",
     "held_gpus",
     "idle_while_waiting",
+    "in_sequences",
     "is_gain",
     "is_price",
     "jct_cdf",
@@ -61,6 +65,8 @@ __all__ = [
     "service_window",
     "shares_at",
     "signals",
+    "task_rows",
+    "tasks",
     "to_csv",
     "to_html",
     "to_png",

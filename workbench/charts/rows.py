@@ -59,17 +59,17 @@ def row_layers(opacity: Any) -> list[Layer]:
     right = alt.value(alt.ExprRef("width + datum.px"))
     name = (
         marks("names")
-        .mark_text(align="right", baseline="middle", limit=220, cursor="pointer")
+        .mark_text(clip=False, align="right", baseline="middle", limit=220, cursor="pointer")
         .encode(x=alt.value(-8), y=middle(), text="job:N", opacity=opacity)
     )
     text = (
         marks("texts")
-        .mark_text(align="right", baseline="middle", cursor="pointer")
+        .mark_text(clip=False, align="right", baseline="middle", cursor="pointer")
         .encode(x=right, y=middle(), text="text:N", opacity=opacity)
     )
     head = (
         marks("heads")
-        .mark_text(align="right", baseline="bottom", fontWeight=600)
+        .mark_text(clip=False, align="right", baseline="bottom", fontWeight=600)
         .encode(x=right, y=alt.value(-6), text="text:N")
     )
     return [name, text, head]

@@ -1,0 +1,148 @@
+"""Tasks by GPU: barriers and who waits for whom by hand, what a run's timeline says, and what cannot be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+import vl_convert
+from chart_tables import CLUSTER, interval, timeline
+
+from workbench import charts
+from workbench.api import simulate
+from workbench.charts.drawing import Drawing
+from workbench.charts.theme import job_colours
+from workbench.errors import InputError
+from workbench.papers.hare.toy import dedicated, three_jobs
+from workbench.presets import preset
+
+GPUS = ["G1", "G2", "G3"]
+
+
+def task(
+    job: str, number: int, one: int, gpu: str, start_s: float, end_s: float, sync_s: float = 0.5
+) -> dict[str, Any]:
+    times = {"start_s": start_s, "end_s": end_s, "synchronised_s": end_s + sync_s}
+    return {"job": job, "round": number, "task": one, "gpu": gpu, **times}
+
+
+ROWS = [
+    task("a", 0, 0, "G1", 0.0, 1.0),
+    task("a", 0, 1, "G1", 1.0, 2.0),
+    task("a", 1, 0, "G3", 2.5, 4.0),
+    task("b", 0, 0, "G2", 0.0, 3.0, 0.0),
+]
+
+
+def draw(rows: list[dict[str, Any]] = ROWS, **options: Any) -> Drawing:
+    drawing = charts.tasks(rows, ["a", "b"], GPUS, **options)
+    assert drawing.named() == drawing.chart.to_dict(validate=True)
+    return drawing
+
+
+def test_a_barrier_is_where_the_last_task_of_a_round_has_synchronised() -> None:
+    ends = draw().data["barriers"].set_index(["job", "round"])
+    assert ends["time_s"].to_dict() == {("a", 0): 2.5, ("a", 1): 4.5, ("b", 0): 3.0}
+    assert ends["last"].to_dict() == {("a", 0): False, ("a", 1): True, ("b", 0): True}
+    assert ends.loc[("a", 0), ["low", "high"]].tolist() == [0, 3], "from its own GPU to that of the next round"
+    assert ends.loc[("b", 0), ["low", "high"]].tolist() == [1, 2]
+
+
+def test_every_task_of_a_round_is_waited_for_by_every_task_of_the_next() -> None:
+    lines = draw().data["links"]
+    at_next = lines[lines["id"] == "a #1.0"][["t0", "row0", "t1", "row1"]].to_numpy().tolist()
+    assert at_next == [[1.5, 0, 2.5, 2], [2.5, 0, 2.5, 2]]
+    assert lines["id"].value_counts().to_dict() == {"a #1.0": 2, "a #0.0": 1, "a #0.1": 1}
+    told = draw().data["bars"].set_index("id")["waits_for"]
+    assert told["a #1.0"] == "round 0, until 2.5 s" and told["a #0.0"] == told["b #0.0"] == ""
+
+
+def test_pointing_at_a_task_chooses_the_lines_by_its_id() -> None:
+    layers = draw().named()["layer"]
+    (waits,) = [layer for layer in layers if layer["data"]["name"] == "links"]
+    assert waits["transform"][0]["filter"] == {"param": "hover", "empty": False}
+    (hover,) = [param for param in draw().named()["params"] if param["name"] == "hover"]
+    assert hover["select"]["fields"] == ["id"] and "on" in hover["select"]
+
+
+def test_the_picture_can_be_made() -> None:
+    assert draw()._repr_png_().startswith(b"\x89PNG") and "Vega" not in vl_convert.vegalite_to_svg(draw().spec())
+    assert draw([]).data["message"]["text"].tolist() == ["No tasks"] and draw([])._repr_png_()
+
+
+def test_colours_are_those_of_the_jobs_places_and_the_axis_ends_where_it_is_told() -> None:
+    drawing = draw(end_s=20.0)
+    fills = drawing.data["bars"].drop_duplicates("job").set_index("job")["fill"].to_dict()
+    assert fills == job_colours(["a", "b"]) and drawing.data["span"]["t"].tolist() == [0.0, 20.0]
+
+
+@pytest.mark.parametrize(("field", "value"), [("gpu", "G4"), ("job", "c")])
+def test_a_task_of_an_unknown_gpu_or_job_is_an_error(field: str, value: str) -> None:
+    with pytest.raises(InputError, match=f"tasks, {field}"):
+        draw([{**ROWS[0], field: value}])
+
+
+def test_of_many_tasks_the_first_are_drawn_and_the_table_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("MOST_TASKS", "MOST_LINKS", "MOST_BARRIERS"):
+        monkeypatch.setitem(charts.tasks.__globals__, limit, 3 if limit == "MOST_TASKS" else 1)
+    drawing = draw()
+    assert len(drawing.data["bars"]) == 3 and len(drawing.table) == 4 and drawing.data["links"].empty is True
+    notes = drawing.named()["title"]["subtitle"]
+    assert "first 3 of 4" in notes and "barriers of its job" in notes
+
+
+# ---- of a run ----
+
+
+def test_the_tasks_of_a_run_begin_compute_and_synchronise_as_its_timeline_says() -> None:
+    ran = timeline(
+        interval("a-0", 0, "x #0.0", 0, 3),
+        interval("a-0", 0, "x #0.0", 3, 4, "sync"),
+        interval("a-0", 1, "y y #2.11", 1, 5),
+        interval("b-0", 0, "x #1.0", 4, 4.5, "switch"),
+        interval("b-0", 0, "x #1.0", 4.5, 6),
+    )
+    ran["job"] = ["x", "x", "y y", "x", "x"]
+    rows, gpus = charts.task_rows(ran, CLUSTER)
+    assert gpus == ["a-0/0", "a-0/1", "b-0/0", "b-0/1"] and charts.in_sequences(ran)
+    assert rows.to_numpy().tolist() == [
+        ["x", 0, 0, "a-0/0", 0, 3, 4],
+        ["y y", 2, 11, "a-0/1", 1, 5, 5],
+        ["x", 1, 0, "b-0/0", 4.5, 6, 6],
+    ]
+
+
+def test_a_run_in_rounds_has_no_tasks() -> None:
+    ran = timeline(interval("a-0", 0, "x", 0, 3))
+    assert not charts.in_sequences(ran) and not charts.in_sequences(ran.head(0))
+    with pytest.raises(InputError, match="a run in sequences"):
+        charts.task_rows(ran, CLUSTER)
+
+
+def starts_after_barriers(rows: pd.DataFrame) -> Iterator[float]:
+    """Seconds from the end of a round to the start of each task of the next."""
+    ends = rows.groupby(["job", "round"])["synchronised_s"].max()
+    for row in rows.itertuples():
+        if row.round:
+            yield float(row.start_s) - float(ends[row.job, row.round - 1])
+
+
+def test_a_run_of_hare_is_drawn_whole_with_no_task_before_its_barrier() -> None:
+    scenario = preset("hare_testbed")
+    run = simulate(scenario, "hare", switching="free")
+    rows, gpus = charts.task_rows(run.timeline, scenario.cluster)
+    asked = sum(-(-job.steps // job.tasks_per_round) * job.tasks_per_round for job in scenario.jobs)
+    assert run.timeline["steps"].sum() == pytest.approx(asked) and min(starts_after_barriers(rows)) >= -1e-9
+    assert len(rows) == run.timeline.loc[run.timeline["kind"] == "run", "unit"].nunique()
+    drawing = charts.tasks(rows, run.jobs["job"], gpus)
+    assert drawing.named() == drawing.chart.to_dict(validate=True) and len(drawing.data["bars"]) == len(rows)
+
+
+def test_a_schedule_of_hare_is_drawn_as_it_is() -> None:
+    schedule = dedicated(three_jobs())
+    rows = schedule.values()["tasks"]
+    drawing = charts.tasks(rows, schedule.instance.jobs, [gpu.name for gpu in schedule.instance.gpus])
+    last = drawing.data["barriers"].query("last").set_index("job")["time_s"].to_dict()
+    assert last == dict(zip(schedule.instance.jobs, schedule.completion_s.tolist(), strict=True))
