@@ -23,6 +23,7 @@ FRAME_MS = 250
 MOST_FRAMES = 120
 """Playback of more decisions than this takes several at a time."""
 CHARTS = {
+    "Tasks": ("tasks", "tasks"),
     "Plan": ("plan", "plan"),
     "Window": ("service window", "window"),
     "Gains": ("gains", "gains"),

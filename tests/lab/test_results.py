@@ -49,7 +49,18 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
     pages = {"Gantt": results._gantt} | results._pages
     for name, page in pages.items():
         assert page._table.value == ""
-        if name in ("Plan", "Window", "Gains", "Latency", "Prices", "Signals", "Entities", "Estimator", "Trade-off"):
+        if name in (
+            "Plan",
+            "Window",
+            "Gains",
+            "Latency",
+            "Prices",
+            "Signals",
+            "Entities",
+            "Estimator",
+            "Tasks",
+            "Trade-off",
+        ):
             assert name not in results._tabs.titles  # the first scenario and scheduler have none
             continue
         if name != "Gantt":
