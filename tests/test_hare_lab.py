@@ -68,4 +68,3 @@ def test_another_assignment_is_another_schedule(lab: Lab) -> None:
     after = look_at(lab, "Tasks").table
     assert not after.equals(before) and after["synchronised_s"].max() > before["synchronised_s"].max()
     assert len(after) == len(before)
-

@@ -21,6 +21,11 @@ def test_the_line_is_the_best_bound_and_ratios_are_over_it() -> None:
     assert texts == ["6", "8", "10", "8", "0.750", "1.000", "1.250", "1.000"]
 
 
+def test_large_values_are_written_out() -> None:
+    texts = charts.bound({"low": 59739.07}, {"one": 80292.6}).data["texts"]["text"].tolist()
+    assert texts == ["59,739", "80,293", "1.000", "1.344"]
+
+
 def test_it_is_valid_and_a_picture_can_be_made_also_of_nothing() -> None:
     for drawing in (charts.bound(BOUNDS, {"heuristic": 10.0}), charts.bound({}, {}), charts.bound({}, {"x": 1.0})):
         assert drawing.named() == drawing.chart.to_dict(validate=True)

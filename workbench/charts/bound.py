@@ -69,7 +69,10 @@ def bound(
         .mark_rule(stroke=theme.WARN, strokeWidth=2, strokeDash=[6, 4])
         .encode(x=alt.X("value:Q"), y=alt.value(0), y2=alt.value(alt.ExprRef("height")))
     )
-    columns = {"Value": [f"{value:,.4g}" for value in table["value"]], "Over bound": ratio}
+    columns = {
+        "Value": [f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" for value in table["value"]],
+        "Over bound": ratio,
+    }
     return drawn(
         bars,
         line,

@@ -164,7 +164,7 @@ def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
 
 
 def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded: bool) -> list[Layer]:
-    """From the back to the front: axes, computing, synchronising, names, barriers, lines of who waits."""
+    """From the back to the front: axes, computing, synchronising, barriers, names, lines of who waits."""
     per = f"{unit.seconds:g}"
     opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
     y = alt.Y("y0:Q", scale=row_scale(rows), axis=None)
@@ -272,4 +272,4 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         .mark_rule(stroke=theme.WARN, strokeWidth=2, clip=True)
         .encode(x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q")
     )
-    return [axes, computing, synchronising, name, barrier, waits, *row_layers(alt.value(1))]
+    return [axes, computing, synchronising, barrier, name, waits, *row_layers(alt.value(1))]
