@@ -266,10 +266,12 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
     waits = (
         marks("links")
         .transform_filter(hover)
-        .transform_calculate(
-            x0=f"datum.t0 / {per}", x1=f"datum.t1 / {per}", y0="datum.row0 + 0.5", y1="datum.row1 + 0.5"
-        )
         .mark_rule(stroke=theme.WARN, strokeWidth=2, clip=True)
-        .encode(x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q")
+        .encode(
+            x=alt.value(alt.ExprRef(f"scale('x', datum.t0 / {per})")),
+            x2=alt.value(alt.ExprRef(f"scale('x', datum.t1 / {per})")),
+            y=alt.value(alt.ExprRef("scale('y', datum.row0 + 0.42)")),
+            y2=alt.value(alt.ExprRef("scale('y', datum.row1 + 0.42)")),
+        )
     )
     return [axes, computing, synchronising, barrier, name, waits, *row_layers(alt.value(1))]
