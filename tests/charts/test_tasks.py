@@ -89,6 +89,8 @@ def test_of_many_tasks_the_first_are_drawn_and_the_table_has_all(monkeypatch: py
         monkeypatch.setitem(charts.tasks.__globals__, limit, 3 if limit == "MOST_TASKS" else 1)
     drawing = draw()
     assert len(drawing.data["bars"]) == 3 and len(drawing.table) == 4 and drawing.data["links"].empty is True
+    ends = drawing.data["barriers"].set_index(["job", "round"])["last"]
+    assert ends.to_dict() == {("a", 0): False, ("b", 0): True}, "a's last round is not drawn, and none is taken for it"
     notes = drawing.named()["title"]["subtitle"]
     assert "first 3 of 4" in notes and "barriers of its job" in notes
 

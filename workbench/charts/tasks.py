@@ -55,14 +55,15 @@ def tasks(
         strange = table.loc[~table[column].isin(known), column]
         if len(strange):
             raise InputError(f"tasks, {column}", strange.iloc[0], f"one of the {len(known)} listed")
-    found = table.sort_values("start_s", kind="stable").head(MOST_TASKS)
+    every = table.assign(row=table["gpu"].map(lane).astype(int))
+    found = every.sort_values("start_s", kind="stable").head(MOST_TASKS)
     bars = found.assign(
-        row=found["gpu"].map(lane).astype(int),
         id=found["job"] + " #" + found["round"].astype(str) + "." + found["task"].astype(str),
         fill=found["job"].map(colour),
         ink=found["job"].map({job: theme.text_on(fill) for job, fill in colour.items()}),
     ).reset_index(drop=True)
-    ends = barriers(bars)
+    ends = barriers(every)  # of all tasks: a round of which some are not drawn ends with its last one
+    ends = ends.merge(bars[["job", "round"]].drop_duplicates(), on=["job", "round"])
     bars["waits_for"] = _waits_for(bars, ends)
     lines = links(bars)
     last_s = float(table["synchronised_s"].max()) if len(table) else 0.0
