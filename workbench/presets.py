@@ -18,6 +18,7 @@ from workbench.scenario import Scenario
 from workbench.throughput import Scaling
 from workbench.traces import builtin
 from workbench.traces.cluster_spec import parse_cluster
+from workbench.traces.deadlines import SOFT_STEPS
 from workbench.traces.hadar import GPU_HOURS as HADAR_GPU_HOURS
 from workbench.traces.hadar import MODELS as HADAR_MODELS
 from workbench.traces.hadar import PLAN as HADAR_PLAN
@@ -445,7 +446,6 @@ def hare_testbed() -> Data:
 
 # --- Chronus ----------------------------------------------------------------------------------------------------------
 
-SOFT_STEPS = ((1.0, 100.0), (1.1, 80.0), (1.2, 50.0), (1.5, 20.0))  # paper: Chronus 4.1, times the first deadline
 CHRONUS_GANGS = (1, 2, 4, 8, 16, 32, 64)
 CHRONUS_SHARES = (0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.1)  # ours: large gangs, so that few jobs fill the cluster
 

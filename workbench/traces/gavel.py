@@ -24,7 +24,17 @@ from workbench.frozen import LEAST_WEIGHT, MOST_WEIGHT
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.traces.report import Drops, Report
-from workbench.traces.rows import STANDARD, check_cut, draw_sample, number, read_json, read_text, source_name
+from workbench.traces.rows import (
+    STANDARD,
+    account,
+    check_cut,
+    in_window,
+    number,
+    read_json,
+    read_text,
+    sampled,
+    source_name,
+)
 
 FORMAT = "gavel"
 TRACE = "a Gavel trace: one job a line, 10 columns between tabs"
@@ -99,16 +109,10 @@ def convert(
     read = list(read_trace(source, drops))
     tables = read_throughputs(throughputs)
     _require_types(tables, cluster)
-    kept = _in_window(read, from_s, to_s, drops)
+    kept = in_window(read, from_s, to_s, drops)
     kept = _runnable(kept, tables, cluster, drops)
-    chosen = set(draw_sample(len(kept), sample, seed))
-    drops.add_all("not in the sample", (row.line for i, row in enumerate(kept) if i not in chosen))
-    kept = [row for i, row in enumerate(kept) if i in chosen]
-    dropped = drops.result()
-    rows_read = len(kept) + sum(reason.count for reason in dropped)
-    report = Report(called, FORMAT, rows_read, len(kept), dropped)
-    if not kept:
-        raise InputError(called, Words("; ".join(map(str, dropped)) or "no rows"), "at least one job that can be kept")
+    kept = sampled(kept, sample, seed, drops)
+    report = account(called, FORMAT, kept, drops)
     notes += _slo_notes(kept)
     begin_s = min(row.arrival_s for row in read) if from_s is None else from_s
     if from_s is None and begin_s > 0:
@@ -214,12 +218,6 @@ def _two_speeds(where: str, value: Any) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2:
         raise InputError(where, value, "two speeds in steps/s, [mine, theirs]")
     return _speed(f"{where}[0]", value[0]), _speed(f"{where}[1]", value[1])
-
-
-def _in_window(rows: list[Row], from_s: float | None, to_s: float | None, drops: Drops) -> list[Row]:
-    low, high = from_s or 0.0, float("inf") if to_s is None else to_s
-    drops.add_all("arrives outside the window", (row.line for row in rows if not low <= row.arrival_s < high))
-    return [row for row in rows if low <= row.arrival_s < high]
 
 
 def _runnable(rows: list[Row], tables: dict[str, Table], cluster: Mapping[str, Any], drops: Drops) -> list[Row]:

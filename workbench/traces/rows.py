@@ -1,21 +1,35 @@
-"""What every loader does alike: read text, read numbers, cut a window of arrivals, draw a sample."""
+"""What every loader does alike: read text, read numbers, keep a window of arrivals, draw a sample."""
 
 from __future__ import annotations
 
 import math
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from workbench.errors import InputError, why
+from workbench.errors import InputError, Words, why
 from workbench.files import parse_json
+from workbench.traces.report import Drops, Report
 
 STANDARD = "-"
 """Stands for standard input."""
 
+
+class Arriving(Protocol):
+    """A row of a trace: its line and when its job arrives, in the file's time."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def arrival_s(self) -> float: ...
+
+
+Row = TypeVar("Row", bound=Arriving)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -72,3 +86,25 @@ def draw_sample(count: int, sample: int | None, seed: int) -> list[int]:
     if sample is None or sample >= count:
         return list(range(count))
     return sorted(np.random.default_rng(seed).choice(count, size=sample, replace=False).tolist())
+
+
+def in_window(rows: Sequence[Row], from_s: float | None, to_s: float | None, drops: Drops) -> list[Row]:
+    """The rows that arrive from `from_s` (included) to `to_s` (excluded); the others go to `drops`."""
+    low, high = from_s or 0.0, math.inf if to_s is None else to_s
+    drops.add_all("arrives outside the window", (row.line for row in rows if not low <= row.arrival_s < high))
+    return [row for row in rows if low <= row.arrival_s < high]
+
+
+def sampled(rows: Sequence[Row], sample: int | None, seed: int, drops: Drops) -> list[Row]:
+    """The rows of a sample, in their order; the others go to `drops`."""
+    chosen = set(draw_sample(len(rows), sample, seed))
+    drops.add_all("not in the sample", (row.line for i, row in enumerate(rows) if i not in chosen))
+    return [row for i, row in enumerate(rows) if i in chosen]
+
+
+def account(source: str, format: str, kept: Sequence[Row], drops: Drops) -> Report:
+    """The report without notes; raises InputError, saying why each row was dropped, if none is kept."""
+    dropped = drops.result()
+    if not kept:
+        raise InputError(source, Words("; ".join(map(str, dropped)) or "no rows"), "at least one job that can be kept")
+    return Report(source, format, len(kept) + sum(reason.count for reason in dropped), len(kept), dropped)
