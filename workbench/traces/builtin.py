@@ -61,6 +61,11 @@ def facts(model: str) -> list[Row]:
     return [row for row in _table("models.csv") if row["name"] == model]
 
 
+def types(group: str) -> list[str]:
+    """The accelerator types that a group has throughputs on."""
+    return list(dict.fromkeys(row["accelerator"] for row in _rows("throughputs.csv", group)))
+
+
 def throughputs(group: str, types: Collection[str], names: Collection[str] | None = None) -> list[Row]:
     """Throughput rows of a group on some accelerator types."""
     rows = _rows("throughputs.csv", group)
