@@ -48,7 +48,7 @@ def read(files: tuple[Path, Path], *lines: str, **options: Any) -> tuple[Scenari
 
 
 def test_the_format_is_found_by_scanning() -> None:
-    assert list(FORMATS) == ["chronus", "gavel"]
+    assert list(FORMATS) == ["chronus", "gavel", "philly"]
     with pytest.raises(InputError, match="gavel"):
         convert("csv", "x")
 

@@ -1,0 +1,165 @@
+"""Microsoft's trace of Philly: `cluster_job_log`, a JSON list of jobs with their attempts.
+
+`{status: Pass|Killed|Failed, vc, jobid, attempts: [{start_time, end_time, detail: [{ip, gpus: [...]}]}],
+submitted_time, user}`, times `YYYY-MM-DD HH:MM:SS`, local and without a zone. A job's GPUs are those of its first
+attempt, its run time goes from the first start to the last end, attempts that failed and the pauses between included.
+A time may be null, empty or "None"; a last end that is missing is a job still running, whose run time nobody knows.
+
+The trace names no models: each job draws one of the built-in ones (Chronus 5.5 does so too). All jobs are best effort;
+`workbench.traces.deadlines` gives them deadlines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.scenario import Scenario
+from workbench.traces.report import Drops, Report
+from workbench.traces.rows import read_json, source_name
+from workbench.traces.timed import Cut, TimedRow, assemble, models, name_problem, time_problem
+
+FORMAT = "philly"
+TRACE = "Philly's cluster_job_log: a JSON list of jobs with jobid, submitted_time and attempts"
+STATES = ("Pass", "Killed", "Failed")
+KEYS = ("jobid", "user", "status", "submitted_time", "attempts")
+"""What is read of a job."""
+NO_TIME = (None, "", "None")
+TIME = "%Y-%m-%d %H:%M:%S"
+_STREAM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One job of the log; line: its place in the list, from 1."""
+
+    line: int
+    name: str
+    user: str
+    status: str
+    gpus: int
+    submitted: datetime
+    duration_s: float
+
+
+def convert(
+    source: str | Path,
+    throughputs: str | Path | None,
+    cluster: Mapping[str, Any] | None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> tuple[Scenario, Report]:
+    """A scenario from a log and a cluster (see `workbench.traces.Loader`); there is no file of throughputs.
+
+    Jobs keep their id, user, GPUs and run time. from_s and to_s are seconds after the log's first submission. A job's
+    model is drawn with `seed` and is the same whatever window or sample is kept.
+    """
+    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut.check(FORMAT, throughputs)
+    drops = Drops()
+    entries = list(read_log(source, drops))
+    begin = min((entry.submitted for entry in entries), default=datetime.min)
+    notes = [
+        "line numbers count the jobs of the list",
+        f"time 0 of the file is its first submission, {begin:{TIME}}",
+        "the log names no models: they are drawn; virtual clusters are not read",
+    ]
+    ended = Counter(entry.status for entry in entries)
+    if unfinished := {name: ended[name] for name in STATES[1:] if ended[name]}:
+        told = ", ".join(f"{count} {name}" for name, count in unfinished.items())
+        notes.append(f"jobs that did not pass ran as long as they did and are read like others: {told}")
+    return assemble(source, FORMAT, _timed(entries, begin, seed), drops, cut, notes)
+
+
+def read_log(source: str | Path, drops: Drops) -> Iterator[Entry]:
+    """The jobs that can be read; the others go to `drops`. Raises InputError if the file is no list of objects."""
+    data = read_json(source, TRACE)
+    if not isinstance(data, list) or not data:
+        raise InputError(source_name(source), data, TRACE)
+    for line, job in enumerate(data, start=1):
+        entry = _entry(line, job)
+        if isinstance(entry, Entry):
+            yield entry
+        else:
+            drops.add(entry, line)
+
+
+def _timed(entries: list[Entry], begin: datetime, seed: int) -> list[TimedRow]:
+    names = models()
+    drawn = np.random.default_rng([_STREAM, seed]).integers(len(names), size=len(entries)).tolist()
+    return [
+        TimedRow(
+            entry.line,
+            entry.name,
+            names[which],
+            entry.gpus,
+            (entry.submitted - begin).total_seconds(),
+            entry.duration_s,
+            entry.user,
+        )
+        for entry, which in zip(entries, drawn, strict=True)
+    ]
+
+
+def _entry(line: int, job: Any) -> Entry | str:
+    """One job of the list, or the reason why it is none."""
+    if not isinstance(job, dict) or not all(key in job for key in KEYS):
+        return f"not an object with {', '.join(KEYS)}"
+    if job["status"] not in STATES:
+        return f"status none of {', '.join(STATES)}"
+    attempts = job["attempts"]
+    if not isinstance(attempts, list) or not all(isinstance(attempt, dict) for attempt in attempts):
+        return "attempts are not a list of objects"
+    problem = name_problem("jobid", _text(job["jobid"])) or name_problem("user", _text(job["user"]))
+    if problem:
+        return problem
+    if not attempts:
+        return "no attempts: it never ran"
+    if job["submitted_time"] in NO_TIME:
+        return "no submitted_time"
+    if attempts[0].get("start_time") in NO_TIME:
+        return "no start_time of its first attempt"
+    if attempts[-1].get("end_time") in NO_TIME:
+        return "no end_time of its last attempt: still running"
+    times = [_time(text) for text in (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])]
+    submitted, start, end = times
+    if submitted is None or start is None or end is None:
+        return "a time that is not YYYY-MM-DD HH:MM:SS"
+    gpus = _gpus(attempts[0].get("detail"))
+    if isinstance(gpus, str):
+        return gpus
+    duration_s = (end - start).total_seconds()
+    return time_problem(0.0, duration_s) or Entry(
+        line, job["jobid"], job["user"], job["status"], gpus, submitted, duration_s
+    )
+
+
+def _gpus(detail: Any) -> int | str:
+    """GPUs of an attempt over its nodes, or why there are none."""
+    if not isinstance(detail, list) or not all(isinstance(node, dict) for node in detail):
+        return "detail of its first attempt is not a list of nodes"
+    held = [node.get("gpus") for node in detail]
+    if not all(isinstance(gpus, list) for gpus in held):
+        return "a node without a list of GPUs"
+    return sum(len(gpus) for gpus in held if isinstance(gpus, list)) or "0 GPUs"
+
+
+def _text(value: Any) -> str:
+    """A name as it is written; nothing for what is no text."""
+    return value if isinstance(value, str) else ""
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return datetime.strptime(text, TIME)
+    except (TypeError, ValueError):
+        return None
