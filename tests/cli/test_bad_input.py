@@ -115,6 +115,13 @@ BAD = [
         "a file, when the trace comes from standard input",
     ),
     (("convert", "t", "--from", "gavel", "-o", "x.json", "--report", "x.json"), "another file"),
+    (("convert", "t", "--from", "gavel", "-o", "x.json", "--workload", "mix3"), "slo, mix1, mix2"),
+    (("convert", "t", "--from", "gavel", "-o", "x.json", "--density", "0"), "above 0 and at most 200"),
+    (("convert", "t", "--from", "gavel", "-o", "x.json", "--density", "nan"), "a number"),
+    (("convert", "t", "--from", "chronus", "-o", "x.json"), "NAME=NODESxGPUS"),
+    (("convert", "bad.json", "--from", "chronus", "--cluster", "v100=1x8", "-o", "x.json"), "a Chronus trace"),
+    (("convert", "t", "--from", "chronus", "--throughputs", "t", "-o", "x.json"), "no file of speeds"),
+    (("convert", "bad.json", "--from", "philly", "--cluster", "v100=1x8", "-o", "x.json"), "cluster_job_log"),
 ]
 
 

@@ -1,6 +1,8 @@
 """convert and generate, and a real trace from conversion to comparison."""
 
 import io
+import json
+import re
 import sys
 import time
 
@@ -8,6 +10,9 @@ import pytest
 
 import workbench
 from tests.cli.support import CLUSTER, strict
+from workbench import traces
+from workbench.cli import make
+from workbench.traces import deadlines
 
 
 def test_generate(cli, ask, tmp_path):
@@ -77,3 +82,67 @@ def test_convert_reads_standard_input_and_begins_at_0(ask, monkeypatch, tmp_path
     assert (
         workbench.summary(workbench.simulate(made, "fifo", round_s=1))["makespan_s"] == 110
     )  # 50 s each on one GPU, from 60 s
+
+
+CHRONUS = """\
+job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list,expect_value_list,best_effort,job_type
+2,vc_b,0,9,760,alexnet,106,6,235,10,0,strict
+1,vc_a,2,7,5530,vgg16,96,5,159-189-229-289,10-8-5-2,0,soft
+0,vc_a,1,5,5530,vgg16,60,5,60,10,1,best
+"""
+
+
+def test_convert_knows_the_formats_and_workloads_that_there_are():
+    assert re.split(", | or ", make.FORMATS) == list(traces.formats())
+    assert tuple(deadlines.WORKLOADS) == make.WORKLOADS
+
+
+def test_convert_a_chronus_trace(ask, tmp_path):
+    (tmp_path / "t.csv").write_text(CHRONUS)
+    argv = ("convert", tmp_path / "t.csv", "--from", "chronus", "--cluster", "v100=2x8")
+    report = ask(*argv, "-o", tmp_path / "s.json", "--report", tmp_path / "r.json")["report"]
+    made = workbench.load(tmp_path / "s.json")
+    assert [(job.name, job.arrival_s, len(job.rewards or ())) for job in made.jobs] == [
+        ("job-0", 0.0, 0),
+        ("job-1", 120.0, 4),
+    ]
+    assert (report["rows_read"], report["rows_kept"]) == (3, 2)
+    assert report["dropped"] == [{"reason": "0 GPUs", "count": 1, "lines": [2]}]
+    assert strict((tmp_path / "r.json").read_text()) == report
+    done = ask("simulate", tmp_path / "s.json", "--scheduler", "fifo")
+    assert done["metrics"]["jobs_finished"] == 2
+
+
+def test_convert_at_a_density_under_a_workload(ask, tmp_path):
+    (tmp_path / "t.csv").write_text(CHRONUS)
+    argv = ("convert", tmp_path / "t.csv", "--from", "chronus", "--cluster", "v100=2x8", "--seed", 4)
+    report = ask(*argv, "--workload", "slo", "--density", "150", "-o", tmp_path / "s.json")["report"]
+    made = workbench.load(tmp_path / "s.json")
+    assert len(made.jobs) == 3 and all(len(job.rewards) == 1 for job in made.jobs)
+    assert len({job.rewards for job in made.jobs}) == 3, "a copy draws a deadline of its own"
+    assert report["notes"][-2:] == [
+        "density 150 %: 3 jobs of 2",
+        "workload slo: 3 strict, 0 soft and 0 best-effort jobs, drawn anew",
+    ]
+
+
+def test_convert_a_gavel_trace_under_a_workload(ask, tmp_path):
+    (tmp_path / "t.json").write_text(SPEEDS)
+    (tmp_path / "t.trace").write_text(TRACE)
+    argv = ("convert", tmp_path / "t.trace", "--from", "gavel", "--cluster", "v100=1x1")
+    ask(*argv, "--throughputs", tmp_path / "t.json", "--workload", "slo", "-o", tmp_path / "s.json")
+    for job in workbench.load(tmp_path / "s.json").jobs:
+        ((deadline_s, reward),) = job.rewards
+        assert 1.2 * 50 <= deadline_s <= 2 * 50 and reward == 100
+
+
+def test_convert_a_philly_log(ask, tmp_path):
+    day = "2017-10-09 1"
+    tried = {"start_time": day + "0:05:00", "end_time": day + "1:05:00", "detail": [{"ip": "m1", "gpus": ["gpu0"]}]}
+    job = {"status": "Pass", "vc": "v", "jobid": "a", "user": "u", "submitted_time": day + "0:00:00"}
+    log = [{**job, "attempts": [tried]}, {**job, "jobid": "b", "attempts": []}]
+    (tmp_path / "log").write_text(json.dumps(log))
+    argv = ("convert", tmp_path / "log", "--from", "philly", "--cluster", "v100=1x8", "-o", tmp_path / "s.json")
+    report = ask(*argv)["report"]
+    assert [job.name for job in workbench.load(tmp_path / "s.json").jobs] == ["a"]
+    assert report["dropped"] == [{"reason": "no attempts: it never ran", "count": 1, "lines": [2]}]

@@ -17,18 +17,33 @@ if TYPE_CHECKING:
 
 CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 and 2 nodes of 8 K80"
 
+FORMATS = "chronus, gavel or philly"
+WORKLOADS = ("slo", "mix1", "mix2")  # a test holds both lists equal to those of workbench.traces, imported when needed
+
 
 def add_commands(commands: Commands[Parser]) -> None:
     """Declare the commands of this file."""
     parser = add_command(commands, "convert", "make a scenario from a trace")
     parser.add_argument("source", metavar="SOURCE", help="the trace file, or - for standard input")
-    parser.add_argument("--from", metavar="FORMAT", required=True, dest="format", help="the trace's format, as gavel")
-    parser.add_argument("--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace")
+    parser.add_argument("--from", metavar="FORMAT", required=True, dest="format", help=f"the trace's format: {FORMATS}")
+    parser.add_argument("--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace (gavel)")
     parser.add_argument("--cluster", metavar="NODES", help=CLUSTER_HELP)
     parser.add_argument("--from-s", metavar="S", type=seconds("--from-s"), help="keep jobs from then on, the new 0")
     parser.add_argument("--to-s", metavar="S", type=seconds("--to-s"), help="keep jobs that arrive before then")
     parser.add_argument("--sample", metavar="N", type=whole("--sample", 1), help="keep N jobs, drawn with --seed")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), default=0, help="default 0")
+    parser.add_argument(
+        "--workload",
+        metavar="NAME",
+        type=one_of("--workload", *WORKLOADS),
+        help="draw deadlines as Chronus does: slo (all strict), mix1 or mix2 (default: those of the trace)",
+    )
+    parser.add_argument(
+        "--density",
+        metavar="PERCENT",
+        type=number("--density"),
+        help="remove or copy jobs at random, 80 for 80 %% of them (above 0, at most 200)",
+    )
     _add_sharing(parser)
     parser.add_argument("--report", metavar="FILE", help="write what was kept and dropped, as JSON")
     add_output(parser, required=True)
@@ -102,6 +117,8 @@ def convert(args: argparse.Namespace) -> Answer:
         to_s=args.to_s,
         sample=args.sample,
         seed=args.seed,
+        workload=args.workload,
+        density_percent=args.density,
     )
     scenario = _shared(scenario, args.space_sharing)
     say(str(report))

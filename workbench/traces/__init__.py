@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +16,8 @@ from typing import Any, Protocol
 from workbench.errors import InputError
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import parse_cluster
+from workbench.traces.deadlines import check_workload, count_kinds, with_deadlines
+from workbench.traces.density import at_density, check_density
 from workbench.traces.report import Dropped, Report
 
 __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
@@ -53,11 +56,36 @@ def formats() -> Mapping[str, Loader]:
     return found
 
 
-def convert(format: str, source: str | Path, **options: Any) -> tuple[Scenario, Report]:
-    """Read `source` as `format`; the options are the Loader's."""
+def convert(
+    format: str,
+    source: str | Path,
+    *,
+    workload: str | None = None,
+    density_percent: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> tuple[Scenario, Report]:
+    """Read `source` as `format`; the options are the Loader's.
+
+    workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
+    density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
+    with `seed`, and the report's notes tell of them.
+    """
     if format not in formats():
         raise InputError("format", format, f"one of: {', '.join(formats())}")
-    return formats()[format](source, **options)
+    check_workload(workload)
+    check_density(density_percent)
+    scenario, report = formats()[format](source, seed=seed, **options)
+    notes = list(report.notes)
+    if density_percent is not None:
+        before = len(scenario.jobs)
+        scenario = at_density(scenario, density_percent, seed)
+        notes.append(f"density {density_percent:g} %: {len(scenario.jobs)} jobs of {before}")
+    if workload is not None:
+        scenario = with_deadlines(scenario, workload, seed)
+        strict, soft, rest = count_kinds(scenario)
+        notes.append(f"workload {workload}: {strict} strict, {soft} soft and {rest} best-effort jobs, drawn anew")
+    return scenario, replace(report, notes=tuple(notes))
 
 
 def __getattr__(name: str) -> Any:

@@ -76,14 +76,26 @@ def runtimes(scenario: Scenario) -> FloatArray:
     return np.asarray(steps / fastest, dtype=np.float64)
 
 
+def count_kinds(scenario: Scenario) -> tuple[int, int, int]:
+    """How many jobs are strict (one deadline), soft (several) and best effort (none)."""
+    deadlines = [len(job.rewards or ()) for job in scenario.jobs]
+    strict, none = deadlines.count(1), deadlines.count(0)
+    return strict, len(deadlines) - strict - none, none
+
+
+def check_workload(workload: str | None) -> None:
+    """Raise InputError for a workload of another name; None is none at all."""
+    if workload is not None and workload not in WORKLOADS:
+        raise InputError("workload", workload, f"one of: {', '.join(WORKLOADS)}")
+
+
 def _steps(first_s: float, taken: Sequence[tuple[float, float]]) -> Steps:
     return tuple((first_s * factor, reward) for factor, reward in taken)
 
 
 def _mix(workload: str | Mix) -> Mix:
     if isinstance(workload, str):
-        if workload not in WORKLOADS:
-            raise InputError("workload", workload, f"one of: {', '.join(WORKLOADS)}")
+        check_workload(workload)
         return WORKLOADS[workload]
     if not (min(workload) >= 0 and abs(sum(workload) - 1.0) <= 1e-9):
         raise InputError("workload", tuple(workload), "shares from 0 to 1 that add up to 1")

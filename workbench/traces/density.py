@@ -6,8 +6,6 @@ arrives with its original (ours: the paper does not say when), so that bursts st
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from workbench.errors import InputError
@@ -26,9 +24,7 @@ def at_density(scenario: Scenario, percent: float, seed: int = 0) -> Scenario:
     are the same in every call. Raises InputError for another percentage, and where no job would be left.
     """
     check_seed(seed)
-    number = isinstance(percent, (int, float)) and not isinstance(percent, bool) and math.isfinite(percent)
-    if not number or not 0 < percent <= MOST_PERCENT:
-        raise InputError("density", percent, f"a percentage above 0 and at most {MOST_PERCENT:g}")
+    check_density(percent)
     jobs = scenario.jobs
     wanted = round(len(jobs) * percent / 100.0)
     if wanted == 0:
@@ -39,6 +35,14 @@ def at_density(scenario: Scenario, percent: float, seed: int = 0) -> Scenario:
     left = [jobs[position] for position in sorted(order[:wanted])]
     names = {job.name for job in left}
     return scenario.replace(jobs=left, running=[held for held in scenario.running if held.job in names])
+
+
+def check_density(percent: float | None) -> None:
+    """Raise InputError for a percentage that is none or out of range; None is no density at all."""
+    if percent is None:
+        return
+    if isinstance(percent, bool) or not isinstance(percent, (int, float)) or not 0 < percent <= MOST_PERCENT:
+        raise InputError("density", percent, f"a percentage above 0 and at most {MOST_PERCENT:g}")
 
 
 def _copies(jobs: tuple[Job, ...], positions: list[int]) -> list[Job]:
