@@ -7,13 +7,14 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.errors import InputError
 from workbench.scenario import Scenario
 from workbench.traces import Report, convert, parse_cluster
 from workbench.traces.chronus import MODELS
-from workbench.traces.deadlines import runtimes
+from workbench.traces.deadlines import count_kinds, runtimes
 from workbench.traces.timed import models
 
 HEADER = (
@@ -62,7 +63,7 @@ def test_a_job_lasts_as_long_as_in_the_trace(tmp_path: Path) -> None:
     rows = [line(job_id=i, num_gpu=gpus) for i, gpus in enumerate((1, 2, 3, 8, 12, 20, 32))]
     scenario, report = read(tmp_path, HEADER, *rows)
     assert runtimes(scenario) == pytest.approx([96 * 60.0] * 7, rel=1e-4)
-    assert "3 jobs ask for numbers of GPUs that the built-in speeds lack: a power law fills them" in report.notes
+    assert "3 jobs with a number of GPUs that the built-in speeds lack: a power law fills it" in report.notes
 
 
 def test_every_model_has_built_in_speeds(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_an_unsorted_trace_is_sorted_and_said_to_be(tmp_path: Path) -> None:
         ("job-0", 1200.0),
         ("job-4", 1800.0),
     ]
-    assert "not in order of arrival: 2 jobs arrive before the one above them; sorted here" in report.notes
+    assert "not in order of arrival: 2 jobs before the one above; sorted here" in report.notes
     assert not [note for note in read(tmp_path, HEADER, line())[1].notes if "order" in note]
 
 
@@ -94,7 +95,7 @@ def test_larger_rewards_are_taken_as_written(tmp_path: Path) -> None:
 
 def test_jobs_that_must_miss_are_kept_and_counted(tmp_path: Path) -> None:
     _, report = read(tmp_path, HEADER, strict(expect_time_list="95"), strict(job_id=8, expect_time_list="96"))
-    assert "1 jobs have their last deadline before they could be done: they are kept" in report.notes
+    assert "1 job with the last deadline before the run time is over, kept" in report.notes
 
 
 @pytest.mark.parametrize(
@@ -209,11 +210,17 @@ def test_rubbish_is_always_one_clear_error(tmp_path: Path) -> None:
     assert refused > 0
 
 
-def test_the_authors_trace(shared: Path) -> None:
-    """Philly under MIX2, Table 1: 30,940 jobs, counted here from the file by a reader of another make."""
+@pytest.fixture
+def authors(shared: Path) -> Path:
     path = shared / "data" / "chronus" / "trace_job_Philly_MIX2.csv"
     if not path.is_file():
         pytest.skip("no Chronus trace beside the project")
+    return path
+
+
+def test_the_authors_trace(authors: Path) -> None:
+    """Philly under MIX2, Table 1: 30,940 jobs, counted here from the file by a reader of another make."""
+    path = authors
     scenario, report = convert("chronus", path, throughputs=None, cluster=parse_cluster("v100=120x8"))
     with path.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -234,3 +241,22 @@ def test_the_authors_trace(shared: Path) -> None:
     assert runtimes(scenario) == pytest.approx([minutes[job.name] for job in scenario.jobs], rel=2e-4)
     assert [job.arrival_s for job in scenario.jobs] == sorted(job.arrival_s for job in scenario.jobs)
     scenario.require_runnable()
+
+
+@pytest.mark.parametrize(
+    ("workload", "shares", "percent", "count"),
+    [("slo", (1, 0, 0), 80, 24597), ("mix1", (0.7, 0, 0.3), 120, 36895), ("mix2", (0.3, 0.6, 0.1), 160, 49194)],
+)
+def test_the_authors_trace_at_other_workloads_and_densities(
+    authors: Path, workload: str, shares: tuple[float, ...], percent: float, count: int
+) -> None:
+    """Table 1 and Fig. 9c to 9f: 30,746 jobs with GPUs, so many percent of them, drawn kinds within 1 %."""
+    options = {"workload": workload, "density_percent": percent, "seed": 1}
+    scenario, report = convert("chronus", authors, throughputs=None, cluster=parse_cluster("v100=120x8"), **options)
+    assert (report.rows_kept, len(scenario.jobs)) == (30746, count)
+    assert np.array(count_kinds(scenario)) / count == pytest.approx(shares, abs=0.01)
+    first = [job.rewards[0][0] if job.rewards else np.nan for job in scenario.jobs]
+    factors = np.array(first) / runtimes(scenario)
+    assert np.nanmin(factors) >= 1.2 * (1 - 1e-9)
+    assert np.nanmax(factors) <= 2.0 * (1 + 1e-9)
+    assert np.nanmean(factors) == pytest.approx(1.6, abs=0.01)

@@ -141,7 +141,7 @@ def test_an_unsorted_log_is_sorted_and_said_to_be(tmp_path: Path) -> None:
     later = job("later", submitted_time="2017-10-11 00:00:00")
     scenario, report = read(tmp_path, later, job("first"))
     assert [kept.name for kept in scenario.jobs] == ["first", "later"]
-    assert "not in order of arrival: 1 jobs arrive before the one above them; sorted here" in report.notes
+    assert "not in order of arrival: 1 job before the one above; sorted here" in report.notes
 
 
 def test_a_log_under_a_workload_of_chronus(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, counted
 from workbench.frozen import MOST_S
 from workbench.job import Reward
 from workbench.scenario import Scenario
@@ -151,7 +151,7 @@ def _job(row: TimedRow, work: Workload, begin_s: float) -> dict[str, Any]:
 def _order_notes(read: Sequence[TimedRow]) -> Iterator[str]:
     early = sum(later.arrival_s < row.arrival_s for row, later in pairwise(read))
     if early:
-        yield f"not in order of arrival: {early} jobs arrive before the one above them; sorted here"
+        yield f"not in order of arrival: {counted(early, 'job')} before the one above; sorted here"
 
 
 def _notes(kept: Sequence[TimedRow], work: Workload, begin_s: float) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _notes(kept: Sequence[TimedRow], work: Workload, begin_s: float) -> Iterator
     listed = {row["gpus"] for row in work.rows}
     odd = sum(row.gpus not in listed for row in kept)
     if odd:
-        yield f"{odd} jobs ask for numbers of GPUs that the built-in speeds lack: a power law fills them"
+        yield f"{counted(odd, 'job')} with a number of GPUs that the built-in speeds lack: a power law fills it"
     hopeless = sum(row.rewards is not None and row.rewards[-1][0] < row.duration_s for row in kept)
     if hopeless:
-        yield f"{hopeless} jobs have their last deadline before they could be done: they are kept"
+        yield f"{counted(hopeless, 'job')} with the last deadline before the run time is over, kept"
