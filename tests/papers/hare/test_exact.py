@@ -14,9 +14,10 @@ import workbench
 from tests.papers.hare.exact_support import brute_force, small
 from workbench.errors import InputError
 from workbench.papers.hare import exact
-from workbench.papers.hare.exact import Exact, build, read_schedule, schedule_of
+from workbench.papers.hare.exact import Exact, build, read_schedule
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.start import known_schedule
+from workbench.papers.hare.task_formulation import schedule_of
 from workbench.solvers import Solver, SolverFailedError, solve_model
 
 EXACT = Exact()

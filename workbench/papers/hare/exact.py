@@ -35,22 +35,20 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import IntArray, Snapshot
+from workbench.contract import Knobs, Result
+from workbench.decision import IntArray
 from workbench.errors import InputError, Words
 from workbench.knob import Knob
 from workbench.papers.hare import tie_break
-from workbench.papers.hare.algorithm import safe_order
-from workbench.papers.hare.from_scenario import KNOBS, instance_of
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Schedule, in_order
+from workbench.papers.hare.from_scenario import KNOBS
+from workbench.papers.hare.instance import Instance, next_tasks
+from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.start import known_schedule
+from workbench.papers.hare.task_formulation import TaskFormulation, schedule_of, schedule_result
 from workbench.papers.hare.windows import windows
-from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
-from workbench.throughput import FloatArray
+from workbench.solvers import Solved, Solver, solve_model
 
 NAME = "hare.exact"
-UNIT = "s x weight"
 MOST_TASKS = 40
 """Tasks of all jobs together. Above about 15 a proof takes longer than anyone waits for."""
 CUTS = Knob(
@@ -200,18 +198,6 @@ def _gpus(data: Instance, cuts: bool) -> list[int]:
     return sorted(each[place < data.task_count].tolist() if cuts else each.tolist())
 
 
-def next_tasks(data: Instance) -> list[tuple[int, int]]:
-    """Tasks of a round and of the next round of its job."""
-    ends = data.round_task.tolist()
-    return [
-        (i, j)
-        for r in range(len(data.round_job) - 1)
-        if data.round_job[r] == data.round_job[r + 1]
-        for i in range(ends[r], ends[r + 1])
-        for j in range(ends[r + 1], ends[r + 2])
-    ]
-
-
 def _pairs(data: Instance, where: Mapping[int, list[int]], cuts: bool) -> list[tuple[int, int]]:
     """Ordered pairs of tasks that (7) leaves open and that have a GPU in common."""
     jobs, rounds = data.task_job.tolist(), data.task_round.tolist()
@@ -246,17 +232,6 @@ def _first_of_kind(known: Schedule, gpus: list[int]) -> IntArray:
     return np.array([new[g] for g in known.gpu.tolist()], dtype=np.int64)
 
 
-def schedule_of(data: Instance, gpu: IntArray, start_s: FloatArray, stated: float, owner: str) -> Schedule:
-    """The schedule with this assignment and the order of these starts (tasks,), each task as early as it can be.
-
-    Raises SolverFailedError in the name of `owner` if it is worse than the objective stated.
-    """
-    found = in_order(data, gpu, safe_order(data, start_s)).check(owner)
-    if found.objective > stated + 1e-5 * max(1.0, abs(stated)):
-        raise SolverFailedError(owner, f"a schedule of {found.objective:g}", f"the {stated:g} of its objective")
-    return found
-
-
 def read_schedule(model: pyo.ConcreteModel, data: Instance) -> Schedule:
     """The schedule of a solved model."""
     start = np.array([model.start[i].value for i in model.TASKS])
@@ -267,26 +242,17 @@ def read_schedule(model: pyo.ConcreteModel, data: Instance) -> Schedule:
     return schedule_of(data, gpu, start, pyo.value(model.weighted_completion), NAME)
 
 
-class Exact(Formulation[Instance]):
+class Exact(TaskFormulation):
     """The best schedule of all tasks, with every start in continuous time."""
 
     name = NAME
     title = "Hare: Hare_Sched, the best schedule of all tasks"
-    offline = True
     knobs = (*KNOBS, CUTS, THEN_MAKESPAN)
     reading = (
         "The objective is the sum of weight times completion time over the jobs (not JCT: arrivals are not taken off). "
         "tasks lists start, end (the GPU is free) and synchronised of each task; completion_s is when a job's last "
         "round has synchronised."
     )
-
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
-        """All jobs, also those to come, as rounds of tasks."""
-        return instance_of(snapshot, knobs)
-
-    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
-        """Without jobs there is nothing to schedule."""
-        return None if data.jobs else nothing(data)
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model, with the values of a known schedule."""
@@ -298,7 +264,7 @@ class Exact(Formulation[Instance]):
 
     def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
         """The schedule, its limits checked."""
-        return _result(read_schedule(model, data))
+        return schedule_result(read_schedule(model, data))
 
     def run(self, data: Instance, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build, solve, read; with `then_makespan` a second time, for the makespan among the best schedules.
@@ -315,7 +281,7 @@ class Exact(Formulation[Instance]):
         best, second = ends_first(read_schedule(model, data), options)
         steps = {"weighted completion time": first, "makespan": second}
         return replace(
-            _result(best),
+            schedule_result(best),
             status=first.status if second.status == "optimal" else second.status,
             bound=first.bound,
             gap=first.gap,
@@ -337,12 +303,3 @@ def ends_first(best: Schedule, solver: Solver) -> tuple[Schedule, Solved]:
     solved = solve_model(model, solver)
     found = read_schedule(model, best.instance)
     return min(found, best, key=lambda schedule: (schedule.makespan_s, schedule.objective)), solved
-
-
-def nothing(data: Instance) -> Result:
-    """The answer for no jobs."""
-    return replace(_result(known_schedule(data)), bound=0.0, gap=0.0)
-
-
-def _result(schedule: Schedule) -> Result:
-    return Result("feasible", schedule.objective, "min", UNIT, schedule.values())

@@ -333,3 +333,15 @@ def _each(field: str, values: npt.ArrayLike, count: int) -> npt.NDArray[Any]:
 def _frozen(array: npt.NDArray[np.generic]) -> npt.NDArray[Any]:
     array.setflags(write=False)
     return array
+
+
+def next_tasks(data: Instance) -> list[tuple[int, int]]:
+    """Tasks of a round and of the next round of its job."""
+    ends = data.round_task.tolist()
+    return [
+        (i, j)
+        for r in range(len(data.round_job) - 1)
+        if data.round_job[r] == data.round_job[r + 1]
+        for i in range(ends[r], ends[r + 1])
+        for j in range(ends[r + 1], ends[r + 2])
+    ]

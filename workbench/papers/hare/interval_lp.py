@@ -36,14 +36,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
+from workbench.contract import Knobs, Result
 from workbench.knob import Knob
-from workbench.papers.hare.exact import nothing
 from workbench.papers.hare.fluid import machine_s
-from workbench.papers.hare.from_scenario import KNOBS, instance_of
+from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.relaxed import bound_result
+from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.windows import Windows, alone_s, tails, windows
 from workbench.throughput import FloatArray
 
@@ -227,25 +225,16 @@ def build(data: Instance, count: int = 24) -> pyo.ConcreteModel:
     return m
 
 
-class IntervalLP(Formulation[Instance]):
+class IntervalLP(TaskFormulation):
     """A bound at any size."""
 
     name = NAME
     title = "Hare: the bound of the interval-indexed linear programme"
-    offline = True
     knobs = (*KNOBS, INTERVALS)
     reading = (
         "The objective is a bound that no schedule's sum of weight times completion time is below, not a schedule's "
         "own; the fewer intervals, the lower it is."
     )
-
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
-        """All jobs, also those to come, as rounds of tasks."""
-        return instance_of(snapshot, knobs)
-
-    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
-        """Without jobs there is nothing to schedule."""
-        return None if data.jobs else nothing(data)
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""

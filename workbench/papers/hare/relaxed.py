@@ -34,20 +34,18 @@ not follow from (9) for all tasks and the relaxation's assignment, so that the r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
+from workbench.contract import Knobs, Result
 from workbench.errors import InputError, Words
 from workbench.knob import Knob
-from workbench.papers.hare.exact import UNIT, next_tasks, nothing
-from workbench.papers.hare.from_scenario import KNOBS, instance_of
-from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.from_scenario import KNOBS
+from workbench.papers.hare.instance import Instance, next_tasks
+from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.windows import windows
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.solvers import Solver, solve_model
 from workbench.throughput import FloatArray
 
 NAME = "hare.relaxation"
@@ -231,26 +229,17 @@ def relax(data: Instance, *, whole: bool = False, cuts: bool = True, solver: Sol
     return read_relaxed(model, data, solve_model(model, solver).bound)
 
 
-class Relaxation(Formulation[Instance]):
+class Relaxation(TaskFormulation):
     """Hare_Sched_RL: a bound on every schedule, and the starts that Algorithm 1 orders tasks by."""
 
     name = NAME
     title = "Hare: Hare_Sched_RL, the relaxation by (9)"
-    offline = True
     knobs = (*KNOBS, WHOLE, CUTS, TANGENTS)
     reading = (
         "The bound is below every schedule's sum of weight times completion time; solved to the end, the objective is "
         "the bound, and not a schedule's own. completion_s and start_s are those of the relaxation: several tasks may "
         "be on a GPU at a time."
     )
-
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
-        """All jobs, also those to come, as rounds of tasks."""
-        return instance_of(snapshot, knobs)
-
-    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
-        """Without jobs there is nothing to schedule."""
-        return None if data.jobs else nothing(data)
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
@@ -269,15 +258,3 @@ class Relaxation(Formulation[Instance]):
         for job, start in zip(data.round_job.tolist(), starts, strict=True):
             by_round[data.jobs[job]].append(start)
         return bound_result(data, found.bound, found.completion_s, "Hare_Sched_RL", {"start_s": by_round})
-
-
-def bound_result(data: Instance, bound: float, completion_s: FloatArray, which: str, more: dict[str, Any]) -> Result:
-    """The result of a relaxation; which: the bound's name, shown wherever it is.
-
-    Raises SolverFailedError if the completions are not worth the bound.
-    """
-    worth = float(data.weight @ completion_s)
-    if abs(worth - bound) > 1e-5 * max(1.0, abs(bound)):
-        raise SolverFailedError(which, f"completions worth {worth:g}", f"the {bound:g} of its objective")
-    completion = dict(zip(data.jobs, completion_s.tolist(), strict=True))
-    return Result("feasible", worth, "min", UNIT, {"lower_bound": which, "completion_s": completion, **more})

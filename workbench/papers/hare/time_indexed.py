@@ -30,16 +30,15 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
+from workbench.contract import Knobs, Result
 from workbench.errors import InputError, Words
 from workbench.knob import Knob
-from workbench.papers.hare.exact import UNIT, nothing, schedule_of
-from workbench.papers.hare.from_scenario import KNOBS, instance_of
+from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.grid import SLOTS, STEP_S, Grid, Rounding, choose_step, on_grid
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.start import known_schedule
+from workbench.papers.hare.task_formulation import UNIT, TaskFormulation, schedule_of
 from workbench.solvers import Solver, relative_gap, solve_model
 from workbench.solvers.report import report
 
@@ -219,26 +218,17 @@ def read_schedule(model: pyo.ConcreteModel, grid: Grid) -> Schedule:
     return schedule_of(data, gpu, start, stated, NAME)
 
 
-class TimeIndexed(Formulation[Instance]):
+class TimeIndexed(TaskFormulation):
     """The best schedule on a grid of time, and a bound for all schedules."""
 
     name = NAME
     title = "Hare: the best schedule on a grid of time"
-    offline = True
     knobs = (*KNOBS, STEP_S, SLOTS, ROUNDING)
     reading = (
         "The objective is the sum of weight times completion time of the schedule shown, in continuous time; the bound "
         "is that of the grid with times rounded down. step_s is the grid's step; exact says whether all times are "
         "multiples of it, so that the best schedule on the grid is the best of all."
     )
-
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
-        """All jobs, also those to come, as rounds of tasks."""
-        return instance_of(snapshot, knobs)
-
-    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
-        """Without jobs there is nothing to schedule."""
-        return None if data.jobs else nothing(data)
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model; with `both` the one with times rounded up."""

@@ -20,39 +20,28 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
+from workbench.contract import Knobs, Result
 from workbench.papers.hare import time_indexed
-from workbench.papers.hare.exact import nothing
-from workbench.papers.hare.from_scenario import KNOBS, instance_of
+from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.grid import SLOTS, STEP_S
 from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.relaxed import bound_result
+from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.time_indexed import grid_of
 
 NAME = "hare.time_indexed_lp"
 
 
-class TimeIndexedLP(Formulation[Instance]):
+class TimeIndexedLP(TaskFormulation):
     """The bound of the time grid's linear relaxation."""
 
     name = NAME
     title = "Hare: the bound of the linear relaxation on a grid of time"
-    offline = True
     knobs = (*KNOBS, STEP_S, SLOTS)
     reading = (
         "The objective is a bound that no schedule's sum of weight times completion time is below, not a schedule's "
         "own. step_s is the grid's step; exact says whether all times are multiples of it, so that none is rounded "
         "down."
     )
-
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
-        """All jobs, also those to come, as rounds of tasks."""
-        return instance_of(snapshot, knobs)
-
-    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
-        """Without jobs there is nothing to schedule."""
-        return None if data.jobs else nothing(data)
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""

@@ -1,0 +1,65 @@
+"""What Hare's formulations share: the jobs as rounds of tasks, all known ahead, and what their results look like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from workbench.contract import Formulation, Knobs, Result
+from workbench.decision import IntArray, Snapshot
+from workbench.papers.hare.algorithm import safe_order
+from workbench.papers.hare.from_scenario import instance_of
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.schedule import Schedule, in_order
+from workbench.papers.hare.start import known_schedule
+from workbench.solvers import SolverFailedError
+from workbench.throughput import FloatArray
+
+UNIT = "s x weight"
+
+
+class TaskFormulation(Formulation[Instance]):
+    """A formulation of all tasks, or a bound of one."""
+
+    offline = True
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
+        """All jobs, also those to come, as rounds of tasks."""
+        return instance_of(snapshot, knobs)
+
+    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
+        """Without jobs there is nothing to schedule."""
+        return None if data.jobs else nothing(data)
+
+
+def nothing(data: Instance) -> Result:
+    """The answer for no jobs."""
+    return replace(schedule_result(known_schedule(data)), bound=0.0, gap=0.0)
+
+
+def schedule_of(data: Instance, gpu: IntArray, start_s: FloatArray, stated: float, owner: str) -> Schedule:
+    """The schedule with this assignment and the order of these starts (tasks,), each task as early as it can be.
+
+    Raises SolverFailedError in the name of `owner` if it is worse than the objective stated.
+    """
+    found = in_order(data, gpu, safe_order(data, start_s)).check(owner)
+    if found.objective > stated + 1e-5 * max(1.0, abs(stated)):
+        raise SolverFailedError(owner, f"a schedule of {found.objective:g}", f"the {stated:g} of its objective")
+    return found
+
+
+def schedule_result(schedule: Schedule) -> Result:
+    """The result of a formulation of schedules."""
+    return Result("feasible", schedule.objective, "min", UNIT, schedule.values())
+
+
+def bound_result(data: Instance, bound: float, completion_s: FloatArray, which: str, more: dict[str, Any]) -> Result:
+    """The result of a relaxation; which: the bound's name, shown wherever it is.
+
+    Raises SolverFailedError if the completions are not worth the bound.
+    """
+    worth = float(data.weight @ completion_s)
+    if abs(worth - bound) > 1e-5 * max(1.0, abs(bound)):
+        raise SolverFailedError(which, f"completions worth {worth:g}", f"the {bound:g} of its objective")
+    completion = dict(zip(data.jobs, completion_s.tolist(), strict=True))
+    return Result("feasible", worth, "min", UNIT, {"lower_bound": which, "completion_s": completion, **more})
