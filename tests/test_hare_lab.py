@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import widgets.lab
-from tests.lab.support import Waiter
+from tests.lab.support import Waiter, look_at, solve, titles
 from widgets import HareLab, Lab
-from workbench.charts import Drawing
 from workbench.presets import preset
 
 
@@ -24,25 +22,6 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
     lab.waiter = waiter
     solve(lab, switching="free")
     return lab
-
-
-def solve(lab: Any, **knobs: Any) -> None:
-    lab.set(**knobs)
-    lab.solve()
-    lab.waiter.answer()
-
-
-def titles(lab: Lab) -> tuple[str, ...]:
-    found: tuple[str, ...] = lab._results._tabs.titles
-    return found
-
-
-def look_at(lab: Lab, tab: str) -> Drawing:
-    """Open a tab."""
-    lab._results._tabs.selected_index = titles(lab).index(tab)
-    drawing = lab._results._pages[tab].drawing
-    assert drawing is not None
-    return drawing
 
 
 def test_the_tab_of_tasks_is_there_for_task_sequences_only(lab: Lab) -> None:

@@ -30,7 +30,7 @@ STATUS = ".wb-status"
 CHARTS = (
     ("Plan", "plan", "Plan at .*: GPUs of each job"),
     ("Window", "window", "Service window of the queue, at "),
-    ("Gains", "gains", "Gain of each job by its number of GPUs"),
+    ("Gains", "gains", "Gain of each job by number of GPUs"),
     ("Fragments", "fragments", "Fragments: idle GPUs while jobs wait"),
     ("Signals", "signals", "latency ratio of each job over time"),
 )

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 import widgets.lab
-from tests.lab.support import Waiter
+from tests.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HopsLab, Lab
 from widgets.results import OF_TIME, TOGETHER
 from widgets.tried import Trials, Tried, names
 from workbench import metrics
 from workbench.api import simulate
-from workbench.charts import Drawing
 from workbench.presets import preset
 from workbench.scenario import Scenario
 
@@ -42,25 +41,6 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, crowd: Scenario) -> Lab
     lab.waiter = waiter
     solve(lab, **KNOBS)
     return lab
-
-
-def solve(lab: Any, **knobs: Any) -> None:
-    lab.set(**knobs)
-    lab.solve()
-    lab.waiter.answer()
-
-
-def titles(lab: Lab) -> tuple[str, ...]:
-    found: tuple[str, ...] = lab._results._tabs.titles
-    return found
-
-
-def look_at(lab: Lab, tab: str) -> Drawing:
-    """Open a tab."""
-    lab._results._tabs.selected_index = titles(lab).index(tab)
-    drawing = lab._results._pages[tab].drawing
-    assert drawing is not None
-    return drawing
 
 
 def test_the_tabs_of_the_queue_are_there_for_who_has_one(lab: Lab) -> None:

@@ -48,7 +48,7 @@ def test_of_each_size_the_best_counts() -> None:
     assert drawing.named() == drawing.chart.to_dict(validate=True) and to_svg(drawing).startswith("<svg")
     assert cells(drawing) == [["a", 1, 1.0], ["a", 2, 3.0], ["c", 2, 1.0]]
     assert drawing.data["cells"]["kind"].tolist() == ["a on b, 1 server", "v100, 1 server", "v100, 1 server"]
-    assert drawing.data["sizes"]["text"].tolist() == ["1 GPU", "2"]
+    assert drawing.data["sizes"]["text"].tolist() == ["1", "2"]
     assert len(drawing.table) == 5, "the numbers behind it are all of them"
 
 
@@ -60,7 +60,7 @@ def test_of_one_job_each_type_and_number_of_servers_has_a_row() -> None:
         ["v100, 1 server", 2, 3.0],
         ["v100, 2 servers", 2, 1.25],
     ]
-    assert "Gain of a by type" in drawing.named()["title"]["text"]
+    assert "Gain of a by number of GPUs, type and servers" in drawing.named()["title"]["text"]
     assert cells(gain_matrix(gains_table(SIGNALS), selected="gone")) == cells(gain_matrix(gains_table(SIGNALS)))
 
 

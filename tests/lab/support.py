@@ -9,6 +9,7 @@ from typing import Any
 
 from widgets import Lab
 from widgets.work import Message
+from workbench.charts import Drawing
 from workbench.simulation.stop import AllFinished
 from workbench.worker import simulated
 
@@ -33,6 +34,27 @@ class Waiter:
         request, hear = self.asked[number]
         done = simulated(request, AllFinished(), lambda message: None)
         hear({"kind": "done", **done._asdict(), "wall_s": wall_s})
+
+
+def solve(lab: Any, **knobs: Any) -> None:
+    """Set knobs, ask, and answer through the `Waiter` that the test gave the lab."""
+    lab.set(**knobs)
+    lab.solve()
+    lab.waiter.answer()
+
+
+def titles(lab: Lab) -> tuple[str, ...]:
+    """The tabs of the results."""
+    found: tuple[str, ...] = lab._results._tabs.titles
+    return found
+
+
+def look_at(lab: Lab, tab: str) -> Drawing:
+    """Open a tab."""
+    lab._results._tabs.selected_index = titles(lab).index(tab)
+    drawing = lab._results._pages[tab].drawing
+    assert drawing is not None
+    return drawing
 
 
 def jobs(lab: Lab) -> Any:

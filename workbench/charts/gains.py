@@ -62,14 +62,15 @@ def gain_matrix(table: pd.DataFrame, *, selected: str | None = None, had: pd.Dat
     frames = frames.assign(row=frames["name"].map(row), column=frames["gpus"].map(column))
     most = float(best["gain"].max()) if len(best) else 1.0
     best["text"] = [f"{gain:.1f}" if gain < 100 else f"{gain:.0f}" for gain in best["gain"]]
-    title = "Gain of each job by its number of GPUs" if chosen is None else f"Gain of {chosen} by type and servers"
+    of = "each job" if chosen is None else chosen
+    title = f"Gain of {of} by number of GPUs" + ("" if chosen is None else ", type and servers")
     return drawn(
         *_layers(len(names), len(sizes), most),
         message_layer(),
         data={
             "cells": best,
             "frames": frames[["job", "row", "column"]],
-            "sizes": pd.DataFrame({"text": _heads(sizes), "column": range(len(sizes))}),
+            "sizes": pd.DataFrame({"text": [str(size) for size in sizes], "column": range(len(sizes))}),
             "names": row_texts(names, {})["names"].rename(columns={"job": "text"}),
             "message": message("" if len(best) else "No gains"),
         },
@@ -108,12 +109,6 @@ def _kinds(table: pd.DataFrame) -> list[str]:
     """Type and number of servers in words."""
     pairs = zip(table["accelerator"], table["servers"], strict=True)
     return [f"{kind}, {servers} server{'s' if servers > 1 else ''}" for kind, servers in pairs]
-
-
-def _heads(sizes: list[int]) -> list[str]:
-    """The first one with its unit."""
-    unit = " GPU" if sizes[:1] == [1] else " GPUs"
-    return [f"{size}{unit if i == 0 else ''}" for i, size in enumerate(sizes)]
 
 
 def _subtitle(framed: bool, rows: int) -> str:
