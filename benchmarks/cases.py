@@ -143,8 +143,8 @@ def pyomo_model(jobs: int) -> Work:
 def replay(jobs: int) -> Work:
     """A trace like Gavel's continuous-single one on 36/36/36 GPUs, heterogeneity-aware LAS, 360 s rounds.
 
-    With 400 jobs the authors' own trace of this law (one GPU a job, a job every 900 s) takes 2,330 rounds and 579
-    computations of shares; this one takes 2,512 and 570, and its jobs move twice as often.
+    With 400 jobs the authors' own trace of this law (one GPU a job, a job every 900 s) takes 1,981 decisions, 579
+    computations of shares and 14,428 starts; this one takes 1,917, 570 and 27,292, since its jobs move twice as often.
     """
     from workbench.api import simulate
     from workbench.traces.synthetic import generate
@@ -396,6 +396,93 @@ def sia_round(jobs: int) -> Work:
     return work
 
 
+def chronus_cycle(kind: str) -> Callable[[int], Work]:
+    """The plan of an SLO cycle for guaranteed jobs on 768 GPUs, from the instance to checked leases, with its gap.
+
+    ordinary: jobs that a plan served, as many as asked for. full: all that admission let in of twice as many as asked
+    for, until the cluster has no room; types: with three types of GPUs to choose from and nobody guaranteed.
+    """
+
+    def prepare(jobs: int) -> Work:
+        from dataclasses import replace
+
+        from workbench.papers.chronus import master
+        from workbench.papers.chronus.admission import admit_all
+        from workbench.papers.chronus.instance import Asked, Instance
+        from workbench.papers.chronus.options import Pool, Run
+        from workbench.rewards import SOFT_STEPS
+
+        rng, asked, offered = np.random.default_rng(jobs), [], {"ordinary": jobs + jobs // 3, "full": 2 * jobs}
+        for gang in rng.choice(
+            [1, 2, 4, 8, 16, 32, 64], offered.get(kind, jobs), p=[0.3, 0.1, 0.1, 0.2, 0.15, 0.1, 0.05]
+        ):
+            runtime_s = float(np.exp(rng.normal(np.log(3 * 3600), 0.8)).clip(600, 24 * 3600))
+            first_s, done = runtime_s * rng.uniform(1.2, 2.0), rng.uniform(0.0, 0.6)
+            spent_s = runtime_s * done * rng.uniform(1.0, 1.2)
+            soft = SOFT_STEPS if rng.random() < 0.67 else SOFT_STEPS[:1]
+            steps = [(int(late * first_s - spent_s), worth) for late, worth in soft]
+            left_s = int(runtime_s * (1 - done)) + 1
+            runs = [Run(pool, int(gang), int(left_s * slow)) for pool, slow in enumerate((1.0, 1.5, 2.5))]
+            asked.append(Asked(int(gang), left_s, steps, runs=runs if kind == "types" else ()))
+        if kind == "types":
+            pools = {Pool("v100", 8): 256, Pool("p100", 8): 256, Pool("k80", 8): 256}
+            data = Instance.pooled(pools, 1200, asked)
+        else:
+            data = Instance.made(768, 1200, asked, node_gpus=8)
+        if kind == "ordinary":
+            plan = master.solve(data).plan
+            assert plan is not None
+            data = data.with_jobs(np.flatnonzero(plan.has.any(axis=1))[:jobs], guaranteed=True)
+        elif kind == "full":
+            verdicts = [verdict for verdict in admit_all(data, data.jobs, explain=False) if verdict.guaranteed]
+            sure = [data.jobs.index(verdict.job) for verdict in verdicts]
+            data = replace(data.with_jobs(sure, guaranteed=True), previous=verdicts[-1].leases or {})
+
+        def work() -> str:
+            found = master.solve(data)
+            assert found.plan is not None
+            linear = found.linear / found.plan.objective - 1
+            return (
+                f"{len(data.jobs)} jobs, {data.leases} leases, gap {100 * (found.solved.gap or 0.0):.2f} %, "
+                f"to the linear bound {100 * linear:.2f} %"
+            )
+
+        return work
+
+    return prepare
+
+
+def chronus_run(jobs: int) -> Work:
+    """A run of the scheduler on 120 nodes of 8 GPUs, jobs as in the preset chronus_120x8, workload MIX2, a job every
+    four minutes (load about 0.8); at most 100 decisions recorded in detail. How many guarantees broke is told."""
+    from workbench.api import simulate
+    from workbench.presets.parts import cluster_of, node_groups, streams
+    from workbench.scenario import Scenario
+    from workbench.traces.deadlines import WORKLOADS, draw_rewards
+    from workbench.traces.synthetic import Workload, draw_arrivals, draw_short
+
+    length, pick, scale, gaps = streams(jobs, 4)
+    work = Workload.build(cluster_of(node_groups(("node", "v100", 120, 8)), 100.0), "chronus")
+    durations = draw_short(length, jobs)
+    models = pick.choice(list(work.models), jobs).tolist()
+    gangs = scale.choice([1, 2, 4, 8, 16, 32, 64], jobs, p=[0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.1])
+    arrivals, rewards = draw_arrivals(gaps, jobs, 240.0), draw_rewards(durations, WORKLOADS["mix2"], jobs)
+    listed = []
+    for i, steps in enumerate(rewards):
+        job = work.job(f"job-{i}", models[i], int(gangs[i]), float(durations[i]), float(arrivals[i]))
+        listed.append(job if steps is None else {**job, "rewards": [list(step) for step in steps]})
+    scenario = Scenario.from_dict(work.scenario(listed))
+
+    def work_done() -> str:
+        run = simulate(scenario, "chronus", detail=100)
+        broken = run.events["reason"].str.startswith("its guarantee is broken").sum()
+        return (
+            f"{len(run.decisions)} decisions, {(run.jobs['verdict'] == 'guaranteed').sum()} guaranteed, {broken} broken"
+        )
+
+    return work_done
+
+
 def hops_model(model: str) -> Callable[[int], Work]:
     """The same by the Pyomo model as shown: the aggregated one solved; the printed one built only, for its size."""
 
@@ -460,6 +547,10 @@ CASES = (
     ),
     Case("Hops round, lambda infinite", {64: None, 512: None}, hops_round(float("inf")), repeats=1),
     Case("Hops round, printed model built", {64: None, 512: None}, hops_model("printed"), repeats=1, warm=0),
+    Case("Chronus cycle, guaranteed jobs on 768 GPUs", {30: None, 300: 2.0}, chronus_cycle("ordinary"), repeats=3),
+    Case("Chronus cycle, guaranteed until 768 GPUs are full", {30: None, 300: 2.0}, chronus_cycle("full"), repeats=2),
+    Case("Chronus cycle, three types of 256 GPUs", {30: None, 300: None}, chronus_cycle("types"), repeats=2),
+    Case("long run, 960 GPUs, chronus", {5000: 120.0, 30_940: 600.0}, chronus_run, repeats=1, warm=0),
     Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),
     Case("replay, 108 GPUs, LAS", {100: None, 200: None, 400: 2.5}, replay, repeats=2, warm=0),
     Case("knob to chart, 60 GPUs, without the page", {20: 1.0}, knob_to_chart, repeats=3),

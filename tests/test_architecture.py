@@ -30,6 +30,7 @@ LEAVES = {
     "cluster",
     "job",
     "processes",
+    "rewards",
     "schema",
 }
 SCENARIO = LEAVES | {"throughput", "scenario"}

@@ -44,7 +44,7 @@ def test_fields_without_a_column_or_control_are_kept() -> None:
     assert changed.replace(jobs=scenario.jobs) == scenario
 
 
-def test_a_deadline_is_the_last_reward_and_an_edit_sets_a_single_one() -> None:
+def test_a_deadline_is_the_last_reward_and_an_edit_moves_all_steps_with_it() -> None:
     data = {**FULL, "jobs": [{**FULL["jobs"][0], "rewards": [[60, 2.0], [3600, 1.0], [7200, 0.0]]}]}
     scenario = Scenario.from_dict({**data, "running": []})
     editors = shown(scenario)
@@ -53,7 +53,7 @@ def test_a_deadline_is_the_last_reward_and_an_edit_sets_a_single_one() -> None:
     jobs.edit(0, "steps", "2000")
     assert editors.read().jobs[0].rewards == scenario.jobs[0].rewards
     jobs.edit(0, "deadline_s", "2 h")
-    assert editors.read().jobs[0].rewards == ((7200.0, 1.0),)
+    assert editors.read().jobs[0].rewards == ((120.0, 2.0), (7200.0, 1.0), (14400.0, 0.0))
     jobs.edit(0, "deadline_s", "")
     assert editors.read().jobs[0].rewards is None
     jobs.edit(0, "deadline_s", "soon")

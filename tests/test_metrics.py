@@ -422,7 +422,7 @@ def test_metrics_are_declared_once_and_with_units() -> None:
         endings = {"_s": "s", "_usd": "USD", "_gpus": "GPUs"}
         for ending, unit in endings.items():
             if m.name.endswith(ending) and "attained" not in m.name and "per_s" not in m.name:
-                assert m.unit == unit, m.name
+                assert m.unit in (unit, f"{unit} x weight"), m.name
     assert metric("mean_jct_s").unit == "s"
 
 

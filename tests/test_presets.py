@@ -6,16 +6,18 @@ import shutil
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import jsonschema
 import pytest
 
-from workbench import presets as module
 from workbench.errors import InputError
 from workbench.estimators.registry import maker as estimator
+from workbench.metrics import summary
 from workbench.papers.paper import find_scheduler
-from workbench.presets import HADARE_MIXES, hadare_mix, is_preset, preset, presets, variants
+from workbench.presets import HADARE_MIXES, hadar, hadare_mix, hare, is_preset, preset, presets, registry, variants
 from workbench.scenario import Scenario, json_schema
+from workbench.simulation.loop import simulate
 from workbench.traces import builtin
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +37,10 @@ CLUSTERS = {
     "hops_64": (10, {"gtx1080ti": 16, "titanxp": 32, "rtx3090": 16}),
     "hops_512": (64, {"gtx1080ti": 128, "titanxp": 128, "rtx3090": 256}),
     "hare_example": (3, {"GPU1": 1, "GPU2": 1, "GPU3": 1}),
+    "hare_synchronisation": (3, {"GPU1": 1, "GPU2": 1, "GPU3": 1}),
     "hare_testbed": (4, {"v100": 8, "t4": 4, "k80": 1, "m60": 2}),
+    "hare_160": (20, {"v100": 40, "t4": 40, "k80": 40, "m60": 40}),
+    "chronus_example": (4, {"v100": 32}),
     "chronus_96x8": (96, {"v100": 768}),
     "chronus_120x8": (120, {"v100": 960}),
 }
@@ -73,7 +78,7 @@ def test_every_cluster_is_checked() -> None:
 
 
 def test_presets_build_fast() -> None:
-    module._built.cache_clear()
+    registry._built.cache_clear()
     builtin._table.cache_clear()
     start = time.process_time()
     for name in NAMES:
@@ -256,8 +261,12 @@ def test_hopss_plan_compares_what_the_paper_compares(name: str) -> None:
     assert preset(name).core == preset("hops_64").core
 
 
-@pytest.mark.parametrize("name", ["chronus_96x8", "chronus_120x8"])
+CHRONUS = ["chronus_example", "chronus_96x8", "chronus_120x8"]
+
+
+@pytest.mark.parametrize("name", [each for base in CHRONUS for each in (base, *variants(base))])
 def test_chronuss_deadlines(name: str) -> None:
+    """Section 4.1: strict in U[1.2, 2] runtimes; soft the same, then 1.1, 1.2 and 1.5 times the first."""
     scenario = preset(name)
     for job in scenario.jobs:
         if job.size_class == "best effort":
@@ -274,11 +283,86 @@ def test_chronuss_deadlines(name: str) -> None:
             assert [reward for _, reward in job.rewards] == [100]
 
 
+def test_chronuss_plan_compares_what_the_paper_compares_and_some_are_refused() -> None:
+    scenario = preset("chronus_example")
+    plan = [entry.scheduler for entry in scenario.plan]
+    assert plan == ["chronus", "edf", "three_sigma", "genie", "tiresias", "themis", "yarn_cs"]
+    assert [find_scheduler(each).name for each in plan] == plan
+    found = summary(simulate(scenario, find_scheduler("chronus")))
+    assert found["guaranteed"] > found["unguaranteed"] >= 2
+
+
+def test_an_elastic_variant_has_the_same_jobs() -> None:
+    plain, elastic = preset("chronus_example").jobs, preset("chronus_example_elastic").jobs
+    assert all(job.gpu_choices is not None and len(job.gpu_choices) >= 2 for job in elastic)
+    assert [job.model_copy(update={"gpu_choices": None}) for job in elastic] == list(plain)
+
+
+@pytest.mark.parametrize("base", CHRONUS)
+def test_chronuss_workloads_are_table_1_over_the_same_jobs(base: str) -> None:
+    """Shares of strict, soft and best-effort jobs within three standard deviations; all other facts are equal."""
+    shares = {"slo": (1, 0, 0), "mix1": (0.7, 0, 0.3), "mix2": (0.3, 0.6, 0.1)}
+    assert variants(base)[:3] == [f"{base}_{workload}" for workload in shares]
+    assert preset(f"{base}_mix2").jobs == preset(base).jobs
+    for workload, expected in shares.items():
+        jobs = preset(f"{base}_{workload}").jobs
+        kinds = [job.size_class for job in jobs]
+        for kind, share in zip(("strict", "soft", "best effort"), expected, strict=True):
+            assert abs(kinds.count(kind) - share * len(jobs)) <= 3 * (share * (1 - share) * len(jobs)) ** 0.5
+        plain = [job.model_copy(update={"rewards": None, "size_class": None}) for job in jobs]
+        assert plain == [job.model_copy(update={"rewards": None, "size_class": None}) for job in preset(base).jobs]
+
+
 def test_hares_classes_are_a_quarter_each() -> None:
     scenario = preset("hare_testbed")
-    for kind in module.HARE_CLASSES:
+    for kind in hare.CLASSES:
         assert sum(job.model in kind for job in scenario.jobs) == len(scenario.jobs) // 4
     assert all(job.steps % job.gpus == 0 and job.tasks_per_round == job.gpus for job in scenario.jobs)
+
+
+def test_hares_160_gpus_have_100_200_or_300_jobs() -> None:
+    """Section 7.3: the same cluster, a quarter of each class, and more jobs in the same time."""
+    assert variants("hare_160") == ["hare_160_100", "hare_160_200", "hare_160_300"]
+    last_s = []
+    for count in (100, 200, 300):
+        made = preset(f"hare_160_{count}")
+        assert len(made.jobs) == count and made.cluster == preset("hare_160").cluster
+        assert [sum(job.model in kind for job in made.jobs) for kind in hare.CLASSES] == [count // 4] * 4
+        last_s.append(max(job.arrival_s for job in made.jobs))
+    assert max(last_s) < 1.3 * min(last_s)
+    assert preset("hare_160").jobs == preset("hare_160_200").jobs == hare.hare_workload().jobs
+
+
+def test_hares_workload_in_other_sizes_and_mixes() -> None:
+    low = hare.hare_workload(17, 9, "low")
+    assert low.cluster.workers == {"v100": 17} and len(low.jobs) == 9
+    assert hare.hare_workload(6, 4, "high").cluster.workers == {"v100": 2, "t4": 2, "k80": 1, "m60": 1}
+    assert hare.hare_workload(1, 4, "high").cluster.workers == {"v100": 1}
+    mixed = hare.hare_workload(16, 40, shares=(0.1, 0.7, 0.1, 0.1))
+    assert [sum(job.model in kind for job in mixed.jobs) for kind in hare.CLASSES] == [4, 28, 4, 4]
+    assert [job.arrival_s for job in mixed.jobs] == [job.arrival_s for job in hare.hare_workload(16, 40).jobs]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"gpus": 0}, "gpus: got 0; expected a whole number from 1 to 1000"),
+        ({"jobs": 2.5}, "jobs: got 2.5; expected a whole number"),
+        ({"level": "medium"}, "level: got 'medium'; expected one of low, middle, high"),
+        ({"shares": (1, 1)}, "expected 4 numbers >= 0"),
+        ({"shares": (0, 0, 0, 0)}, "not all 0: of CV, NLP, Speech, Rec."),
+    ],
+)
+def test_a_workload_of_hares_that_cannot_be(wrong: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InputError) as raised:
+        hare.hare_workload(**wrong)
+    assert expected in str(raised.value)
+
+
+def test_hares_figure_4_has_a_gpu_for_each_of_those_that_run() -> None:
+    made = preset("hare_synchronisation")
+    alone = made.table.matrix([job.model for job in made.jobs], [1] * 4)
+    assert ((alone > 0).sum(axis=1) == [1, 1, 1, 3]).all() and made.jobs[-1].tasks_per_round == 3
 
 
 @pytest.mark.parametrize(("name", "count", "reference"), [("hadar_simulated", 40, "v100"), ("hadar_480", 480, "k80")])
@@ -289,16 +373,16 @@ def test_hadars_sizes_are_in_gpu_hours(name: str, count: int, reference: str) ->
     assert scenario.core.restart.seconds(4) == 10
     for job in scenario.jobs:
         assert job.size_class is not None
-        low, high = module.HADAR_GPU_HOURS[job.size_class]
+        low, high = hadar.GPU_HOURS[job.size_class]
         hours = job.steps / scenario.table.row(job.model, reference, job.gpus) * job.gpus / 3600
         assert low * 0.999 <= hours <= high * 1.001
-        assert job.model in module.HADAR_MODELS[job.size_class]
+        assert job.model in hadar.MODELS[job.size_class]
     share = {size: sum(job.size_class == size for job in scenario.jobs) / count for size in ["S", "M", "L", "XL"]}
     assert sum(share.values()) == 1 and all(abs(part - 0.25) < 4 * (0.1875 / count) ** 0.5 for part in share.values())
 
 
 def test_hadars_numbers_are_the_papers() -> None:
-    assert module.HADAR_GPU_HOURS == {"S": (0, 1), "M": (1, 10), "L": (10, 50), "XL": (60, 100)}
+    assert hadar.GPU_HOURS == {"S": (0, 1), "M": (1, 10), "L": (10, 50), "XL": (60, 100)}
 
 
 def test_the_tables_are_what_the_script_makes(maker: ModuleType, tmp_path: Path) -> None:

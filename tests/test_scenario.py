@@ -133,6 +133,7 @@ def test_the_schema_is_one() -> None:
         ("colocated[0].accelerator", "tpu", "a name in cluster.accelerators"),
         ("colocated[0].with_steps_per_s", math.nan, "finite number"),
         ("models[0].load_s", [[0.5, 0.1, 0.1]], "probabilities that add up to 1"),
+        ("models[0].model_gb", 1e6, "at most its memory_gb"),
         ("entities[0].policy", "lottery", "fairness"),
         ("running[0].job", "j9", "the name of a job"),
         ("running[0].gpus", {}, "at least 1"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
+from workbench.papers.paper import find_scheduler
 from workbench.scenario import Scenario
 from workbench.traces import Report, convert, parse_cluster
 from workbench.traces.chronus import MODELS
@@ -63,7 +64,7 @@ def test_a_job_lasts_as_long_as_in_the_trace(tmp_path: Path) -> None:
     rows = [line(job_id=i, num_gpu=gpus) for i, gpus in enumerate((1, 2, 3, 8, 12, 20, 32))]
     scenario, report = read(tmp_path, HEADER, *rows)
     assert runtimes(scenario) == pytest.approx([96 * 60.0] * 7, rel=1e-4)
-    assert "3 jobs with a number of GPUs that the built-in speeds lack: a power law fills it" in report.notes
+    assert "1 job with a number of GPUs that the built-in speeds lack: a power law fills it" in report.notes
 
 
 def test_every_model_has_built_in_speeds(tmp_path: Path) -> None:
@@ -260,3 +261,13 @@ def test_the_authors_trace_at_other_workloads_and_densities(
     assert np.nanmin(factors) >= 1.2 * (1 - 1e-9)
     assert np.nanmax(factors) <= 2.0 * (1 + 1e-9)
     assert np.nanmean(factors) == pytest.approx(1.6, abs=0.01)
+
+
+def test_the_plan_compares_what_the_paper_compares(tmp_path: Path) -> None:
+    """Section 4.3: YARN-CS with a quota for jobs with deadlines, EDF, 3Sigma, GENIE, Tiresias and Themis."""
+    plan = read(tmp_path, HEADER, SAMPLE)[0].plan
+    names = ["chronus", "edf", "three_sigma", "genie", "tiresias", "themis", "yarn_cs"]
+    assert [entry.scheduler for entry in plan] == names
+    for entry in plan:
+        find_scheduler(entry.scheduler).settle(entry.knobs)
+    assert plan[-1].knobs == {"queues": "slo"}

@@ -23,6 +23,8 @@ MOST_WORK_GFLOP = 1000.0  # work per step from which a model counts as fully com
 IDLEST, BUSIEST = 0.30, 0.95  # paper: Hare 2.2.1 and 2.2.4: GraphSAGE below 30 % of a V100, ResNet50 almost all of it
 SHARING_OVERHEAD = 0.95  # what is left of the speed when two jobs share a GPU without contending
 GPUS_PER_NODE = 8  # gangs of more GPUs span whole nodes of eight
+BY_NODES, MOST_BY_NODES = "chronus", 16
+"""Whose gangs, of up to how many GPUs, have a row for each number of nodes that they may be spread over (ours)."""
 
 
 class Accelerator(NamedTuple):
@@ -264,14 +266,39 @@ def step_s(model: Model, accelerator: Accelerator) -> float:
     return (model.host_s + model.work_gflop / K80_GFLOPS_USED) / gain(model, accelerator)
 
 
-def sync_s(model: Model, group: Group, gpus: int, placement: str) -> float:
-    """Seconds to synchronise a gang once: Hops (2), and Chronus 3.2.2 over whole nodes; 0 for one GPU."""
+def sync_s(model: Model, group: Group, gpus: int, placement: str, nodes: float | None = None) -> float:
+    """Seconds to synchronise a gang once: Hops (2), and Chronus 3.2.2 over whole nodes; 0 for one GPU.
+
+    nodes: of the gang. None: as few as hold it; of an unconsolidated gang not told, except for Chronus's models, whose
+    time grows with the number of nodes: as many as it has GPUs, the slowest.
+    """
     gbit = model.parameters_m * 4 * 8 / 1000
-    if placement == "unconsolidated":
-        return gbit / group.network_gbps
     inside = min(gpus, GPUS_PER_NODE)
-    nodes = gpus / inside
+    if placement == "unconsolidated" and nodes is None:
+        if model.group != BY_NODES:
+            return gbit / group.network_gbps
+        nodes = gpus
+    nodes = nodes or gpus / inside
     return gbit / LINK_GBPS * (inside - 1) / inside + gbit / group.network_gbps * math.log2(nodes)
+
+
+def gangs(group: Group) -> list[int]:
+    """The gangs that have rows; of Chronus also those that are not consolidation-friendly."""
+    more = range(1, MOST_BY_NODES + 1) if group.name == BY_NODES else ()
+    return sorted({*group.gpus, *more})
+
+
+def placements(group: str, gpus: int) -> Iterator[tuple[str, int | None]]:
+    """The placements of a gang that have a row: the word, and exactly how many nodes or None.
+
+    Chronus's gangs of up to MOST_BY_NODES GPUs have one for each number of nodes beyond the fewest.
+    """
+    yield "consolidated", None
+    if gpus > 1:
+        yield "unconsolidated", None
+    if group == BY_NODES and gpus <= MOST_BY_NODES:
+        for nodes in range(max(2, -(-gpus // GPUS_PER_NODE) + 1), gpus + 1):
+            yield "unconsolidated", nodes
 
 
 def step_source(model: Model, accelerator: Accelerator) -> str:
@@ -287,11 +314,12 @@ def step_source(model: Model, accelerator: Accelerator) -> str:
     return "model: gain between K80 and V100 by peak TFLOPS and bandwidth"
 
 
-def gang_source(gpus: int, placement: str) -> str:
+def gang_source(group: str, gpus: int, placement: str) -> str:
     """What the synchronisation adds to the source of the step time."""
     if gpus == 1:
         return ""
-    rule = "Chronus 3.2.2" if placement == "consolidated" and gpus > GPUS_PER_NODE else "Hops (2)"
+    over_nodes = gpus > GPUS_PER_NODE if placement == "consolidated" else group == BY_NODES
+    rule = "Chronus 3.2.2" if over_nodes else "Hops (2)"
     return f"; model: synchronisation by {rule}"
 
 
@@ -310,13 +338,13 @@ def throughput_rows() -> Iterator[list[object]]:
             accelerator = BY_NAME[name]
             if model.memory_gb > accelerator.memory_gb:
                 source = f"model: needs {model.memory_gb:.1f} GB of {accelerator.memory_gb:g}"
-                yield [model.group, model.name, name, 1, "consolidated", 0, "", source]
+                yield [model.group, model.name, name, 1, "consolidated", "", 0, "", source]
                 continue
             base = single_step_s(model, accelerator)
-            for gpus in group.gpus:
-                for placement in ("consolidated", "unconsolidated")[: 1 if gpus == 1 else 2]:
-                    sync = sync_s(model, group, gpus, placement)
-                    source = step_source(model, accelerator) + gang_source(gpus, placement)
+            for gpus in gangs(group):
+                for placement, nodes in placements(model.group, gpus):
+                    sync = sync_s(model, group, gpus, placement, nodes)
+                    source = step_source(model, accelerator) + gang_source(model.group, gpus, placement)
                     speed = rounded(gpus / (base + sync))
                     yield [
                         model.group,
@@ -324,8 +352,9 @@ def throughput_rows() -> Iterator[list[object]]:
                         name,
                         gpus,
                         placement,
+                        "" if nodes is None else nodes,
                         speed,
-                        "" if gpus == 1 else rounded(sync),
+                        "" if gpus == 1 or nodes is not None else rounded(sync),
                         source,
                     ]
 
@@ -397,7 +426,7 @@ TABLES: dict[str, tuple[str, Callable[[], Iterable[list[object]]]]] = {
         model_rows,
     ),
     "throughputs.csv": (
-        "group,model,accelerator,gpus,placement,steps_per_s,sync_s,source",
+        "group,model,accelerator,gpus,placement,nodes,steps_per_s,sync_s,source",
         throughput_rows,
     ),
     "colocated.csv": (

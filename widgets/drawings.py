@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from widgets.admission_page import is_explained
 from widgets.tried import Tried, names
 from workbench import charts, metrics
 from workbench.charts import Drawing
 from workbench.charts.gantt_data import By
+from workbench.decision import in_sequences
 from workbench.estimators.registry import DEFAULT, maker
+from workbench.papers.hare.tasks import switch_table
 from workbench.run import Run
 from workbench.units import format_duration
 
@@ -24,6 +27,10 @@ TAB_PX = 18.0
 
 
 HOUR_S = 3600.0
+CLUSTERS = {"profiling": "profiling_gpus", "guaranteed": "guaranteed_gpus", "spot": "spot_gpus"}
+"""Logical clusters, and the signals with their sizes."""
+OF_CLUSTER = (*CLUSTERS.values(), "plan_gpus", "plan_gpus_later", "profiling_waiting", "profiling_held")
+"""Signals that are not of the job that they are recorded with."""
 
 
 class Look(NamedTuple):
@@ -68,7 +75,7 @@ def _tasks(look: Look) -> Drawing:
     """Tasks with the barriers of their rounds."""
     run = look.run
     rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
-    return charts.tasks(rows, run.jobs["job"], gpus, end_s=run.end_s)
+    return charts.tasks(rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events))
 
 
 def _received(look: Look) -> Drawing:
@@ -104,7 +111,7 @@ def _signals(look: Look) -> Drawing:
 
 def _by_job(run: Run) -> pd.Series[bool]:
     """Which signals are neither priorities nor prices, nor part of the queue or of the gains of configurations."""
-    elsewhere = run.signals["signal"].isin(["priority", *charts.QUEUE_SIGNALS])
+    elsewhere = run.signals["signal"].isin(["priority", *charts.QUEUE_SIGNALS, *OF_CLUSTER])
     return ~elsewhere & ~charts.is_price(run.signals) & ~charts.is_gain(run.signals)
 
 
@@ -137,6 +144,32 @@ def _gains(look: Look) -> Drawing:
     run = look.run
     had = charts.configurations_had(run.timeline)
     return charts.gain_matrix(charts.gains_table(run.signals), selected=look.job, had=had)
+
+
+def _leases(look: Look) -> Drawing:
+    """What was done for each job with a deadline, and what came of its deadlines."""
+    run = look.run
+    rewards = {job.name: job.rewards for job in run.scenario.jobs}
+    table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s)
+    return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=run.end_s)
+
+
+def _rewards(look: Look) -> Drawing:
+    """What completing in time is worth, and what each job got."""
+    run = look.run
+    rewards = {job.name: job.rewards for job in run.scenario.jobs}
+    done_s = dict(zip(run.jobs["job"], run.jobs["finish_s"] - run.jobs["arrival_s"], strict=True))
+    return charts.reward_classes(rewards, done_s=done_s)
+
+
+def _clusters(look: Look) -> Drawing:
+    """The sizes of the logical clusters, which belong to the cluster whatever job they are recorded with."""
+    run = look.run
+    named = {signal: name for name, signal in CLUSTERS.items()}
+    rows = run.signals[run.signals["signal"].isin(CLUSTERS.values())]
+    sizes = pd.DataFrame({"time_s": rows["time_s"], "pool": rows["signal"].map(named), "gpus": rows["value"]})
+    said = "guaranteed: in SLO leases now; spot: all that the others do not have"
+    return charts.pools(sizes, gpus=run.scenario.cluster.gpus, end_s=run.end_s, subtitle=said)
 
 
 def _fairness(look: Look) -> Drawing:
@@ -208,6 +241,9 @@ def _queue(look: Look) -> Drawing:
 
 PAGES: Mapping[str, Callable[[Look], Drawing]] = {
     "Tasks": _tasks,
+    "Leases": _leases,
+    "Rewards": _rewards,
+    "Clusters": _clusters,
     "Plan": _plan,
     "Window": _window,
     "Gains": _gains,
@@ -233,8 +269,17 @@ def _recorded(*signals: str) -> Callable[[Look], bool]:
     return lambda look: set(signals) <= set(look.run.signals["signal"])
 
 
+def _with_deadlines(look: Look) -> bool:
+    """Whether some job has a deadline."""
+    return any(job.rewards for job in look.run.scenario.jobs)
+
+
 ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
-    "Tasks": lambda look: charts.in_sequences(look.run.timeline),
+    "Leases": _with_deadlines,
+    "Rewards": _with_deadlines,
+    "Clusters": _recorded(*CLUSTERS.values()),
+    "Admission": lambda look: is_explained(look.run),
+    "Tasks": lambda look: in_sequences(look.run.timeline),
     "Plan": _recorded("priority", "place", "gain"),
     "Window": _recorded(*charts.QUEUE_SIGNALS[:2]),
     "Gains": lambda look: bool(charts.is_gain(look.run.signals).any()),

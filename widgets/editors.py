@@ -13,6 +13,7 @@ import ipywidgets as w
 from widgets.edit_table import Column, EditTable
 from widgets.renaming import names_of, renamed_parts, renamed_rows
 from workbench.errors import Problem, ScenarioError, shorten
+from workbench.rewards import HIGHEST, Steps, moved
 from workbench.scenario import Scenario
 
 Row = dict[str, Any]
@@ -169,6 +170,19 @@ class Editors:
         """Exchange parts of the scenario that have no table (`core`, `seed`)."""
         self._base.update(parts)
 
+    def set_rewards(self, rewards: Mapping[str, Steps | None]) -> None:
+        """Give jobs other rewards, as a person's edit of their rows: one step back for the table's Undo and the lab's.
+
+        None: best effort, without a deadline. Names that no row has are left out.
+        """
+        table = self.tables["jobs"]
+        table.checkpoint()
+        table.rows = [
+            _rewarded(row, rewards[str(name)]) if (name := row.get("name")) in rewards else row for row in table.rows
+        ]
+        if table.changed is not None:
+            table.changed(table)
+
     def part(self, name: str) -> Any:
         """A part that has no table, None if it stands at its default."""
         return self._base.get(name)
@@ -306,6 +320,13 @@ def _deadline(row: Mapping[str, Any]) -> float | None:
     return max((deadline for deadline, reward in row.get("rewards") or () if reward > 0), default=None)
 
 
+def _rewarded(row: Row, steps: Steps | None) -> Row:
+    """A row of the table with other rewards."""
+    kept = {name: value for name, value in row.items() if name not in ("rewards", "deadline_s")}
+    found = {**kept, "rewards": [list(step) for step in steps] if steps else None}
+    return {**found, "deadline_s": _deadline(found)}
+
+
 def _with_deadline(row: Row) -> Row:
     """A job of a scenario as a row of the table."""
     deadline_s = _deadline(row)
@@ -313,12 +334,16 @@ def _with_deadline(row: Row) -> Row:
 
 
 def _with_rewards(row: Row) -> Row:
-    """A row of the table as a job: another deadline than before is worth a reward of 1, none makes it best-effort."""
+    """A row of the table as a job: another deadline moves all steps in proportion, none makes it best-effort."""
     deadline_s = row.get("deadline_s")
     given = {name: value for name, value in row.items() if name != "deadline_s"}
     if deadline_s == _deadline(row):
         return given
-    return {**given, "rewards": [[deadline_s, 1.0]] if deadline_s is not None else None}
+    if deadline_s is None:
+        return {**given, "rewards": None}
+    before = tuple((float(at), float(reward)) for at, reward in row.get("rewards") or ())
+    usable = isinstance(deadline_s, (int, float)) and 0 < deadline_s < math.inf
+    return {**given, "rewards": moved(before, deadline_s) if usable else [[deadline_s, HIGHEST]]}
 
 
 def _given(row: Mapping[str, Any]) -> Row:

@@ -130,7 +130,7 @@ class Control:
     def _on_slide(self, change: Mapping[str, Any]) -> None:
         if not self._following:
             none = self._knob.optional and change["new"] == NO_LIMIT
-            self.widget.value = _written(self._knob, None if none else change["new"])
+            self.widget.value = written(self._knob, None if none else change["new"])
 
     def _follow(self) -> None:
         """Move the slider to the nearest of its values."""
@@ -149,7 +149,7 @@ class Control:
 
     def set(self, value: Value) -> None:
         """Show a value."""
-        self.widget.value = _written(self._knob, value) if isinstance(self.widget, w.Text) else value
+        self.widget.value = written(self._knob, value) if isinstance(self.widget, w.Text) else value
         self.check()
         self._follow()
 
@@ -161,7 +161,7 @@ class Control:
         try:
             return self._knob.check(shown)
         except InputError as error:
-            raise InputError(_label(self._knob), error.value, error.expected) from None
+            raise InputError(label_of(self._knob), error.value, error.expected) from None
 
     def _parsed(self, text: str) -> Any:
         if self._knob.optional and text.lower() in ("", "none", "-"):
@@ -172,7 +172,9 @@ class Control:
             try:
                 return parse_duration(text)
             except ValueError as error:
-                raise InputError(_label(self._knob), text, str(error).partition(" is not ")[2] or str(error)) from None
+                raise InputError(
+                    label_of(self._knob), text, str(error).partition(" is not ")[2] or str(error)
+                ) from None
         return {NEVER: math.inf, "\u221e": math.inf}.get(text.lower(), text)
 
     def check(self) -> bool:
@@ -195,14 +197,15 @@ class Control:
                         part.close()
 
 
-def _label(knob: Knob) -> str:
+def label_of(knob: Knob) -> str:
+    """A knob's name as its control has it."""
     words = knob.name.removesuffix("_s").replace("_", " ")
     text = words[0].upper() + words[1:]
     return f"{text} ({knob.unit})" if knob.unit and knob.unit != "s" else text
 
 
 def _control(knob: Knob) -> Any:
-    label, common = _label(knob), {"style": STYLE, "layout": WIDE}
+    label, common = label_of(knob), {"style": STYLE, "layout": WIDE}
     if knob.choices is not None:
         options = [("none" if choice is None else str(choice), choice) for choice in _choices(knob)]
         return w.Dropdown(options=options, value=knob.default, description=label, **common)
@@ -215,7 +218,7 @@ def _control(knob: Knob) -> Any:
         slider, step = w.FloatSlider, (knob.maximum - knob.minimum) / SLIDER_STEPS
     else:
         return w.Text(
-            value=_written(knob, knob.default),
+            value=written(knob, knob.default),
             description=label,
             placeholder="none" if knob.optional else "",
             continuous_update=False,
@@ -271,7 +274,7 @@ def _usual(knob: Knob) -> list[float]:
 
 
 def _offer(knob: Knob, number: float) -> str:
-    return "none" if knob.optional and number == NO_LIMIT else _written(knob, number)
+    return "none" if knob.optional and number == NO_LIMIT else written(knob, number)
 
 
 def _nearest(value: Value, offered: Sequence[float]) -> float | None:
@@ -289,7 +292,7 @@ def _nearest(value: Value, offered: Sequence[float]) -> float | None:
     return min(above_0, key=lambda number: abs(math.log(number / most)))
 
 
-def _written(knob: Knob, value: Value) -> str:
+def written(knob: Knob, value: Value) -> str:
     """A value as text that reads back exactly."""
     if value is None:
         return ""

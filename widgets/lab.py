@@ -29,8 +29,10 @@ from widgets.results import Results, drawings
 from widgets.scenario_file import FILE, ScenarioFile
 from widgets.scheduler_choice import SchedulerChoice
 from widgets.setting import History, Setting, jsonable
+from widgets.side_page import beside, pages_of
 from widgets.solve_bar import SolveBar
 from widgets.thread_work import ThreadWork
+from widgets.vary_page import VaryPage
 from widgets.work import Message, Work, process_work
 from workbench.api import PRESET, check_plan, load
 from workbench.errors import InputError, WorkbenchError
@@ -81,10 +83,14 @@ class Lab:
         self._core = CorePanel(self._on_change)
         self._belief = BeliefChoice(self._on_change)
         self._bar = SolveBar(self.solve, self._cancel)
-        self._results = Results(self._on_pick)
+        self._results = Results(self._on_pick, self._editors.set_rewards)
+        self._vary = VaryPage(self._check, self._varies)
+        self._varied = ThreadWork()
+        self._results.add_page("Vary", self._vary.box, self._vary.opened)
         self._formulation = FormulationPage(self._describe)
         self._results.add_page("Formulation", self._formulation.box, self._describe)
         self._file = ScenarioFile(self._to_save, self.open, words.what_is_wrong)
+        self._pages = [make(self) for make in pages_of(room.name)]
         self._build(room.title)
         self._open(self._start, self._start_with)
         _when_idle(drawings)
@@ -209,7 +215,7 @@ class Lab:
         body = w.HBox([left, right])
         body.add_class("wb-body")
         style = w.HTML(f"<style>{CSS}</style>", layout=w.Layout(display="none"))
-        self.widget = w.VBox([style, top, self._about, body])
+        self.widget = w.VBox([style, top, self._about, beside(body, self._pages)])
         self.widget.add_class("wb-lab")
 
     def _left(self) -> w.VBox:
@@ -300,6 +306,7 @@ class Lab:
             self._history.departed()
         else:
             self._formulation.stale |= self._history.remember(setting)
+            self._results.rewards.show_scenario(setting.scenario)
             left_out = self._editors.left_out
             self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
         self._undo.disabled = not self._history.past and (self._valid or self._history.present is None)
@@ -377,6 +384,10 @@ class Lab:
         """Drop all that this lab asked for."""
         self._thread.cancel(self)
         process_work().cancel(self)
+
+    def _varies(self, scheduler: str) -> Work:
+        """Who works for the page Vary, beside what the lab itself has asked for."""
+        return self._varied if is_own(scheduler) else process_work()
 
     def _describe(self) -> None:
         """Fill the page of the formulation, if it shows another one."""

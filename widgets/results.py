@@ -9,7 +9,9 @@ from types import ModuleType
 import ipywidgets as w
 import pandas as pd
 
+from widgets.admission_page import AdmissionPage
 from widgets.chart_page import ROWS_SHOWN, ChartPage
+from widgets.reward_editor import RewardEditor, Rewards
 from widgets.startup import import_jsonschema, quick_imports
 from widgets.tables import html_table
 from widgets.tried import Trials
@@ -24,6 +26,9 @@ MOST_FRAMES = 120
 """Playback of more decisions than this takes several at a time."""
 CHARTS = {
     "Tasks": ("tasks", "tasks"),
+    "Leases": ("leases", "leases"),
+    "Rewards": ("rewards", "rewards"),
+    "Clusters": ("logical clusters", "clusters"),
     "Plan": ("plan", "plan"),
     "Window": ("service window", "window"),
     "Gains": ("gains", "gains"),
@@ -49,15 +54,20 @@ TOGETHER, FEW = "all on one axis", 2
 
 
 class Results:
-    """The right side of a lab. picked: told the name of the selected job, or None."""
+    """The right side of a lab.
 
-    def __init__(self, picked: Callable[[str | None], None]) -> None:
+    picked: told the name of the selected job, or None; rewarded: told new rewards of jobs, which a person made here.
+    """
+
+    def __init__(self, picked: Callable[[str | None], None], rewarded: Callable[[Rewards], None]) -> None:
         self._picked = picked
+        self.rewards = RewardEditor(rewarded, self.select)
+        self.admission = AdmissionPage(self.select, rewarded)
         self._run: Run | None = None
         self._selected: str | None = None
         self._times: list[float] = []
         self._setting_up = False
-        self._opened: dict[str, Callable[[], None]] = {}
+        self._opened: dict[str, Callable[[], None]] = {"Admission": self.admission.opened}
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._trials = Trials()
@@ -110,8 +120,10 @@ class Results:
         self._signal.observe(lambda _: self._draw_tab(), "value")
         charts = {name: page.box for name, page in self._pages.items()}
         charts["Signals"] = w.VBox([self._signal, self._pages["Signals"].box])
+        charts["Rewards"] = w.VBox([self.rewards.box, self._pages["Rewards"].box])
         self._bar: dict[str, w.Widget] = {
             "Metrics": self._metrics,
+            "Admission": self.admission.box,
             **charts,
             "Tables": w.VBox([self._which, self._table]),
         }
@@ -156,6 +168,8 @@ class Results:
         self._draw_gantt()
         measures = metrics.summary(run)
         self._trials.add(run, measures.values, belief)
+        for own in (self.rewards, self.admission):
+            own.show_run(run)
         self._choose_tabs(run)
         self._offer_signals(drawings().signal_names(run))
         self._metrics.value = html_table(_short(metrics.table(measures)), scrolls=False)
@@ -183,6 +197,8 @@ class Results:
         self._selected = job
         for page in (self._gantt, *self._pages.values()):
             page.view.selected = job
+        self.rewards.select(job)
+        self.admission.select(job)
         self._show_job()
         self._draw_tab()
         self._picked(job)

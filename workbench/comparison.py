@@ -15,7 +15,7 @@ from workbench.api import Window, check_plan, check_window, load, simulate
 from workbench.contract import Scheduler
 from workbench.errors import InputError
 from workbench.files import new_folder
-from workbench.metrics import MAIN, Summary, comparison_page, summary, with_slos
+from workbench.metrics import MAIN, Summary, comparison_page, summary, with_known
 from workbench.papers.paper import find_scheduler, is_own
 from workbench.processes import in_processes
 from workbench.run import Run, is_result_folder
@@ -54,9 +54,9 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """`measures` with the main columns only (names end in their unit, `utilisation` is a share).
 
-        They are `metrics.MAIN`, and those of SLOs where some job has one.
+        They are `metrics.MAIN`, and those of weights and SLOs where some job has one (`metrics.with_known`).
         """
-        return self.measures[[*KEYS, *with_slos(MAIN, self.summaries)]]
+        return self.measures[[*KEYS, *with_known(MAIN, self.summaries)]]
 
     def __repr__(self) -> str:
         return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}>"

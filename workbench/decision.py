@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from workbench.errors import WorkbenchError
 from workbench.job import Job
 from workbench.scenario import Entity, Model
 from workbench.throughput import FloatArray, Placement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -49,6 +52,18 @@ def unit_name(unit: Unit | Task) -> str:
     return f"{unit[0]} + {unit[1]}" if isinstance(unit[1], str) else f"{unit[0]} #{unit[1]}"
 
 
+def task_parts(units: pd.Series[str]) -> pd.DataFrame:
+    """Columns job, round and task, as text, of the names that `unit_name` gives to tasks; missing for other units."""
+    return units.astype(str).str.extract(r"^(?P<job>.*) #(?P<round>\d+)\.(?P<task>\d+)$")
+
+
+def in_sequences(timeline: pd.DataFrame) -> bool:
+    """Whether a run's timeline is of tasks in rounds."""
+    ran = timeline.loc[timeline["kind"] == "run", "unit"]
+    one = not task_parts(ran.head(1)).isna().to_numpy().any()  # long timelines of other runs are not read to the end
+    return len(ran) > 0 and one and not task_parts(ran)["job"].isna().any()
+
+
 class Assignment(NamedTuple):
     """GPUs for a unit from now until `until_s`, or until its job completes.
 
@@ -69,16 +84,17 @@ class Task(NamedTuple):
     """One worker's share of one synchronised round of a job (Hare); rounds and tasks count from 0.
 
     steps: how many of its steps it does before it synchronises, the same for all tasks of a job: coarse rounds.
-    switch_s: seconds in which its slot switches to it before it computes. together: it starts only at the same time as
-    all other tasks of its round (scale-fixed synchronisation).
+    together: it starts only at the same time as all other tasks of its round (scale-fixed synchronisation).
+    width: how many tasks its round has, at most the job's K; None: K, as all its rounds then have (scale-adaptive
+    synchronisation: a smaller round does the steps of fewer tasks, and more rounds follow).
     """
 
     job: str
     round: int
     number: int
     steps: int = 1
-    switch_s: float = 0.0
     together: bool = False
+    width: int | None = None
 
 
 class Slot(NamedTuple):
@@ -86,6 +102,31 @@ class Slot(NamedTuple):
 
     node: str
     number: int
+
+
+class Switch(NamedTuple):
+    """A slot's switch to a task: seconds before the task computes, the reason of the event `switch` that is recorded
+    then (no event if empty), and what the slot's GPU holds from now on."""
+
+    switch_s: float = 0.0
+    reason: str = ""
+    held: Any = None
+
+
+@runtime_checkable
+class Switching(Protocol):
+    """What it costs slots to switch to tasks (Hare).
+
+    What a GPU holds is kept by the core as it is given, and None on one that has run no task.
+    """
+
+    def begin(self, slot: Slot, task: Task, step_s: float, held: Any) -> Switch:
+        """The switch to a task, each of whose steps computes for step_s on the slot; asked when it begins."""
+        ...
+
+    def fault(self, held: Any) -> Any:
+        """What a GPU holds when its node has failed."""
+        ...
 
 
 class Reason(NamedTuple):
@@ -146,7 +187,8 @@ class Decision:
     """A scheduler's answer.
 
     assign: new, renewed and moved assignments; units not named keep the leases they have, and lose those that end now.
-    preempt: leases to end at once. sequences: tasks per slot (Hare). verdicts: admission. shares, signals
+    preempt: leases to end at once. sequences: tasks per slot (Hare), switching: what they cost (None:
+    nothing). verdicts: admission. shares, signals
     (`{signal: {job: value}}`), solution and why are recorded, not executed. next_s: ask again at this time at the
     latest.
     """
@@ -154,6 +196,7 @@ class Decision:
     assign: tuple[Assignment, ...] = ()
     preempt: frozenset[Unit] = frozenset()
     sequences: Mapping[Slot, tuple[Task, ...]] | None = None
+    switching: Switching | None = None
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     shares: Shares | None = None
     signals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -272,7 +315,8 @@ class Learns(Belief, Protocol):
 class TaskView:
     """The jobs that run as tasks in sequence (`Decision.sequences`), and the slots that do so; all empty without any.
 
-    rounds: how many synchronised rounds each job has; rounds_done: of them; started: `(round, number)` of the tasks of
+    rounds: how many synchronised rounds of K tasks each job has; rounds_done: of whatever width; tasks_done: tasks of
+    those; width: tasks of the round it is in, if one of them has started; started: `(round, number)` of the tasks of
     the round it is in that compute, synchronise or are done; the others may be planned anew. computing: `(task,
     start_s, end_s)` on each slot; waiting: the tasks still to start on each slot that sequences hold; barrier_s: when
     the started tasks that compute or synchronise will all have synchronised, by job.
@@ -280,6 +324,8 @@ class TaskView:
 
     rounds: Mapping[str, int] = field(default_factory=dict)
     rounds_done: Mapping[str, int] = field(default_factory=dict)
+    tasks_done: Mapping[str, int] = field(default_factory=dict)
+    width: Mapping[str, int] = field(default_factory=dict)
     started: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
     computing: Mapping[Slot, tuple[Task, float, float]] = field(default_factory=dict)
     waiting: Mapping[Slot, tuple[Task, ...]] = field(default_factory=dict)

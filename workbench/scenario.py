@@ -443,6 +443,8 @@ def _inconsistencies(s: Scenario) -> Iterable[Problem]:
         yield from _known(model.name, models, f"models[{i}].name", "a model with a row in throughputs")
         if model.load_s is not None and abs(sum(p for p, _, _ in model.load_s) - 1) > 1e-9:
             yield Problem(f"models[{i}].load_s", model.load_s, "probabilities that add up to 1")
+        if model.model_gb is not None and model.memory_gb is not None and model.model_gb > model.memory_gb:
+            yield Problem(f"models[{i}].model_gb", model.model_gb, f"at most its memory_gb, {model.memory_gb:g} GB")
     yield from _core_problems(s)
 
 

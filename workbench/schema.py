@@ -36,7 +36,7 @@ class Table(NamedTuple):
             columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
         kinds = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
         data = {c.name: pd.Series(columns[c.name], dtype=kinds[c.dtype]) for c in self.columns}
-        return pd.DataFrame(data, columns=self.names)
+        return pd.DataFrame(data, columns=self.names, copy=False)  # the columns are its own already
 
 
 KINDS = ("run", "restart", "switch", "profile", "consolidate", "hold", "sync", "down")
@@ -145,10 +145,10 @@ EVENTS = Table(
     "what happened, in order",
     (
         Column("time_s", "time", "s", "float"),
-        Column("event", "arrival, verdict, start, preempt, renew, move, fault, repair, lost_steps or finish"),
+        Column("event", "arrival, verdict, start, switch, preempt, renew, move, fault, repair, lost_steps or finish"),
         Column("job", "job, empty for a node's event"),
         Column("unit", "unit, empty for a node's event"),
-        Column("where", "nodes and GPUs, as `node x GPUs`"),
+        Column("where", "nodes and GPUs, as `node x GPUs`; the slot that switches, as `node/slot`"),
         Column("reason", "why, in words"),
     ),
 )

@@ -246,7 +246,7 @@ class Throughputs:
             model,
             sum(placed.values()),
             len(placed),
-            frozenset(self._class_of[name] for name in placed),
+            frozenset(map(self._class_of.__getitem__, placed)),
             node_speeds,
         )
         if key not in self._gangs:

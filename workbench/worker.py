@@ -7,11 +7,14 @@ lab is gone, however that happened) it ends too, in the middle of a request if n
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
            "belief": ESTIMATOR}
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
+          {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures` and no run
+          {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
 
 A simulation is answered with the folder of its `run`, its `belief` and, if that learns, the `errors` that it had in
-the meantime: the columns of `ErrorLog.table`, else null.
+the meantime: the columns of `ErrorLog.table`, else null. A study is done for each that is asked, in turn, and each is
+told as progress at once: {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from typing import Any, NamedTuple, TextIO
 
 from workbench.errors import WorkbenchError
 from workbench.estimators.registry import DEFAULT, maker
-from workbench.papers.paper import find_formulation, find_scheduler, rooms
+from workbench.papers.paper import find_formulation, find_scheduler, find_study, rooms
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
@@ -66,6 +69,10 @@ def _serve(request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
     try:
         if request["kind"] == "simulate":
             tell({"kind": "done", **_simulate(request, folder, tell)})
+        elif request["kind"] == "measure":
+            tell({"kind": "done", **_measure(request, tell)})
+        elif request["kind"] == "study":
+            do_study(request, tell)
         else:
             tell({"kind": "done", **_describe(request)})
     except WorkbenchError as error:
@@ -82,6 +89,13 @@ def _simulate(request: Mapping[str, Any], folder: Path, tell: Tell) -> dict[str,
     done = simulated(request, AllFinished() if until_s is None else Until(until_s), tell)
     done.run.save(folder)
     return {**done._asdict(), "run": str(folder), "wall_s": time.perf_counter() - began}
+
+
+def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Of a run that nobody needs to see what it comes to."""
+    from workbench.metrics import as_json, summary
+
+    return {"measures": as_json(summary(simulated(request, AllFinished(), tell).run))}
 
 
 class Simulated(NamedTuple):
@@ -113,6 +127,17 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
 def progress_json(progress: Progress) -> dict[str, Any]:
     """The progress as the protocol has it."""
     return progress._asdict()
+
+
+def do_study(request: Mapping[str, Any], tell: Tell) -> None:
+    """Do a study for each that is asked, and tell each at once."""
+    from workbench.api import snapshot_at
+
+    began, study = time.perf_counter(), find_study(request["study"])
+    for number, asked in enumerate(request["asked"]):
+        snapshot = snapshot_at(Scenario.from_dict(asked["scenario"], "page"), 0.0, offline=True)
+        tell({"kind": "progress", "number": number, "found": study(snapshot, asked["given"])})
+    tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
 
 def _describe(request: Mapping[str, Any]) -> dict[str, Any]:

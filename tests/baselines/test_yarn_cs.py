@@ -109,6 +109,22 @@ def test_quotas_of_slo_jobs_are_their_share_of_the_jobs() -> None:
     assert quotas(scenario.replace(jobs=()), queues="slo") == {"slo": 0, "best effort": 8}
 
 
+def test_a_quota_of_slo_jobs_has_room_for_its_largest_gang() -> None:
+    """Of 8 GPUs best effort would have 2: its gang of 4 could never start. Whoever says a share means it."""
+    jobs = [{**SLO, "gpus": 2}, {**SLO, "gpus": 2}, SLO, {"gpus": 4}]
+    scenario = make({"n": ("t", 8)}, jobs)
+    assert quotas(scenario, queues="slo") == {"slo": 4, "best effort": 4}
+    assert simulate(scenario, YarnCs(), {"queues": "slo"}).jobs["finish_s"].notna().all()
+    with pytest.raises(InputError, match="gpus of job j3: got 4"):
+        simulate(scenario, YarnCs(), {"queues": "slo", "slo_share": 0.75})
+    few = make({"n": ("t", 8)}, [{**SLO, "gpus": 4}, {}, {}, {}])
+    assert quotas(few, queues="slo") == {"slo": 4, "best effort": 4}
+    both = make({"n": ("t", 4)}, [{**SLO, "gpus": 3}, {"gpus": 3}])
+    assert quotas(both, queues="slo") == {"slo": 2, "best effort": 2}  # there is no room for both
+    with pytest.raises(InputError, match="elastic"):
+        simulate(both, YarnCs(), {"queues": "slo"})
+
+
 def test_slo_quota_by_hand() -> None:
     """Half of the jobs have deadlines, so one GPU of two is theirs, although best-effort jobs came first."""
     jobs = [{"steps": 100}, {"steps": 100}, {"steps": 100, **SLO}, {"steps": 100, **SLO}]

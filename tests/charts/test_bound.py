@@ -21,6 +21,15 @@ def test_the_line_is_the_best_bound_and_ratios_are_over_it() -> None:
     assert texts == ["6", "8", "10", "8", "0.750", "1.000", "1.250", "1.000"]
 
 
+def test_its_label_counts_in_words_and_names_a_best_bound_only_if_there_is_one() -> None:
+    labels = [charts.bound(bounds, {"x": 9.0}, title="T").label for bounds in (BOUNDS, {"low": 6.0}, {})]
+    assert labels == [
+        "T: 2 lower bounds and 1 schedule, the best bound 8.",
+        "T: 1 lower bound and 1 schedule, the best bound 6.",
+        "T: 0 lower bounds and 1 schedule.",
+    ]
+
+
 def test_large_values_are_written_out() -> None:
     texts = charts.bound({"low": 59739.07}, {"one": 80292.6}).data["texts"]["text"].tolist()
     assert texts == ["59,739", "80,293", "1.000", "1.344"]

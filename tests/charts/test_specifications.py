@@ -29,6 +29,12 @@ def crowd() -> pd.DataFrame:
 
 RECEIVED = charts.received_table(GIVEN, HELD, decisions(0, 100, 150), end_s=200.0)
 MEASURES = pd.DataFrame({"scheduler": ["a", "b"], "metric": "JCT", "value": [1.0, 2.0], "unit": "s"})
+DEADLINES = ((1800.0, 100.0), (2520.0, 50.0))
+TASKS = pd.DataFrame(
+    [("x", 0, 0, "g0", 0.0, 1.0, 1.5), ("y", 0, 0, "g0", 1.2, 2.0, 2.0), ("x", 1, 0, "g1", 1.5, 2.5, 3.0)],
+    columns=["job", "round", "task", "gpu", "start_s", "end_s", "synchronised_s"],
+)
+SWITCHED = pd.DataFrame({"job": ["y"], "round": 0, "task": 0, "gpu": "g0", "load": "miss", "switch_s": 0.2})
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "gantt by slot": lambda: gantt(TABLE, JOBS, ASKED, cluster=CLUSTER),
     "gantt by job": lambda: gantt(TABLE, JOBS, ASKED, by="job", selected="j1", until_s=5.0),
@@ -40,6 +46,43 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "GPUs in use": lambda: charts.utilisation(TABLE, cluster=CLUSTER),
     "queue": lambda: charts.queue(ASKED),
     "comparison": lambda: charts.comparison(MEASURES),
+    "tasks of a schedule": lambda: charts.tasks(TASKS, ["x", "y"], ["g0", "g1"]),
+    "tasks with switches": lambda: charts.tasks(TASKS, ["x", "y"], ["g0", "g1"], switches=SWITCHED, compact=True),
+    "tasks, none": lambda: charts.tasks([], ["x"], ["g0"]),
+    "schedules against bounds": lambda: charts.bound({"LP": 3.0}, {"Hare": 4.0, "SRTF": 5.0}),
+    "schedules without a bound": lambda: charts.bound({}, {"Hare": 4.0}),
+    "a measure over a setting": lambda: charts.curve(
+        pd.DataFrame({"line": ["a", "a", "b"], "x": [1.0, 2.0, 1.0], "y": [3.0, 4.0, 5.0]}),
+        title="By GPUs",
+        x_title="GPUs",
+        y_title="Weighted JCT (h)",
+    ),
+    "leases of a plan": lambda: charts.lease_gantt(
+        charts.planned_leases({"a": [1, 2], "b": None}, {"a": [2], "b": [1]}, gpus={"a": 1, "b": 2}), in_leases=True
+    ),
+    "leases of a run": lambda: charts.lease_gantt(
+        charts.run_leases(TABLE, JOBS, dict.fromkeys(JOBS["job"], DEADLINES), end_s=2520.0), lease=360.0
+    ),
+    "admission of a job": lambda: charts.admission(
+        TABLE,
+        JOBS,
+        dict.fromkeys(JOBS["job"], DEADLINES),
+        job="j0",
+        in_the_way=["j1"],
+        verdict_s=300.0,
+        earliest_s=2700.0,
+        lease_s=360.0,
+        end_s=2520.0,
+        title="j0: best effort",
+    ),
+    "rewards of jobs": lambda: charts.reward_curves({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
+    "rewards of classes": lambda: charts.reward_classes({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
+    "logical clusters": lambda: charts.pools(
+        charts.pools_held(TABLE, JOBS, end_s=2520.0)[0], gpus=CLUSTER.gpus, end_s=2520.0
+    ),
+    "a knob varied": lambda: charts.variants(
+        pd.DataFrame({"value": ["1", "2"], "mean_jct_s": [1.0, 2.0]}), title="t", x_title="x", now="1"
+    ),
 }
 
 

@@ -14,7 +14,9 @@ from workbench import charts
 from workbench.api import simulate
 from workbench.charts.drawing import Drawing
 from workbench.charts.theme import job_colours
+from workbench.decision import in_sequences
 from workbench.errors import InputError
+from workbench.papers.hare.tasks import switch_table, task_table
 from workbench.papers.hare.toy import dedicated, three_jobs
 from workbench.presets import preset
 
@@ -46,8 +48,9 @@ def test_a_barrier_is_where_the_last_task_of_a_round_has_synchronised() -> None:
     ends = draw().data["barriers"].set_index(["job", "round"])
     assert ends["time_s"].to_dict() == {("a", 0): 2.5, ("a", 1): 4.5, ("b", 0): 3.0}
     assert ends["last"].to_dict() == {("a", 0): False, ("a", 1): True, ("b", 0): True}
-    assert ends.loc[("a", 0), ["low", "high"]].tolist() == [0, 3], "from its own GPU to that of the next round"
-    assert ends.loc[("b", 0), ["low", "high"]].tolist() == [1, 2]
+    spans = {key: [low, high] for key, low, high in zip(ends.index, ends["low"], ends["high"], strict=True)}
+    assert spans[("a", 0)] == [0, 3], "from its own GPU to that of the next round"
+    assert spans[("b", 0)] == [1, 2]
 
 
 def test_every_task_of_a_round_is_waited_for_by_every_task_of_the_next() -> None:
@@ -108,7 +111,7 @@ def test_the_tasks_of_a_run_begin_compute_and_synchronise_as_its_timeline_says()
     )
     ran["job"] = ["x", "x", "y y", "x", "x"]
     rows, gpus = charts.task_rows(ran, CLUSTER)
-    assert gpus == ["a-0/0", "a-0/1", "b-0/0", "b-0/1"] and charts.in_sequences(ran)
+    assert gpus == ["a-0/0", "a-0/1", "b-0/0", "b-0/1"] and in_sequences(ran)
     assert rows.to_numpy().tolist() == [
         ["x", 0, 0, "a-0/0", 0, 3, 4],
         ["y y", 2, 11, "a-0/1", 1, 5, 5],
@@ -116,30 +119,98 @@ def test_the_tasks_of_a_run_begin_compute_and_synchronise_as_its_timeline_says()
     ]
 
 
+def test_a_task_that_a_failure_broke_off_is_drawn_once_where_it_was_done() -> None:
+    """It began again elsewhere: no GPU has two tasks at a time."""
+    outages = [{"node": "node1-0", "from_s": 1.7, "to_s": 20.0}, {"node": "node2-0", "from_s": 3.0, "to_s": 5.0}]
+    scenario = preset("hare_example").replace(core={"faults": {"list": outages}})
+    run = simulate(scenario, "hare", switching="free")
+    attempts = run.timeline.loc[run.timeline["kind"] == "run", "unit"].value_counts()
+    assert attempts.max() > 1, "a task has been broken off"
+    rows, _ = charts.task_rows(run.timeline, scenario.cluster)
+    assert len(rows) == len(attempts)
+    for _, row in rows.groupby("gpu"):
+        row = row.sort_values("start_s")
+        assert (row["start_s"].to_numpy()[1:] >= row["end_s"].to_numpy()[:-1] - 1e-9).all()
+    own = task_table(run.timeline).sort_values(["job", "round", "task"]).reset_index(drop=True)
+    drawn = rows.sort_values(["job", "round", "task"]).reset_index(drop=True)
+    times = ["start_s", "end_s", "synchronised_s"]
+    pd.testing.assert_frame_equal(drawn[times], own[times])
+
+
 def test_a_run_in_rounds_has_no_tasks() -> None:
     ran = timeline(interval("a-0", 0, "x", 0, 3))
-    assert not charts.in_sequences(ran) and not charts.in_sequences(ran.head(0))
+    assert not in_sequences(ran) and not in_sequences(ran.head(0))
     with pytest.raises(InputError, match="a run in sequences"):
         charts.task_rows(ran, CLUSTER)
 
 
 def starts_after_barriers(rows: pd.DataFrame) -> Iterator[float]:
     """Seconds from the end of a round to the start of each task of the next."""
-    ends = rows.groupby(["job", "round"])["synchronised_s"].max()
-    for row in rows.itertuples():
-        if row.round:
-            yield float(row.start_s) - float(ends[row.job, row.round - 1])
+    ends = rows.groupby(["job", "round"])["synchronised_s"].max().to_dict()
+    for job, number, start_s in zip(rows["job"], rows["round"].astype(int), rows["start_s"].astype(float), strict=True):
+        if number:
+            yield start_s - float(ends[job, number - 1])
 
 
 def test_a_run_of_hare_is_drawn_whole_with_no_task_before_its_barrier() -> None:
     scenario = preset("hare_testbed")
     run = simulate(scenario, "hare", switching="free")
     rows, gpus = charts.task_rows(run.timeline, scenario.cluster)
-    asked = sum(-(-job.steps // job.tasks_per_round) * job.tasks_per_round for job in scenario.jobs)
+    wide = [job.tasks_per_round or job.gpus for job in scenario.jobs]
+    asked = sum(-(-job.steps // tasks) * tasks for job, tasks in zip(scenario.jobs, wide, strict=True))
     assert run.timeline["steps"].sum() == pytest.approx(asked) and min(starts_after_barriers(rows)) >= -1e-9
     assert len(rows) == run.timeline.loc[run.timeline["kind"] == "run", "unit"].nunique()
     drawing = charts.tasks(rows, run.jobs["job"], gpus)
     assert drawing.named() == drawing.chart.to_dict(validate=True) and len(drawing.data["bars"]) == len(rows)
+
+
+# ---- switches ----
+
+SWITCHES = pd.DataFrame(
+    [("a", 0, 1, "G1", "hit", 0.25), ("a", 1, 0, "G3", "miss", 0.5), ("b", 0, 0, "G1", "unknown", 9.0)],
+    columns=["job", "round", "task", "gpu", "load", "switch_s"],
+)
+
+
+def test_a_switch_is_drawn_at_the_task_that_it_is_for() -> None:
+    drawing = draw(switches=SWITCHES)
+    bars = drawing.data["bars"].set_index("id")
+    assert bars["load"].to_dict() == {"a #0.0": "", "b #0.0": "", "a #0.1": "hit", "a #1.0": "miss"}, "b's is elsewhere"
+    assert bars["switch_s"].to_dict() == {"a #0.0": 0.0, "b #0.0": 0.0, "a #0.1": 0.25, "a #1.0": 0.5}
+    assert bars["found"]["a #0.1"] == "hit, 0.25 s" and bars["found"]["a #0.0"] == ""
+    words = drawing.named()["title"]["subtitle"]
+    assert words == "switches: 2 in 0.75 s, 50% hits (circle), 50% misses (cross)"
+    beside = draw(switches=SWITCHES, note="the schedule of the optimum").named()["title"]["subtitle"]
+    assert beside == ["the schedule of the optimum", words], "a line each where one would be too long"
+    added = len(drawing.named()["layer"]) - len(draw().named()["layer"])
+    assert added == 2, "a strip and a mark"
+
+
+def test_without_switches_there_is_nothing_to_mark() -> None:
+    for drawing in (draw(), draw(switches=SWITCHES.head(0))):
+        assert (drawing.table["load"] == "").all() and "switch" not in drawing.named()["title"].get("subtitle", "")
+        assert "load" not in str(drawing.named()["layer"][-1])
+
+
+def test_a_switch_that_found_something_else_is_an_error() -> None:
+    with pytest.raises(InputError, match="hit, miss, unknown"):
+        draw(switches=SWITCHES.assign(load="lost"))
+
+
+def test_the_switches_of_a_run_are_those_of_its_timeline() -> None:
+    scenario = preset("hare_testbed")
+    run = simulate(scenario, "hare", switching="default")
+    rows, gpus = charts.task_rows(run.timeline, scenario.cluster)
+    table = charts.tasks(rows, run.jobs["job"], gpus, switches=switch_table(run.events)).table
+    spent = run.timeline.loc[run.timeline["kind"] == "switch", ["start_s", "end_s"]]
+    assert table["switch_s"].sum() == pytest.approx((spent["end_s"] - spent["start_s"]).sum())
+    assert (table["load"] != "").sum() == len(spent) > 100
+
+
+def test_one_of_several_charts_is_lower_and_may_leave_out_the_legend() -> None:
+    usual, compact = draw().named(), draw(compact=True, legend=False, note="ends after 4 s").named()
+    assert compact["height"] < usual["height"] and compact["title"]["subtitle"] == "ends after 4 s"
+    assert "'legend': None" in str(compact["layer"][1]) and "'legend': None" not in str(usual["layer"][1])
 
 
 def test_a_schedule_of_hare_is_drawn_as_it_is() -> None:

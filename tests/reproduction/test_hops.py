@@ -12,7 +12,8 @@ import pytest
 
 import workbench
 from workbench.metrics import summary
-from workbench.presets import HOPS_RATES, preset
+from workbench.presets import preset
+from workbench.presets.hops import RATES
 from workbench.reproduction import Figure, hops
 from workbench.reproduction.hops import ablation, lines, physical, planning, settings, simulated
 from workbench.reproduction.hops.bound import least_makespan_s
@@ -38,7 +39,7 @@ def test_full_is_the_papers_setting() -> None:
     small, large = settings.physical(full.physical), settings.simulated(full.simulated, full.shrink)
     assert small.cluster == preset("hops_64").cluster and len(small.jobs) == 25
     assert large.cluster == preset("hops_512_100").cluster and len(large.jobs) == 500
-    assert {*full.rates, settings.RATE} == set(HOPS_RATES)
+    assert {*full.rates, settings.RATE} == set(RATES)
     assert full.length == 1.0
     assert (full.waiting[0], full.waiting[-1]) == (100, 2000) and full.gpus[-2:] == (1024, 1504)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from tests.simulation.support import Scripted, check, events, give, row, rows, script
-from workbench.decision import Decision, InvalidDecision, Slot, Task, TaskView
+from workbench.decision import Decision, InvalidDecision, Slot, Switch, Task, TaskView
 from workbench.metrics.conservation import check as violations
 from workbench.run import Run
 from workbench.scenario import Scenario
@@ -48,8 +48,25 @@ def tasks(job: str, *numbers: tuple[int, int]) -> tuple[Task, ...]:
     return tuple(Task(job, number, task) for number, task in numbers)
 
 
-def played(scenario: Scenario, sequences: dict[Slot, tuple[Task, ...]], stop: Any = None) -> Run:
-    run = simulate(scenario, script({0.0: Decision(sequences=sequences)}, round_s=None, causes=CAUSES), stop=stop)
+class Costs:
+    """A switch costs so much by the job that comes, unless it was the last one; what a GPU holds is the jobs' names."""
+
+    def __init__(self, **seconds: float) -> None:
+        self.seconds = seconds
+
+    def begin(self, slot: Slot, task: Task, step_s: float, held: str | None) -> Switch:
+        last = (held or "").split(">")[-1]
+        seconds = 0.0 if task.job == last else self.seconds[task.job]
+        now = f"{held or ''}>{task.job}"
+        return Switch(seconds, f"{now}: {step_s:g} s a step", now)
+
+    def fault(self, held: str) -> str:
+        return "lost"
+
+
+def played(scenario: Scenario, sequences: dict[Slot, tuple[Task, ...]], costs: Any = None, stop: Any = None) -> Run:
+    answer = Decision(sequences=sequences, switching=costs)
+    run = simulate(scenario, script({0.0: answer}, round_s=None, causes=CAUSES), stop=stop)
     check(run, tasks=True)
     return run
 
@@ -176,17 +193,44 @@ def test_every_task_is_a_unit_of_its_own_and_the_run_adds_up() -> None:
 def test_a_slot_switches_before_it_computes() -> None:
     """The second task of j0 needs no switch; switching holds the slot, and does no steps."""
     jobs = [{"steps": 2.0}, {"steps": 1.0}]
-    sequence = (Task("j0", 0, 0, 1, 0.5), Task("j0", 1, 0), Task("j1", 0, 0, 1, 0.25))
-    run = played(world(jobs, 0.0), {FAST: sequence})
+    run = played(world(jobs, 0.0), {FAST: (*tasks("j0", (0, 0), (1, 0)), *tasks("j1", (0, 0)))}, Costs(j0=0.5, j1=0.25))
     assert [bar[1:] for bar in bars(run, "j0")] == [("switch", 0, 0.5), ("run", 0.5, 1.5), ("run", 1.5, 2.5)]
     assert [bar[1:] for bar in bars(run, "j1")] == [("switch", 2.5, 2.75), ("run", 2.75, 3.75)]
     assert row(run, "j0").attained_s == 2.5 and row(run, "j0").run_s == 2.0 and violations(run) == []
 
 
+def test_a_switch_is_told_what_the_gpu_holds_and_how_long_a_step_takes() -> None:
+    """Two jobs take turns on the fast GPU, where a step takes 1 s; a fault at 3.5 s leaves nothing there."""
+    sequence = (Task("j0", 0, 0), Task("j1", 0, 0), Task("j0", 1, 0))
+    faults = {"list": [{"node": "f-0", "from_s": 3.5, "to_s": 4.0}]}
+    answers = {
+        0.0: Decision(sequences={FAST: sequence}, switching=Costs(j0=0.0, j1=0.25)),
+        4.0: Decision(sequences={FAST: (Task("j0", 2, 0),)}, switching=Costs(j0=0.0)),
+    }
+    scenario = world([{"steps": 3.0}, {"steps": 1.0}], 0.0, core={"faults": faults})
+    run = simulate(scenario, script(answers, round_s=None, causes=CAUSES | {"repair"}))
+    told = run.events[run.events.event == "switch"]
+    assert told[["time_s", "job", "unit", "where", "reason"]].values.tolist() == [
+        [0.0, "j0", "j0 #0.0", "f-0/0", ">j0: 1 s a step"],
+        [1.0, "j1", "j1 #0.0", "f-0/0", ">j0>j1: 1 s a step"],
+        [2.25, "j0", "j0 #1.0", "f-0/0", ">j0>j1>j0: 1 s a step"],
+        [4.0, "j0", "j0 #2.0", "f-0/0", "lost>j0: 1 s a step"],
+    ]
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.inf, math.nan])
+def test_a_switch_takes_a_number_of_seconds(seconds: float) -> None:
+    with pytest.raises(InvalidDecision, match="seconds >= 0"):
+        played(world([{"steps": 2.0}]), {FAST: tasks("j0", (0, 0), (1, 0))}, Costs(j0=seconds))
+
+
 def test_a_node_that_fails_during_a_switch_loses_no_steps() -> None:
     faults = {"list": [{"node": "f-0", "from_s": 0.25, "to_s": 9.0}]}
-    steps = {0.0: (FAST, Task("j0", 0, 0, 1, 0.5)), 0.25: (SLOW, Task("j0", 0, 0))}
-    answers = {time_s: Decision(sequences={slot: (task,)}) for time_s, (slot, task) in steps.items()}
+    steps = {0.0: (FAST, Costs(j0=0.5)), 0.25: (SLOW, None)}
+    answers = {
+        time_s: Decision(sequences={slot: tasks("j0", (0, 0))}, switching=costs)
+        for time_s, (slot, costs) in steps.items()
+    }
     scenario = world([{"steps": 1.0}], 0.0, core={"faults": faults})
     run = simulate(scenario, script(answers, round_s=None, causes=CAUSES))
     assert [bar[1:] for bar in bars(run, "j0")] == [("switch", 0, 0.25), ("run", 0.25, 2.25)]
@@ -239,7 +283,7 @@ def test_a_failed_node_loses_its_task_and_its_sequence() -> None:
 
 
 def test_until_cuts_tasks() -> None:
-    run = played(world([{"steps": 2.0}]), {SLOW: tasks("j0", (0, 0), (1, 0))}, Until(3.0))
+    run = played(world([{"steps": 2.0}]), {SLOW: tasks("j0", (0, 0), (1, 0))}, stop=Until(3.0))
     assert bars(run, "j0") == [(SLOW, "run", 0, 2), (SLOW, "sync", 2, 2.5), (SLOW, "run", 2.5, 3)]
     assert row(run, "j0").steps_done == 1.25
 
@@ -311,15 +355,20 @@ def test_who_sees_only_the_snapshot_can_plan_anew_what_has_not_started() -> None
         ({FAST: tasks("j1", (0, 0))}, "not started"),
         ({FAST: tasks("j2", (0, 0))}, "one unit"),
         ({FAST: (("j0", 0, 0),)}, "a Task"),
-        ({FAST: (Task("j0", 0, 0, 1, -1.0),)}, "seconds >= 0"),
-        ({FAST: (Task("j0", 0, 0, 1, math.inf),)}, "seconds >= 0"),
-        ({FAST: (Task("j0", 0, 0), Task("j0", 1, 0, together=True))}, "together=False as its other tasks"),
+        ({FAST: (Task("j4", 0, 0), Task("j4", 0, 1, together=True))}, "together=False and width=None as its round's"),
+        ({FAST: (Task("j4", 0, 0, width=1), Task("j4", 0, 1, width=2))}, "width=1 as its round's"),
+        ({FAST: (Task("j4", 0, 1, width=1),)}, "a task below 1"),
+        ({FAST: (Task("j4", 0, 0, width=3),)}, "a width from 1 to 2"),
+        ({FAST: (Task("j4", 4, 0, width=1),)}, "a round below 4"),
+        ({FAST: tuple(Task("j4", r, 0, width=w) for r, w in enumerate((2, 1, 2)))}, "no more tasks than are left, 4"),
+        ({FAST: (Task("j4", 0, 0, width=0.5),)}, "a Task"),
         ({FAST: tasks("j3", (0, 0))}, "throughput > 0"),
     ],
 )
 def test_limits(sequences: Any, limit: str) -> None:
     data = world([{"steps": 3.0}, {"steps": 9.0}, {"steps": 9.0}]).to_dict()
     data["jobs"].append({"name": "j3", "model": "n", "steps": 1.0})
+    data["jobs"].append({"name": "j4", "model": "m", "steps": 4.0, "gpus": 2})
     data["throughputs"].append({"model": "n", "accelerator": "slow", "steps_per_s": 1.0})
     first = Decision(sequences={Slot("f-0", 1): tasks("j1", (0, 0))})
 
@@ -387,3 +436,20 @@ def test_the_core_does_what_equations_six_and_seven_say(plan: tuple[Scenario, di
         assert row(run, job.name).first_start_s == approx(min(start[t] for t in mine))
         assert row(run, job.name).attained_s == approx(sum(seconds[t] for t in mine))
         assert not math.isnan(row(run, job.name).finish_s)
+
+
+def test_what_tasks_computed_is_measured_by_job_and_node() -> None:
+    """At 3.5 s j0 has had two tasks of 0.5 s on the fast node, here of speed 2, and one of 2 s on the slow one; the one
+    that computes is measured once it is done."""
+    data = world([{"steps": 4.0}, {"steps": 1.0, "arrival_s": 3.5}], 0.0).to_dict()
+    data["cluster"]["nodes"][0]["speed"] = 2.0
+    seen: list[Any] = []
+
+    def answer(snapshot: Any) -> Decision:
+        seen.append({(each.job, *each.gpus): each[3:] for each in snapshot.observations})
+        if snapshot.now_s > 0:
+            return Decision(sequences={FAST: tasks("j1", (0, 0))})
+        return Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0)), SLOW: tasks("j0", (2, 0), (3, 0))})
+
+    simulate(Scenario.from_dict(data), Scripted(answer, round_s=None, causes=CAUSES))
+    assert seen == [{}, {("j0", "f-0"): (2.0, 1.0), ("j0", "s-0"): (0.5, 2.0)}]

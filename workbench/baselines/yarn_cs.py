@@ -7,7 +7,8 @@ GPUs each:
 - `queues=entities`: one for each entity of the scenario. Those without `quota_gpus` share the GPUs that the quotas
   leave, by weight; jobs of no entity stand in a queue of weight 1.
 - `queues=slo`: jobs with `rewards` and best-effort jobs, with quotas as their numbers of jobs stand to each other
-  (Chronus, section 4.1), or as `slo_share` says.
+  (Chronus, section 4.3), but at least the largest gang of the queue (ours: it would never start), or as `slo_share`
+  says.
 
 Each queue starts its jobs first in, first out within its quota, the one that uses least of its own first. Quotas are
 static, or (`elastic`) GPUs that are then left over go to whoever waits, beyond the quotas, in the same order; they come
@@ -53,6 +54,7 @@ SLO_SHARE = Knob(
 ELASTIC = Knob("elastic", False, "GPUs left over go to those who wait, beyond their queue's quota", kind="bool")
 BLOCKING = Knob("blocking", True, "Nobody passes a job of the same queue that does not fit", kind="bool")
 OTHERS = "jobs of no entity"
+SLO_QUEUES = ("slo", "best effort")
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,10 @@ def _quotas(scenario: Scenario, knobs: Knobs) -> Quotas:
     if knobs["queues"] == "slo":
         with_slo = sum(job.rewards is not None for job in jobs)
         share = with_slo / max(1, len(jobs)) if knobs["slo_share"] is None else knobs["slo_share"]
-        return Quotas(("slo", "best effort"), tuple(_by_weight(total, [share, 1.0 - share])))
+        slo, others = _by_weight(total, [share, 1.0 - share])
+        if knobs["slo_share"] is None:
+            slo, others = _with_room(jobs, slo, others)
+        return Quotas(SLO_QUEUES, (slo, others))
     given = {entity.name: entity.quota_gpus for entity in scenario.entities}
     weights = {entity.name: entity.weight for entity in scenario.entities}
     if not given or any(job.entity is None for job in jobs):
@@ -146,6 +151,18 @@ def _quotas(scenario: Scenario, knobs: Knobs) -> Quotas:
     free = [name for name, quota in given.items() if quota is None]
     rest = dict(zip(free, _by_weight(total - spoken_for, [weights[name] for name in free]), strict=True))
     return Quotas(tuple(given), tuple(rest[name] if quota is None else quota for name, quota in given.items()))
+
+
+def _with_room(jobs: Sequence[Job], slo: int, others: int) -> tuple[int, int]:
+    """The quotas of both queues, each raised to the largest gang in it as far as the other one can spare GPUs."""
+    most_slo, most_others = (
+        max((job.gpus for job in jobs if queue_of(job, "slo") == name), default=0) for name in SLO_QUEUES
+    )
+    if slo < most_slo:
+        moved = max(0, min(most_slo - slo, others - most_others))
+        return slo + moved, others - moved
+    moved = max(0, min(most_others - others, slo - most_slo))
+    return slo - moved, others + moved
 
 
 def _by_weight(gpus: int, weights: Sequence[float]) -> list[int]:

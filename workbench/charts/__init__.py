@@ -5,6 +5,8 @@ from workbench.charts.allocation import allocation, shares_at
 from workbench.charts.bound import bound
 from workbench.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
 from workbench.charts.comparison import comparison, comparison_table
+from workbench.charts.curves import curve
+from workbench.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
 from workbench.charts.drawing import Drawing
 from workbench.charts.export import save, to_csv, to_html, to_png, to_svg
 from workbench.charts.fragments import fragments, fragments_by_round, idle_while_waiting
@@ -14,18 +16,22 @@ from workbench.charts.gangs import gangs, gangs_at
 from workbench.charts.gantt import gantt
 from workbench.charts.load import load_curve
 from workbench.charts.plan import plan
+from workbench.charts.pools import pools, pools_held
 from workbench.charts.prices import is_price, price_course, price_curve, prices
 from workbench.charts.received import received, received_table
+from workbench.charts.rewards import reward_classes, reward_curves
 from workbench.charts.series import over_time, queue
 from workbench.charts.service_window import QUEUE_SIGNALS, longest_queue_s, queue_at, service_window
 from workbench.charts.signals import entities, signals
 from workbench.charts.steps import held_gpus
-from workbench.charts.tasks import in_sequences, task_rows, tasks
+from workbench.charts.tasks import task_rows, tasks
 from workbench.charts.utilisation import utilisation
+from workbench.charts.variants import variants
 
 __all__ = [
     "QUEUE_SIGNALS",
     "Drawing",
+    "admission",
     "allocation",
     "bound",
     "cdf",
@@ -33,6 +39,7 @@ __all__ = [
     "comparison",
     "comparison_table",
     "configurations_had",
+    "curve",
     "elastic",
     "entities",
     "fragments",
@@ -45,15 +52,18 @@ __all__ = [
     "gantt",
     "held_gpus",
     "idle_while_waiting",
-    "in_sequences",
     "is_gain",
     "is_price",
     "jct_cdf",
     "jct_table",
+    "lease_gantt",
     "load_curve",
     "longest_queue_s",
     "over_time",
     "plan",
+    "planned_leases",
+    "pools",
+    "pools_held",
     "price_course",
     "price_curve",
     "prices",
@@ -61,6 +71,9 @@ __all__ = [
     "queue_at",
     "received",
     "received_table",
+    "reward_classes",
+    "reward_curves",
+    "run_leases",
     "save",
     "service_window",
     "shares_at",
@@ -72,4 +85,5 @@ __all__ = [
     "to_png",
     "to_svg",
     "utilisation",
+    "variants",
 ]

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.rows import ROW_PX, row_layers, row_scale, row_texts
-from workbench.errors import InputError
+from workbench.errors import InputError, counted
 
 
 def bound(
@@ -41,12 +41,13 @@ def bound(
     table["over_bound"] = table["value"] / best if best > 0 else math.nan
     names = table["name"].tolist()
     ratio = ["" if math.isnan(value) else f"{value:.3f}" for value in table["over_bound"]]
+    axis = alt.Axis(format=",~r", tickCount=alt.ExprRef("max(2, min(10, width / 80))"))
     bars = (
         marks("bars")
         .transform_calculate(y0="datum.row + 0.14", y1="datum.row + 0.86", zero="0")
         .mark_rect(stroke=theme.INK, strokeWidth=0.8)
         .encode(
-            x=alt.X("zero:Q", title=x_title, scale=alt.Scale(zero=True, nice=False), axis=alt.Axis(format=",~r")),
+            x=alt.X("zero:Q", title=x_title, scale=alt.Scale(zero=True, nice=False), axis=axis),
             x2="value:Q",
             y=alt.Y("y0:Q", scale=row_scale(len(names)), axis=None),
             y2="y1:Q",
@@ -85,8 +86,10 @@ def bound(
             "message": message("" if names else "Nothing to compare"),
         },
         table=table,
-        label=f"{title}: {len(bounds)} lower bounds and {len(schedules)} schedules, the best bound {best:g}.",
+        label=f"{title}: {counted(len(bounds), 'lower bound')} and {counted(len(schedules), 'schedule')}"
+        + (f", the best bound {best:g}." if bounds else "."),
         title=title,
+        subtitle="dashed: the best lower bound" if bounds else "",
         height=ROW_PX * 1.2 * max(len(names), 2),
     )
 

@@ -86,7 +86,7 @@ def composed(
     """Layers as one chart in the project's look."""
     heading: dict[str, Any] = {"text": title, "offset": 12}
     if subtitle:
-        heading["subtitle"] = subtitle
+        heading["subtitle"] = subtitle.split("\n") if "\n" in subtitle else subtitle
     chart = alt.LayerChart(
         layer=list(layers),
         title=heading,

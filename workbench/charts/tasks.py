@@ -4,6 +4,9 @@ A row is a GPU. A task's bar is its computing; the strip below it, which lies un
 synchronising. A dashed line in the job's colour is a round's barrier, when all of its tasks have synchronised; it
 spans the GPUs of that round and of the next one. A full line is the end of the job. Pointing at a task draws lines
 to it from those for which it waits, and from it to those that wait for it.
+
+Where a GPU switched to another job's task, a dark strip before it is the time that took, and a mark in its corner what
+it found there: a dot its model, still in memory (a hit), a cross not (a miss), a square that this is not known.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from workbench.charts.bars import lanes
 from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
 from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.cluster import Cluster
+from workbench.decision import task_parts
 from workbench.errors import InputError
 
 MOST_TASKS = 3000
@@ -30,8 +34,14 @@ MOST_BARRIERS = 150
 MOST_NAMED_JOBS = 14
 """Of more jobs none is in the legend; the tooltip names them."""
 COLUMNS = ("job", "round", "task", "gpu", "start_s", "end_s", "synchronised_s")
-TASK = r"(?P<name>.*) #(?P<round>\d+)\.(?P<task>\d+)"
-"""How a run's timeline names a task's unit: `job #round.number`."""
+LOADS = {"hit": "circle", "miss": "cross", "unknown": "square"}
+"""What a switch finds on its GPU, and the shape of its mark."""
+MARK_PX, MARK_ROOM_PX = 36.0, 9.0
+"""Area of a mark, and how wide a task must be drawn to have one."""
+LINE = 72
+"""Characters of the subtitle that fit beside a page's other half."""
+COMPACT = 0.6
+"""Height of a compact chart's rows, as part of the usual one."""
 
 
 def tasks(
@@ -41,16 +51,22 @@ def tasks(
     *,
     end_s: float | None = None,
     title: str = "Tasks by GPU",
+    switches: pd.DataFrame | None = None,
+    note: str = "",
+    compact: bool = False,
+    legend: bool = True,
 ) -> Drawing:
     """Draw a schedule of tasks.
 
     rows: of each task job, round and task (from 0), gpu, start_s, end_s (the GPU is free) and synchronised_s, as
     `hare.exact` answers and `task_rows` reads from a run; jobs: all names in the scenario's order, for their colours;
     gpus: names of the rows, in order; end_s: end of the axis (default: when the last task has synchronised).
+    switches: of tasks for which a GPU switched job, round, task, gpu, load (one of `LOADS`) and switch_s, if any;
+    note: what the subtitle says first; compact: lower rows; legend: of the jobs, if they are few.
     Parameter `selected` as in `gantt`. Raises InputError for a task on a GPU or of a job that is not listed.
     """
     colour, lane = theme.job_colours(jobs), {gpu: number for number, gpu in enumerate(gpus)}
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = _with_switches(pd.DataFrame(rows, columns=list(COLUMNS)), switches)
     for column, known in (("gpu", lane), ("job", colour)):
         strange = table.loc[~table[column].isin(known), column]
         if len(strange):
@@ -65,15 +81,19 @@ def tasks(
     ends = barriers(every)  # of all tasks: a round of which some are not drawn ends with its last one
     ends = ends.merge(bars[["job", "round"]].drop_duplicates(), on=["job", "round"])
     bars["waits_for"] = _waits_for(bars, ends)
+    bars["found"] = _found_words(bars)
     lines = links(bars)
     last_s = float(table["synchronised_s"].max()) if len(table) else 0.0
     unit = theme.time_unit(end_s or last_s)
     used = {job: fill for job, fill in colour.items() if job in set(bars["job"])}
-    notes = [f"the first {MOST_TASKS} of {len(table)} tasks"] if len(table) > MOST_TASKS else []
+    notes = [note] if note else []
+    notes += [f"the first {MOST_TASKS} of {len(table)} tasks"] if len(table) > MOST_TASKS else []
     notes += ["click a task for the barriers of its job"] if len(ends) > MOST_BARRIERS else []
     notes += ["too many tasks to draw who waits for whom"] if len(lines) > MOST_LINKS else []
+    notes += _switch_notes(table)
     return drawn(
-        *_layers(len(lane), unit, used, len(ends) > MOST_BARRIERS),
+        *_layers(len(lane), unit, used, len(ends) > MOST_BARRIERS, legend=legend),
+        *(_switch_layers(unit) if len(table) and (table["load"] != "").any() else []),
         message_layer(),
         data={
             "bars": bars,
@@ -87,8 +107,8 @@ def tasks(
         label=f"{title}: {len(table)} tasks of {table['job'].nunique()} jobs on {len(lane)} GPUs, with the barriers of "
         "their rounds.",
         title=title,
-        subtitle="; ".join(notes),
-        height=round(row_px(len(lane)) * max(len(lane), 4), 2) if len(lane) > 6 else 44 * max(len(lane), 2),
+        subtitle=_lines(notes),
+        height=_height_px(len(lane), compact),
         params={"selected": None},
     )
 
@@ -96,14 +116,15 @@ def tasks(
 def task_rows(timeline: pd.DataFrame, cluster: Cluster) -> tuple[pd.DataFrame, list[str]]:
     """A run's tasks as `tasks` takes them, and the names of the cluster's GPUs.
 
-    timeline: of a run in task sequences; a task that had not synchronised when the run ended has as much as it did.
+    timeline: of a run in task sequences; a task that had not synchronised when the run ended has as much as it did, and
+    of one that a node's failure broke off only the last attempt is there.
     Raises InputError for a run that is none.
     """
     gpus = [f"{node}/{slot}" for _, node, slot, _ in lanes(pd.DataFrame(), cluster).itertuples(index=False)]
     held = timeline[timeline["kind"].isin(["run", "sync"])]
-    parts = held["unit"].astype(str).str.extract(f"^{TASK}$")
-    if parts["name"].isna().any():
-        found = str(held["unit"][parts["name"].isna()].iloc[0])
+    parts = task_parts(held["unit"])
+    if parts["job"].isna().any():
+        found = str(held["unit"][parts["job"].isna()].iloc[0])
         raise InputError("timeline", found, "tasks `job #round.number`: a run in sequences")
     held = held.assign(
         gpu=held["node"].astype(str) + "/" + held["slot"].astype(str),
@@ -111,16 +132,9 @@ def task_rows(timeline: pd.DataFrame, cluster: Cluster) -> tuple[pd.DataFrame, l
         task=parts["task"].astype(int),
     )
     by = ["job", "round", "task"]
-    computed = held[held["kind"] == "run"].groupby(by, sort=False, observed=True)
-    done = held.groupby(by, sort=False, observed=True)["end_s"].max().rename("synchronised_s")
-    rows = computed.agg(gpu=("gpu", "last"), start_s=("start_s", "min"), end_s=("end_s", "max")).join(done)
-    return rows.reset_index()[list(COLUMNS)], gpus
-
-
-def in_sequences(timeline: pd.DataFrame) -> bool:
-    """Whether a run's timeline is of tasks in rounds."""
-    ran = timeline.loc[timeline["kind"] == "run", "unit"].astype(str)
-    return len(ran) > 0 and bool(ran.str.fullmatch(TASK).all())
+    held["synchronised_s"] = held.groupby(by, sort=False, observed=True)["end_s"].transform("max")
+    computed = held[held["kind"] == "run"].sort_values("start_s", kind="stable").drop_duplicates(by, keep="last")
+    return computed[list(COLUMNS)].reset_index(drop=True), gpus
 
 
 def barriers(bars: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +178,87 @@ def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
     return ["" if time_s is None else f"round {number}, until {time_s:.4g} s" for number, time_s in before]
 
 
-def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded: bool) -> list[Layer]:
+def _height_px(rows: int, compact: bool) -> float:
+    """Of the plot."""
+    if compact:
+        return round(row_px(rows) * rows * COMPACT, 2) if rows > 6 else 30.0 * max(rows, 2)
+    return round(row_px(rows) * max(rows, 4), 2) if rows > 6 else 44.0 * max(rows, 2)
+
+
+def _with_switches(table: pd.DataFrame, switches: pd.DataFrame | None) -> pd.DataFrame:
+    """Tasks with load and switch_s of the switch to each, "" and 0 where there was none.
+
+    A task that began again elsewhere after a failure has the switch to the GPU where it was done.
+    """
+    if switches is None:
+        return table.assign(load="", switch_s=0.0)
+    by = ["job", "round", "task", "gpu"]
+    last = switches[[*by, "load", "switch_s"]].drop_duplicates(by, keep="last")
+    found = table.merge(last, how="left", on=by)
+    strange = found.loc[~found["load"].isin(LOADS) & found["load"].notna(), "load"]
+    if len(strange):
+        raise InputError("tasks, load", strange.iloc[0], f"one of {', '.join(LOADS)}")
+    return found.assign(load=found["load"].fillna("").astype(str), switch_s=found["switch_s"].fillna(0.0))
+
+
+def _found_words(bars: pd.DataFrame) -> list[str]:
+    """In words, for the tooltip: what a switch cost, and what it found."""
+    pairs = zip(bars["load"], bars["switch_s"], strict=True)
+    return [f"{load}, {seconds:.4g} s" if load else "" for load, seconds in pairs]
+
+
+def _switch_notes(table: pd.DataFrame) -> list[str]:
+    """How many switches there were, how long they took, and how many were hits."""
+    switched = table[table["load"] != ""]
+    if switched.empty:
+        return []
+    words = {"hit": "hits", "miss": "misses", "unknown": "unknown"}
+    parts = [
+        f"{share:.0%} {words[load]} ({LOADS[load]})" for load in LOADS if (share := (switched["load"] == load).mean())
+    ]
+    return [f"switches: {len(switched)} in {switched['switch_s'].sum():.3g} s, {', '.join(parts)}"]
+
+
+def _lines(notes: list[str]) -> str:
+    """In one line if it is short: a longer one would make the plot of a narrow page narrower still."""
+    return ("; " if len("; ".join(notes)) <= LINE else "\n").join(notes)
+
+
+def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
+    """The time of each switch, and a mark for what it found where the task is wide enough."""
+    per = f"{unit.seconds:g}"
+    switched = (
+        marks("bars")
+        .transform_filter("datum.load")
+        .transform_calculate(
+            x0=f"(datum.start_s - datum.switch_s) / {per}",
+            x1=f"datum.start_s / {per}",
+            y0="datum.row + 0.06",
+            y1="datum.row + 0.76",
+        )
+    )
+    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    strip = switched.mark_rect(fill=theme.INK, clip=True).encode(
+        x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q", opacity=opacity
+    )
+    width = f"scale('x', datum.end_s / {per}) - scale('x', datum.x1)"
+    mark = switched.mark_point(strokeWidth=1, clip=True, xOffset=5, yOffset=5).encode(
+        x=alt.X("x1:Q"),
+        y=alt.Y("y0:Q"),
+        fill=alt.value(theme.PAPER),
+        stroke=alt.value(theme.INK),
+        opacity=opacity,
+        size=alt.value(alt.ExprRef(f"{width} > {MARK_ROOM_PX} ? {MARK_PX} : 0")),
+        shape=alt.Shape(
+            "load:N",
+            scale=alt.Scale(domain=list(LOADS), range=list(LOADS.values())),
+            legend=None,  # it would have no symbols: Vega-Lite takes their size for data; the subtitle says it in words
+        ),
+    )
+    return [strip, mark]
+
+
+def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded: bool, *, legend: bool) -> list[Layer]:
     """From the back to the front: axes, computing, synchronising, barriers, names, lines of who waits."""
     per = f"{unit.seconds:g}"
     opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
@@ -208,9 +302,12 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         alt.Tooltip("end_s:Q", title="Has computed (s)", format=".4~r"),
         alt.Tooltip("synchronised_s:Q", title="Has synchronised (s)", format=".4~r"),
         alt.Tooltip("waits_for:N", title="Waits for"),
+        alt.Tooltip("found:N", title="Switch"),
     ]
     left, right = "scale('x', datum.x0)", "scale('x', datum.x1)"
-    named = alt.Legend(orient="bottom", symbolStrokeWidth=0.5) if 0 < len(colour) <= MOST_NAMED_JOBS else None
+    named = (
+        alt.Legend(orient="bottom", symbolStrokeWidth=0.5) if legend and 0 < len(colour) <= MOST_NAMED_JOBS else None
+    )
     fill = alt.Fill(
         "job:N", title=None, scale=alt.Scale(domain=list(colour), range=list(colour.values())), legend=named
     )
@@ -233,16 +330,17 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         )
     )  # fmt: skip
     size = theme.LABEL_PX if row_px(rows) >= theme.LABEL_PX + 8 else theme.SMALL_PX
-    short, room = "datum.round + '.' + datum.task", f"{right} - {left} > 0.62 * {size} * "
+    short, beside = "datum.round + '.' + datum.task", "(datum.load ? 3 : 0)"  # a mark needs room beside the name
+    room = f"{right} - {left} > 0.62 * {size} * "
     middle = alt.value(alt.ExprRef(f"({left} + {right}) / 2"))
     name = shown.mark_text(
         clip=True,
         baseline="middle",
-        fontSize=alt.ExprRef(f"{room} length({short}) ? {size} : 0"),
+        fontSize=alt.ExprRef(f"{room} (length({short}) + {beside}) ? {size} : 0"),
     ).encode(
         x=middle,
         y=alt.value(alt.ExprRef("scale('y', datum.row + 0.42)")),
-        text=alt.value(alt.ExprRef(f"{room} length(datum.id) ? datum.id : {short}")),
+        text=alt.value(alt.ExprRef(f"{room} (length(datum.id) + {beside}) ? datum.id : {short}")),
         color=alt.Color("ink:N", scale=None, legend=None),
         opacity=opacity,
     )

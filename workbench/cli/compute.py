@@ -7,7 +7,7 @@ import contextlib
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -344,23 +344,26 @@ def _progress(progress: Progress) -> None:
 
 def _measures(found: Mapping[str, Summary], spread: Mapping[str, Summary] | None = None) -> str:
     """The headline measures, one column per scheduler."""
-    columns = {name: _column(one, None if spread is None else spread[name]) for name, one in found.items()}
+    from workbench.metrics import HEADLINE, with_known
+
+    names = with_known(HEADLINE, found.values())
+    columns = {name: _column(one, None if spread is None else spread[name], names) for name, one in found.items()}
     labels = next(iter(columns.values()))
     rows = [[label, *(column[label] for column in columns.values())] for label in labels]
     return aligned(["", *columns], rows)
 
 
-def _column(found: Summary, spread: Summary | None) -> dict[str, str]:
-    """The headline measures by label, with their units; a spread of 0 is not worth a word."""
+def _column(found: Summary, spread: Summary | None, names: Sequence[str]) -> dict[str, str]:
+    """These measures by label, with their units; a spread of 0 is not worth a word."""
     from workbench.metrics import table
 
-    rows = table(found)
+    rows = table(found, names)
     cells = {
         label: value if unit in label.lower() else f"{value} {unit}"
         for label, value, unit in zip(rows["label"], rows["value"], rows["unit"], strict=True)
     }
     if spread is not None:
-        for name, label, apart in table(spread)[["metric", "label", "value"]].itertuples(index=False):
+        for name, label, apart in table(spread, names)[["metric", "label", "value"]].itertuples(index=False):
             if spread[name] > 1e-9 * abs(found[name]):  # no more than rounding is no spread
                 cells[label] += f" ± {apart}"
     return cells

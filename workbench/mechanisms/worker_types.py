@@ -7,10 +7,12 @@ could hold it, and *spread* on any more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from workbench.arrays import fixed
 from workbench.cluster import Cluster
 from workbench.decision import BoolArray, IntArray, JobView, Snapshot, WorkerType
 from workbench.throughput import FloatArray
@@ -26,8 +28,13 @@ def worker_types(cluster: Cluster, knobs: Mapping[str, Any]) -> tuple[WorkerType
 
 
 def pools(kinds: Sequence[WorkerType], types: Sequence[str]) -> IntArray:
-    """(worker types,) position of each one's accelerator type."""
-    return np.array([types.index(kind.accelerator) for kind in kinds], dtype=np.int64)
+    """(worker types,) position of each one's accelerator type, to be read only."""
+    return _pools(tuple(kinds), tuple(types))
+
+
+@lru_cache(maxsize=32)
+def _pools(kinds: tuple[WorkerType, ...], types: tuple[str, ...]) -> IntArray:
+    return fixed(np.array([types.index(kind.accelerator) for kind in kinds], dtype=np.int64))
 
 
 def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> FloatArray:

@@ -13,7 +13,7 @@ from workbench.metrics.over_time import (
     utilisation_over_time,
 )
 from workbench.metrics.page import comparison_page, run_page
-from workbench.metrics.summary import Summary, as_json, summary, table, with_slos
+from workbench.metrics.summary import Summary, as_json, summary, table, with_known
 
 __all__ = [
     "HEADLINE",
@@ -35,5 +35,5 @@ __all__ = [
     "table",
     "throughput_over_time",
     "utilisation_over_time",
-    "with_slos",
+    "with_known",
 ]

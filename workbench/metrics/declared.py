@@ -58,6 +58,14 @@ PER_JOB = Table(
         Column("moves", "times that a new assignment put it on other GPUs", "", "int"),
         Column("cost_usd", "GPU-hours held x price of the type, a pair's half to each", "USD", "float"),
         Column("attained_s", "GPU-seconds held, before the scenario included", "GPU-s", "float"),
+        Column(
+            "reward_share",
+            "(reward - lowest) / (highest - lowest): 1 if done by its first deadline; lowest, what a miss earns, is 1, "
+            "or 0 where the highest is not above it. Unfinished: what it would be at the run's end, 0 if refused; "
+            "missing for best effort",
+            "1",
+            "float",
+        ),
     ),
 )
 
@@ -132,7 +140,8 @@ _WHOLE = (
         "Rounds that change an allocation",
         "share",
         "lower",
-        "rounds after which some unit's GPUs differ from those before / rounds",
+        "rounds after which some unit's GPUs differ from those before / rounds; unknown for a run in task sequences, "
+        "where every task is placed for itself",
         "Hadar, evaluation",
     ),
     Metric(
@@ -151,6 +160,21 @@ _MEASURED = (
     Metric("jobs_finished", "Jobs finished", "jobs", "higher", "measured jobs that have finished"),
     Metric("jobs_unfinished", "Jobs unfinished", "jobs", "lower", "measured jobs neither finished nor refused"),
     Metric("jobs_refused", "Jobs refused", "jobs", "lower", "measured jobs that the scheduler refused", "Chronus 4"),
+    Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
+    Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
+    Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
+    Metric(
+        "weighted_jct_s",
+        "Total weighted JCT",
+        "s x weight",
+        "lower",
+        "sum over measured jobs of weight x JCT; unknown while some are unfinished",
+        "Hare 5.1, 7.2",
+    ),
+    Metric("cost_usd", "Cost", "USD", "lower", "sum over measured jobs; unknown if a price is", "Gavel 4.2"),
+)
+
+_SLO = (
     Metric(
         "slo_violations",
         "SLO violations",
@@ -168,18 +192,103 @@ _MEASURED = (
         "the same / measured jobs with an SLO",
         "Gavel 7.3",
     ),
-    Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
-    Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
-    Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
     Metric(
-        "weighted_jct_s",
-        "Total weighted JCT",
+        "weighted_miss_rate",
+        "Weighted deadline miss rate",
+        "share",
+        "lower",
+        "1 - the share of its highest reward that a job attains, mean over measured jobs with rewards",
+        "Chronus (9), erratum: as printed it is the attained share",
+    ),
+    Metric(
+        "reward_attained",
+        "Attained share of rewards",
+        "share",
+        "higher",
+        "share of its highest reward that a job attains, mean over measured jobs with rewards",
+        "Chronus (9) as printed",
+    ),
+    Metric(
+        "strict_miss_rate",
+        "Weighted miss rate, strict",
+        "share",
+        "lower",
+        "the weighted deadline miss rate of jobs with one deadline",
+        "Chronus 5.2",
+    ),
+    Metric(
+        "soft_miss_rate",
+        "Weighted miss rate, soft",
+        "share",
+        "lower",
+        "the weighted deadline miss rate of jobs with several deadlines",
+        "Chronus 5.2",
+    ),
+    Metric(
+        "best_effort_jct_s",
+        "Mean JCT of best effort",
         "s",
         "lower",
-        "sum over measured jobs of weight x JCT; unknown while some are unfinished",
-        "Hare 5.1, 7.2",
+        "mean JCT over measured jobs without rewards that have finished; unknown if no job has an SLO",
+        "Chronus 5.4",
     ),
-    Metric("cost_usd", "Cost", "USD", "lower", "sum over measured jobs; unknown if a price is", "Gavel 4.2"),
+    Metric(
+        "guaranteed",
+        "Jobs guaranteed",
+        "jobs",
+        "higher",
+        "measured jobs with an SLO that had a guarantee at some time; unknown if the scheduler gives no verdicts",
+        "Chronus 3.3",
+    ),
+    Metric(
+        "unguaranteed",
+        "Jobs unguaranteed",
+        "jobs",
+        "lower",
+        "measured jobs with an SLO that never had a guarantee: refused, or treated as best effort",
+        "Chronus 3.3",
+    ),
+    Metric(
+        "unguaranteed_miss_rate",
+        "Weighted miss rate, unguaranteed",
+        "share",
+        "",
+        "the weighted deadline miss rate of these; near 1 where those that are turned down could not be in time",
+        "Chronus 5.2",
+    ),
+    Metric(
+        "broken_guarantees",
+        "Broken guarantees",
+        "jobs",
+        "lower",
+        "measured jobs that had a guarantee and were not done by their last deadline with a reward above 0",
+        "Chronus 3.3",
+    ),
+    Metric(
+        "mean_profiling_delay_s",
+        "Mean profiling delay",
+        "s",
+        "lower",
+        "from arrival to the begin of the first profile, mean over measured jobs that have one",
+        "Chronus 5.1",
+    ),
+    Metric("max_profiling_delay_s", "Largest profiling delay", "s", "lower", "the longest of these", "Chronus 5.1"),
+    Metric(
+        "renewals",
+        "Lease renewals",
+        "renewals",
+        "",
+        "assignments given to measured jobs again on the same GPUs when they ended",
+        "Chronus 3.3",
+    ),
+    Metric(
+        "suspensions",
+        "Suspensions",
+        "suspensions",
+        "lower",
+        "times that measured jobs lost their GPUs before completion, the ends of profiles left out",
+        "Chronus 3.3",
+    ),
 )
 
 COLUMNS: dict[str, tuple[str, str, str]] = {
@@ -211,7 +320,7 @@ def _statistics() -> list[Metric]:
     return found
 
 
-METRICS: tuple[Metric, ...] = (*_statistics()[:4], *_WHOLE, *_MEASURED, *_statistics()[4:])
+METRICS: tuple[Metric, ...] = (*_statistics()[:4], *_WHOLE, *_MEASURED, *_SLO, *_statistics()[4:])
 
 HEADLINE = (
     "mean_jct_s",
@@ -244,8 +353,21 @@ MAIN = (
 )
 """The fewer that schedulers are first compared by."""
 
-OF_SLOS = ("slo_violations", "slo_violation_rate")
-"""Shown after those where some job has an SLO."""
+OF_SLOS = tuple(found.name for found in _SLO)
+"""Known where some job has an SLO."""
+
+MAIN_OF_SLOS = (
+    "slo_violations",
+    "slo_violation_rate",
+    "weighted_miss_rate",
+    "best_effort_jct_s",
+    "unguaranteed",
+    "broken_guarantees",
+)
+"""Shown after those, where they are known."""
+
+WEIGHTED = "weighted_jct_s"
+"""Shown after those, where some job has a weight other than 1."""
 
 _BY_NAME = {found.name: found for found in METRICS}
 

@@ -10,6 +10,7 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.metrics.declared import PER_JOB
 from workbench.metrics.intervals import Intervals, left_s, presence
+from workbench.metrics.slo import reward_shares
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.throughput import FloatArray
@@ -42,6 +43,7 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
             "waited_s": waited,
             "finish_time_fairness": jct / (steps * speeds.isolated(_present(run, present))),
             "latency_ratio": waited / (steps * speeds.expected()),
+            "reward_share": reward_shares(run),
             "cost_usd": _cost(run, Intervals.of(run) if intervals is None else intervals),
         }
     )

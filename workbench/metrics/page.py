@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from workbench.metrics.declared import MAIN, metric
-from workbench.metrics.summary import Summary, summary, table, with_slos
+from workbench.metrics.summary import Summary, summary, table, with_known
 from workbench.run import Run
 
 
@@ -23,7 +23,7 @@ def comparison_page(names: Iterable[tuple[str, int]], found: Iterable[Summary]) 
     """Runs side by side as HTML: one row for each, named by scheduler and seed, with the main measures."""
     rows = list(zip(names, found, strict=True))
     seeds = len({seed for (_, seed), _ in rows}) > 1
-    main = with_slos(MAIN, [measures for _, measures in rows])
+    main = with_known(MAIN, [measures for _, measures in rows])
     columns = ["Scheduler", *(["Seed"] if seeds else []), *(metric(name).label for name in main)]
     cells = [[name, *([str(seed)] if seeds else []), *_values(measures, main)] for (name, seed), measures in rows]
     schedulers = len({name for (name, _), _ in rows})

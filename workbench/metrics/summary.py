@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.decision import in_sequences
 from workbench.errors import InputError
-from workbench.metrics.declared import COLUMNS, HEADLINE, METRICS, OF_SLOS, STATISTICS, metric
+from workbench.metrics.declared import COLUMNS, HEADLINE, MAIN_OF_SLOS, METRICS, STATISTICS, WEIGHTED, metric
 from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s, union
 from workbench.metrics.jobs import Present, Speeds, per_job
 from workbench.metrics.rounds import changed_rounds, rounds_of
+from workbench.metrics.slo import slo_values
 from workbench.run import Run
 from workbench.throughput import FloatArray
 from workbench.units import format_duration
 
 Window = tuple[int, int]
 Values = dict[str, float]
-
-SAME_S = 1e-6
-"""A job done so little after its deadline was in time; the rest is rounding."""
 
 OF_JOBS = frozenset(f"{statistic}_{name}" for statistic in STATISTICS for name in COLUMNS)
 """Metrics that are averages, percentiles or extremes over jobs."""
@@ -71,7 +70,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
         "jobs_finished": int(finished.sum()),
         "jobs_unfinished": unfinished,
         "jobs_refused": int(refused.sum()),
-        **_slos(run, jobs, measured),
+        **slo_values(run, jobs, measured, intervals),
         **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
         "weighted_jct_s": float((jobs["weight"] * jobs["jct_s"])[finished].sum()) if not unfinished else math.nan,
         "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
@@ -92,20 +91,28 @@ def as_json(found: Summary) -> dict[str, Any]:
     }
 
 
-def with_slos(names: Sequence[str], found: Iterable[Summary]) -> tuple[str, ...]:
-    """Names of metrics, and those of SLOs where some job has one."""
-    known = any(not math.isnan(each[name]) for each in found for name in OF_SLOS)
-    return (*names, *(OF_SLOS if known else ()))
+def with_known(names: Sequence[str], found: Iterable[Summary]) -> tuple[str, ...]:
+    """Names of metrics, and of those that not every scenario has a use for: the total weighted JCT where some job has
+    a weight other than 1, and those of SLOs (`MAIN_OF_SLOS`) that are known of some."""
+    each_of = list(found)
+    weighted = (WEIGHTED,) if any(_is_weighted(each) for each in each_of) else ()
+    return (*names, *weighted, *(name for name in MAIN_OF_SLOS if any(not math.isnan(each[name]) for each in each_of)))
+
+
+def _is_weighted(found: Summary) -> bool:
+    """Whether the total weighted JCT is known, and says something else than the sum of JCTs."""
+    total = found["mean_jct_s"] * found["jobs_finished"]
+    return not math.isnan(found[WEIGHTED] + total) and not math.isclose(found[WEIGHTED], total, rel_tol=1e-9)
 
 
 def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Columns metric, label, value (as people read it) and unit; a duration's value carries its units.
 
-    names: which metrics, default: `HEADLINE`, with those of SLOs where there are any; `[m.name for m in METRICS]` for
-    all.
+    names: which metrics, default: `HEADLINE`, with those of weights and SLOs where there are any (`with_known`);
+    `[m.name for m in METRICS]` for all.
     """
     rows = []
-    for name in with_slos(HEADLINE, [found]) if names is None else names:
+    for name in with_known(HEADLINE, [found]) if names is None else names:
         m, value = metric(name), found[name]
         text, unit = _shown(value, m.unit)
         if found.saturated and name in OF_JOBS:
@@ -150,19 +157,6 @@ def _cluster(run: Run, intervals: Intervals) -> Values:
     }
 
 
-def _slos(run: Run, jobs: pd.DataFrame, measured: BoolArray) -> Values:
-    """How many measured jobs with an SLO miss it, in number and as a part of them; unknown if there are none."""
-    slo_s = np.array([job.deadline_s for job in run.scenario.jobs], dtype=float)
-    mine = measured & np.isfinite(slo_s)
-    if not mine.any():
-        return dict.fromkeys(OF_SLOS, math.nan)
-    finish_s, due_s = jobs["finish_s"].to_numpy(dtype=float), jobs["arrival_s"].to_numpy(dtype=float) + slo_s
-    unfinished = np.isnan(finish_s)
-    late = np.where(unfinished, is_refused(run) | (due_s < run.end_s), finish_s > due_s + SAME_S)
-    missed = int((mine & late).sum())
-    return {"slo_violations": missed, "slo_violation_rate": missed / int(mine.sum())}
-
-
 def _rounds(run: Run) -> Values:
     """What the decisions say, each counted for the rounds it stood for (see `rounds_of`)."""
     d, weight = run.decisions, rounds_of(run)
@@ -171,7 +165,7 @@ def _rounds(run: Run) -> Values:
     total = float(weight.sum())
     return {
         "fragments_gpus": _ratio(float((fragments * weight).sum()), total),
-        "changed_rounds": _ratio(changed_rounds(run), total),
+        "changed_rounds": math.nan if in_sequences(run.timeline) else _ratio(changed_rounds(run), total),
         "rounds": int(total),
         "decisions": len(d),
     }

@@ -2,6 +2,7 @@
 
 A room is a package under `workbench/papers/` whose `__init__` sets `TITLE`, `FORMULATIONS` and `SCHEDULERS`; a baseline
 is a module under `workbench/baselines/` that sets `FORMULATIONS` or `SCHEDULERS`. Nothing else is edited to add one.
+A room may also set `STUDIES`: what pages of its lab show besides a run, by name.
 What a formulation and a scheduler are is in `workbench.contract`.
 """
 
@@ -9,8 +10,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -18,10 +19,13 @@ from typing import Any
 import workbench.baselines
 import workbench.papers
 from workbench.contract import Formulation, Scheduler
-from workbench.decision import Cause
+from workbench.decision import Cause, Snapshot
 from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.own_scheduler import Decide, Declaration, FromFunction
+
+Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
+"""From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Room:
     title: str
     formulations: tuple[Formulation[Any], ...] = ()
     schedulers: tuple[Scheduler, ...] = ()
+    studies: Mapping[str, Study] = field(default_factory=dict)
 
 
 _OWN: dict[str, FromFunction] = {}
@@ -77,7 +82,7 @@ def _room(package: ModuleType, name: str) -> Room:
     module = importlib.import_module(f"{package.__name__}.{name}")
     formulations = tuple(getattr(module, "FORMULATIONS", ()))
     schedulers = tuple(getattr(module, "SCHEDULERS", ()))
-    return Room(name, getattr(module, "TITLE", name), formulations, schedulers)
+    return Room(name, getattr(module, "TITLE", name), formulations, schedulers, dict(getattr(module, "STUDIES", {})))
 
 
 def _room_of(name: str) -> Room | None:
@@ -118,6 +123,14 @@ def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
                 if found.name == name:
                     return found
     raise InputError("formulation", name, "one of " + ", ".join(found.name for found in formulations()))
+
+
+def find_study(name: str) -> Study:
+    """The study of that name; raises InputError that lists the names there are."""
+    found = {each: study for room in rooms() for each, study in room.studies.items()}
+    if name not in found:
+        raise InputError("study", name, "one of " + ", ".join(found))
+    return found[name]
 
 
 def is_own(name: str) -> bool:

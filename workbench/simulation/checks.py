@@ -17,6 +17,7 @@ from workbench.decision import (
     Shares,
     Slot,
     Solution,
+    Switching,
     Task,
     Unit,
     Verdict,
@@ -36,6 +37,7 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("assign", (tuple, list), "a tuple of Assignment"),
     ("preempt", (Set,), "a set of units"),
     ("sequences", (Mapping, type(None)), "{Slot: tuple of Task}, or None"),
+    ("switching", (type(None), Switching), "a Switching, or None"),
     ("verdicts", (Mapping,), "{job: verdict}"),
     ("shares", (Shares, type(None)), "Shares, or None"),
     ("signals", (Mapping,), "{signal: {job: value}}"),
@@ -80,8 +82,9 @@ class Checker:
             if not isinstance(tasks, (tuple, list)):
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
             for task in tasks:
-                if not isinstance(task, Task) or not all(map(_is_whole, task[1:4])) or not _is_number(task.switch_s):
-                    self.fail(now_s, None, task, "a Task(job, round, number, steps, switch_s, together)")
+                whole = isinstance(task, Task) and all(map(_is_whole, task[1:4]))
+                if not whole or not (task.width is None or _is_whole(task.width)):
+                    self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
         for reason in decision.why.values():
             if not isinstance(reason, Reason):
                 self.fail(now_s, None, f"why {reason!r}", "a Reason")

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NEW_OBJECTS = 50_000
+NEW_OBJECTS = 200_000
 """Objects made and kept before the collector looks for cycles among them (Python's default is 700)."""
 
 

@@ -75,7 +75,7 @@ class JobBook:
 
     def has_run(self, rank: int) -> bool:
         """Whether a job has had GPUs before."""
-        return not math.isnan(self.first_start_s[rank])
+        return not math.isnan(self.first_start_s.item(rank))
 
     def has_begun(self, rank: int) -> bool:
         """Whether a job has had GPUs for its steps before: what starts now is a restart, and may be a move."""
@@ -84,16 +84,18 @@ class JobBook:
     def is_active(self, name: str) -> bool:
         """Whether a job of that name has arrived and not finished."""
         rank = self.rank.get(name)
-        return rank is not None and bool(self.alive[rank])
+        return rank is not None and self.alive.item(rank)
 
-    def settle(self, rank: int, now_s: float) -> None:
-        """Book the seconds since the last change of what a job holds."""
+    def settle(self, rank: int, now_s: float, more: int = 0) -> None:
+        """Book the seconds since the last change of what a job holds: `more` GPUs from now on, fewer if below 0."""
         pause, held = now_s - self.since_s.item(rank), self.held.item(rank)
         if pause > 0 and held:
             self.attained_s[rank] += held * pause
         elif pause > 0:
             self.waited_s[rank] += pause
         self.since_s[rank] = now_s
+        if more:
+            self.held[rank] = held + more
 
     def lose(self, rank: int, steps: float) -> None:
         """A fault takes back steps that a job had done."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from workbench.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
+from workbench.job import Job
 from workbench.scenario import Scenario
 from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.lease import Lease
@@ -51,17 +52,18 @@ class Leasing:
         free: bool = False,
     ) -> None:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
-        slots = self._nodes.take([(a.gpus, self.former.get(_former_key(a.unit), ())) for a in wanted])
+        former, rank_of, has_begun = self.former.get, self._jobs.rank, self._jobs.has_begun
+        slots = self._nodes.take([(a.gpus, former(_former_key(a.unit), ())) for a in wanted])
         self._next_end_s = None
         started: list[Lease] = []
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             names = members(a.unit)
-            ranks = tuple([self._jobs.rank[name] for name in names])
-            old = [not free and self._jobs.has_begun(rank) for rank in ranks]
-            ready_s = now_s + self.restart_s(len(chosen)) if any(old) else now_s
+            ranks = tuple([rank_of[name] for name in names])
+            old = [not free and has_begun(rank) for rank in ranks]
+            ready_s = now_s + self.restart_s(len(chosen)) if True in old else now_s
             own = Assignment(a.unit, dict(a.gpus), a.until_s, a.kind, a.steps, a.tail_s)
             none = [0.0] * len(ranks)
-            lease = Lease(own, names, ranks, chosen, speeds, none, list(none), a.until_s, now_s, ready_s, ready_s)
+            lease = Lease(own, names, ranks, chosen, speeds, none, none[:], a.until_s, now_s, ready_s, ready_s)
             self.leases[a.unit] = lease
             self._count_start(lease, now_s, why, old)
             self._run(lease)
@@ -83,16 +85,21 @@ class Leasing:
         steps = None if a.steps is None else pair.caps[half] - pair.steps(half, now_s)
         self.close(unit, now_s)
         alone = a._replace(unit=name, steps=steps)
-        self.start([alone], [self.rates(alone)], now_s, {name: Reason("alone", reason)}, free=True)
+        self.start(
+            [alone],
+            [self.rates(alone, [self._jobs.jobs[pair.jobs[half]]])],
+            now_s,
+            {name: Reason("alone", reason)},
+            free=True,
+        )
         lease = self.leases[name]
         lease.began_s, lease.done, lease.saved = pair.began_s, [pair.done[half]], [pair.saved[half]]
 
-    def rates(self, a: Assignment) -> tuple[float, ...]:
-        """True steps/s of each job of a unit on these GPUs; 0 where it cannot run."""
-        models = [self._jobs.jobs[self._jobs.rank[name]].model for name in members(a.unit)]
-        if len(models) == 1:
-            return (self._table.on_nodes(models[0], a.gpus),)
-        return self._table.pair_on_nodes(models[0], models[1], a.gpus) or (0.0, 0.0)
+    def rates(self, a: Assignment, jobs: Sequence[Job]) -> tuple[float, ...]:
+        """True steps/s of each of a unit's `jobs` on these GPUs; 0 where it cannot run."""
+        if len(jobs) == 1:
+            return (self._table.on_nodes(jobs[0].model, a.gpus),)
+        return self._table.pair_on_nodes(jobs[0].model, jobs[1].model, a.gpus) or (0.0, 0.0)
 
     def restart_s(self, gpus: int) -> float:
         """Seconds that a restart on so many GPUs takes."""
@@ -110,31 +117,32 @@ class Leasing:
 
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Sequence[bool]) -> None:
         """may_move: of each job whether it has begun before, and does not just go on."""
-        a, book = lease.assignment, self._jobs
-        where = ", ".join([f"{node} x {count}" for node, count in a.gpus.items()])
+        unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
+        where = ", ".join([f"{node} x {count}" for node, count in lease.assignment.gpus.items()])
         for name, rank, begun in zip(lease.names, lease.jobs, may_move, strict=True):
-            moved = begun and book.held[rank] == 0 and book.since_s[rank] == now_s
-            book.settle(rank, now_s)
-            book.held[rank] += len(lease.slots)
+            moved = begun and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
+            book.settle(rank, now_s, gpus)
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1
             if moved:
                 book.moves[rank] += 1
-            self.holder.setdefault(rank, []).append(a.unit)
+            self.holder.setdefault(rank, []).append(unit)
             reason = why[name].text if name in why else ""
-            self._recorder.event(now_s, "move" if moved else "start", name, unit_name(a.unit), where, reason)
+            self._recorder.event(now_s, "move" if moved else "start", name, unit_name(unit), where, reason)
 
     # Run -------------------------------------------------------------------------------------------------------------
 
     def _run(self, lease: Lease) -> None:
         """Set the runners of a lease going from ready_s."""
-        a, limit_s = lease.assignment, self._tail_from(lease)
+        limit_s, ready_s = self._tail_from(lease), lease.ready_s
+        most = math.inf if lease.assignment.steps is None else float(lease.assignment.steps)
         runners, caps, stops = [], [], []
         for rank, rate in zip(lease.jobs, lease.rates, strict=True):
-            cap = self._open_steps(rank) if a.steps is None else min(self._open_steps(rank), float(a.steps))
-            cap = min(cap, rate * (limit_s - lease.ready_s)) if rate > 0 else 0.0
-            stop = lease.ready_s + (cap / rate if rate > 0 else 0.0)
-            runners.append(self.runners.add(rank, rate, lease.ready_s, stop, cap))
+            cap, stop = 0.0, ready_s
+            if rate > 0:
+                cap = min(self._open_steps(rank), most, rate * (limit_s - ready_s))
+                stop += cap / rate
+            runners.append(self.runners.add(rank, rate, ready_s, stop, cap))
             caps.append(cap)
             stops.append(stop)
         lease.runners, lease.caps, lease.stops, lease.stop_s = runners, caps, stops, max(stops)
@@ -146,7 +154,8 @@ class Leasing:
         return max(a.until_s - a.tail_s, lease.ready_s) if a.tail_s > 0 else math.inf
 
     def _leases_of(self, rank: int) -> list[Lease]:
-        return [self.leases[unit] for unit in self.holder.get(rank, ()) if unit in self.leases]
+        units = self.holder.get(rank)
+        return [] if units is None else [self.leases[unit] for unit in units if unit in self.leases]
 
     def _open_steps(self, rank: int) -> float:
         """Steps that no runner of another unit of the job has been given yet."""
@@ -155,22 +164,23 @@ class Leasing:
             for lease in self._leases_of(rank):
                 if lease.runners:
                     given += lease.caps[lease.jobs.index(rank)]
-        return max(float(self._jobs.left[rank]) - given, 0.0)
+        return max(float(self._jobs.left.item(rank)) - given, 0.0)
 
     def foresee(self, ranks: Iterable[int], now_s: float) -> None:
         """When each job will complete if nothing changes; copies that finish the job consolidate at once."""
         for rank in ranks:
-            leases = self._leases_of(rank) if rank in self.holder else ()
+            leases = self._leases_of(rank)
             if not leases:
                 self._jobs.done_at_s[rank] = math.inf
                 continue
             given, stop_s, tail_s = 0.0, now_s, 0.0
             for lease in leases:
-                spot = lease.jobs.index(rank)
+                spot, own_tail_s = lease.jobs.index(rank), lease.assignment.tail_s
                 given += lease.caps[spot]
                 stop_s = max(stop_s, lease.stops[spot])
-                tail_s = max(tail_s, lease.assignment.tail_s)
-                lease.tail_from_s = self._tail_from(lease)
+                if own_tail_s > tail_s:
+                    tail_s = own_tail_s
+                lease.tail_from_s = self._tail_from(lease) if own_tail_s > 0 else math.inf
             if given < self._jobs.left.item(rank) - FINISHED * self._jobs.steps.item(rank):
                 self._jobs.done_at_s[rank] = math.inf
                 continue
@@ -230,7 +240,7 @@ class Leasing:
         return self._next_end_s
 
     def close(self, unit: Unit, now_s: float) -> Lease:
-        """End a lease now, and give back its slots; `foresee` its jobs next, unless they leave."""
+        """End a lease now, and give back its slots; `foresee` its job next if other copies go on."""
         lease = self.leases.pop(unit, None) or self.ended.pop(unit)
         self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
         self._record(lease, now_s)
@@ -238,15 +248,15 @@ class Leasing:
         self.broken_off += now_s < lease.ready_s
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
         self._next_end_s = None
-        copied = is_copy(unit)
+        book, slots, copied = self._jobs, lease.slots, is_copy(unit)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
-            self.former[unit if copied else name] = lease.slots
-            self._jobs.settle(rank, now_s)
-            self._jobs.held[rank] -= len(lease.slots)
+            self.former[unit if copied else name] = slots
+            book.settle(rank, now_s, -len(slots))
             units = self.holder[rank]
             units.remove(unit)
             if not units:
                 del self.holder[rank]
+                book.done_at_s[rank] = math.inf
         return lease
 
     def forget(self, name: str, units: Iterable[Unit]) -> None:
@@ -271,12 +281,12 @@ class Leasing:
         """Book the steps that a lease's runners have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
             self._save(lease, now_s, self._checkpoint_s)
-        a, done = lease.assignment, [0.0, 0.0]
+        a, book, done = lease.assignment, self._jobs, [0.0, 0.0]
         for spot, rank in enumerate(lease.jobs):
             done[spot] = steps = lease.steps(spot, now_s)
             if steps > 0:
-                self._jobs.left[rank] -= steps
-                self._jobs.stepped = True
+                book.left[rank] -= steps
+                book.stepped = True
                 lease.done[spot] += steps
         for kind, start_s, end_s in lease.phases(now_s):
             running = kind == a.kind
@@ -286,7 +296,7 @@ class Leasing:
             )
             if running:
                 for rank in lease.jobs:
-                    self._jobs.run_s[rank] += (end_s - start_s) * len(lease.slots)
+                    book.run_s[rank] += (end_s - start_s) * len(lease.slots)
         lease.mark_s = now_s
 
     def _save(self, lease: Lease, now_s: float, every_s: float) -> None:
@@ -309,4 +319,4 @@ class Leasing:
 
 def _former_key(unit: Unit) -> Unit:
     """Where the slots a unit had before are kept: by copy, else by its first job."""
-    return unit if is_copy(unit) else members(unit)[0]
+    return unit if isinstance(unit, str) or is_copy(unit) else unit[0]

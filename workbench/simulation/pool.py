@@ -34,24 +34,28 @@ class Pool:
 
         Every unit's former slots are served before anybody gets another slot, so that the order does not matter.
         """
-        taken: list[list[Slot]] = []
-        for gpus, before in wanted:
-            kept: list[Slot] = []
-            count: dict[str, int] = {}
-            for slot in before:
-                if count.get(slot.node, 0) < gpus.get(slot.node, 0) and slot.number in self._free[slot.node]:
-                    self._free[slot.node].remove(slot.number)
-                    count[slot.node] = count.get(slot.node, 0) + 1
-                    kept.append(slot)
-            taken.append(kept)
+        taken = [self._keep(gpus, before) for gpus, before in wanted]
         for (gpus, _), slots in zip(wanted, taken, strict=True):
             for node, number in gpus.items():
                 missing = number - sum(slot.node == node for slot in slots) if slots else number
-                chosen, self._free[node] = self._free[node][:missing], self._free[node][missing:]
-                slots += [self._slots[node][i] for i in chosen]
-        return [tuple(slots) for slots in taken]
+                free, all_slots = self._free[node], self._slots[node]
+                slots += [all_slots[i] for i in free[:missing]]
+                del free[:missing]
+        return list(map(tuple, taken))
+
+    def _keep(self, gpus: Mapping[str, int], before: SlotSet) -> list[Slot]:
+        """Take those of the former slots that are free and still wanted."""
+        kept: list[Slot] = []
+        count: dict[str, int] = {}
+        for slot in before:
+            node, number = slot
+            if node in gpus and count.get(node, 0) < gpus[node] and number in self._free[node]:
+                self._free[node].remove(number)
+                count[node] = count.get(node, 0) + 1
+                kept.append(slot)
+        return kept
 
     def give_back(self, slots: SlotSet) -> None:
         """Make slots free again."""
-        for slot in slots:
-            insort(self._free[slot.node], slot.number)
+        for node, number in slots:
+            insort(self._free[node], number)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +70,7 @@ class Recorder:
         self._decisions: list[tuple[Any, ...]] = []
         self._shares: list[ShareRows] = []
         self._signals: list[SignalRows] = []
-        self._events: list[tuple[Any, ...]] = []
+        self._events: list[Any] = []  # cell after cell: a tuple for each event would take twice the memory
         self._last_shares: Shares | None = None
 
     @property
@@ -119,11 +118,12 @@ class Recorder:
         self, time_s: float, event: str, job: str = "", unit: str = "", where: str = "", reason: str = ""
     ) -> None:
         """Record an event."""
-        self._events.append((time_s, event, job, unit, where, reason))
+        self._events += (time_s, event, job, unit, where, reason)
 
     def renewals(self, time_s: float, renewed: Iterable[tuple[str, Unit]]) -> None:
         """Record that leases are renewed: jobs and their units."""
-        self._events += [(time_s, "renew", job, unit_name(unit), "", "") for job, unit in renewed]
+        for job, unit in renewed:
+            self.event(time_s, "renew", job, unit_name(unit))
 
     def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
         """Record a call of the scheduler: `row` holds the columns from cause to changed."""
@@ -155,8 +155,11 @@ class Recorder:
         }
 
     def _event_table(self) -> pd.DataFrame:
-        rows = sorted(self._events, key=itemgetter(0))
-        return EVENTS.frame({name: list(map(itemgetter(i), rows)) for i, name in enumerate(EVENTS.names)})
+        width = len(EVENTS.names)
+        times_s = np.array(self._events[::width], dtype=float)
+        order = np.argsort(times_s, kind="stable")
+        texts = (np.fromiter(self._events[i::width], object, len(times_s))[order] for i in range(1, width))
+        return EVENTS.frame(dict(zip(EVENTS.names, (times_s[order], *texts), strict=True)))
 
     def _signal_table(self) -> pd.DataFrame:
         blocks = self._signals
@@ -164,9 +167,9 @@ class Recorder:
         return SIGNALS.frame(
             {
                 **_when(blocks, sizes),
-                "signal": [block.signal for block, size in zip(blocks, sizes, strict=True) for _ in range(size)],
-                "job": list(chain.from_iterable(block.jobs for block in blocks)),
-                "value": list(chain.from_iterable(block.values for block in blocks)),
+                "signal": np.repeat(np.array([block.signal for block in blocks], dtype=object), sizes),
+                "job": np.fromiter(chain.from_iterable(block.jobs for block in blocks), object, sum(sizes)),
+                "value": np.fromiter(chain.from_iterable(block.values for block in blocks), float, sum(sizes)),
             }
         )
 

@@ -6,7 +6,10 @@ the slot's type and node, a part of one as well. Then the task synchronises, for
 max(0, K/r(K) - 1/r(1)), while its slot goes on (`workbench.throughput.TaskTimes`). A round starts when all tasks of
 the one before have synchronised; tasks that start `together` all at once, when the slots of all of them have come to
 them. Each slot takes its tasks in order, and none is interrupted. It is held from when it switches to a task
-(`Task.switch_s`) until that has computed; moving a job's tasks between slots is free.
+(`Decision.switching`) until that has computed; moving a job's tasks between slots is free.
+
+A round may be narrower (`Task.width`): it does the steps of so many tasks, and more rounds follow, so that a job does
+as many tasks of as many steps in all, whatever the widths.
 
 Coarse rounds (k > 1) are optimistic: others use waiting in one piece that the barriers of k rounds would cut up.
 """
@@ -16,11 +19,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from workbench.decision import Reason, Slot, Task, TaskView
+from workbench.decision import Observation, Reason, Slot, Switching, Task, TaskView, unit_name
+from workbench.errors import Words, counted
 from workbench.scenario import Scenario
 from workbench.simulation.checks import Checker
 from workbench.simulation.jobbook import JobBook
@@ -34,20 +38,36 @@ NO_TASKS = TaskView()
 
 @dataclass(slots=True)
 class Rounds:
-    """How far a job is. plan: its rounds; started: tasks of the current round that have; missing: those of it that have
-    not synchronised yet."""
+    """How far a job is. tasks: K; plan: its rounds of K tasks; current: rounds done, and done: tasks of those; width:
+    tasks of the current round, fixed when the first starts; started: those that have; missing: those that have not
+    synchronised yet."""
 
     rank: int
     tasks: int
     plan: TaskRounds
+    width: int
+    missing: int
     current: int = 0
-    missing: int = 0
+    done: int = 0
     started: set[tuple[int, int]] = field(default_factory=set)
 
     @property
     def begun(self) -> bool:
         """Whether a task has started."""
         return bool(self.current or self.started)
+
+    @property
+    def left(self) -> int:
+        """Tasks of rounds that have not begun."""
+        return self.plan.count * self.tasks - self.done - (self.width if self.started else 0)
+
+    def steps(self, number: int) -> float:
+        """Steps of a task of the current round. A job's last K tasks have an equal part of what is left."""
+        return self.plan.steps((self.done + number) // self.tasks)
+
+    def whole_steps(self, number: int) -> int:
+        """The same, a part of a step counted as one."""
+        return self.plan.whole_steps((self.done + number) // self.tasks)
 
 
 class Computing(NamedTuple):
@@ -67,10 +87,14 @@ class Sequences:
     """The slots that run task sequences, and the jobs whose tasks they are.
 
     _ends: the ends of what computes, of which `_computing` knows the valid ones; _blocked: idle slots that wait for a
-    job, for its next round or for the others of a task that starts together with them.
+    job, for its next round or for the others of a task that starts together with them; _held: what the GPU of
+    each slot holds, see `Switching`; _measured_s: seconds of computing by job and node since `measured` was asked.
     """
 
-    def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
+    def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder, checker: Checker) -> None:
+        self._checker = checker
+        self._switching: Switching | None = None
+        self._held: dict[Slot, Any] = {}
         self._table, self._book, self._nodes, self._recorder = scenario.table, book, nodes, recorder
         self._machine = {node.name: node for node in scenario.cluster.machines}
         self._queue: dict[Slot, deque[Task]] = {}
@@ -82,6 +106,7 @@ class Sequences:
         self._times: dict[tuple[int, str], TaskTimes] = {}
         self._why: Mapping[str, Reason] = {}
         self._number = 0
+        self._measured_s: dict[tuple[str, str], float] = {}
 
     # What is asked of it ---------------------------------------------------------------------------------------------
 
@@ -108,11 +133,31 @@ class Sequences:
         return TaskView(
             rounds={name: rounds.plan.count for name, rounds in self._rounds.items()},
             rounds_done={name: rounds.current for name, rounds in self._rounds.items()},
+            tasks_done={name: rounds.done for name, rounds in self._rounds.items()},
+            width={name: rounds.width for name, rounds in self._rounds.items() if rounds.started},
             started={name: frozenset(rounds.started) for name, rounds in self._rounds.items()},
             computing={slot: (found.task, found.start_s, found.end_s) for slot, found in self._computing.items()},
             waiting={slot: tuple(queue) for slot, queue in self._queue.items()},
             barrier_s=self._barriers(),
         )
+
+    def measured(self) -> Callable[[], list[Observation]]:
+        """What could be measured of tasks that have computed, or were broken off, since this was last asked.
+
+        A task tells r(1) on its node; a job whose table has no r(1) tells nothing. How long it then synchronises is no
+        speed of a gang, since those tasks may be on several nodes and at different times.
+        """
+        seconds, self._measured_s = self._measured_s, {}
+
+        def observe() -> list[Observation]:
+            found = []
+            for (job, node), ran_s in seconds.items():
+                rank, slot = self._book.rank[job], Slot(node, 0)
+                if self._times_of(rank, slot).note != "from_gang":
+                    found.append(Observation(job, job, {node: 1}, 1.0 / self._compute_s(rank, slot), ran_s))
+            return found
+
+        return observe
 
     def _barriers(self) -> dict[str, float]:
         """When all tasks that have started will have synchronised, by job."""
@@ -126,61 +171,88 @@ class Sequences:
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
-    def check(
-        self, sequences: Mapping[Slot, tuple[Task, ...]], free: set[Slot], checker: Checker, now_s: float
-    ) -> None:
+    def check(self, sequences: Mapping[Slot, tuple[Task, ...]], free: set[Slot], now_s: float) -> None:
         """Every slot free or its own, every task there is, once, and not started; raises InvalidDecision."""
         seen: set[tuple[str, int, int]] = set()
         first: dict[str, Task] = {}
+        first_of: dict[tuple[str, int], Task] = {}  # by round
         plans: dict[str, Rounds] = {}
+        runs: set[tuple[str, str]] = set()  # node and job
         for slot, tasks in sequences.items():
             if slot not in free and slot not in self._queue:
-                checker.fail(now_s, None, slot, "a free slot of a node that is up")
+                self._checker.fail(now_s, None, slot, "a free slot of a node that is up")
             for task in tasks:
                 if task.job not in first:
-                    self._check_job(task, checker, now_s)
+                    self._check_job(task, now_s)
                     plans[task.job] = self._plan_of(task)
                 same = first.setdefault(task.job, task)
                 if task.steps != same.steps:
-                    checker.fail(now_s, task.job, task, f"{same.steps} steps as its other tasks")
-                if task.together != same.together:
-                    checker.fail(now_s, task.job, task, f"together={same.together} as its other tasks")
-                self._check_task(slot, task, plans[task.job], checker, now_s)
+                    self._checker.fail(now_s, task.job, task, f"{same.steps} steps as its other tasks")
+                like = first_of.setdefault((task.job, task.round), task)
+                if task[4:] != like[4:]:
+                    limit = f"together={like.together} and width={like.width} as its round's other tasks"
+                    self._checker.fail(now_s, task.job, task, limit)
+                self._check_task(task, plans[task.job], now_s)
+                if (slot.node, task.job) not in runs:
+                    if not self._compute_s(plans[task.job].rank, slot) < math.inf:
+                        self._checker.fail(now_s, task.job, slot, "a slot on which it has a throughput > 0")
+                    runs.add((slot.node, task.job))
                 if task[:3] in seen:
-                    checker.fail(now_s, task.job, task, "each task once")
+                    self._checker.fail(now_s, task.job, task, "each task once")
                 seen.add(task[:3])
+        self._check_widths(first_of, plans, now_s)
 
-    def _check_job(self, task: Task, checker: Checker, now_s: float) -> None:
+    def _check_job(self, task: Task, now_s: float) -> None:
         if not self._book.is_active(task.job):
-            checker.fail(now_s, task.job, task, "a job that has arrived and not finished")
+            self._checker.fail(now_s, task.job, task, "a job that has arrived and not finished")
         if task.steps < 1:
-            checker.fail(now_s, task.job, task, "a task of at least 1 step")
+            self._checker.fail(now_s, task.job, task, "a task of at least 1 step")
 
     def _plan_of(self, task: Task) -> Rounds:
         """The rounds of a task's job: as begun, else as the task has them."""
         rounds = self._rounds.get(task.job)
         return rounds if rounds is not None and rounds.begun else self._plan(self._book.rank[task.job], task.steps)
 
-    def _check_task(self, slot: Slot, task: Task, rounds: Rounds, checker: Checker, now_s: float) -> None:
+    def _check_task(self, task: Task, rounds: Rounds, now_s: float) -> None:
         if task.steps != rounds.plan.steps_each:
-            checker.fail(now_s, task.job, task, f"{rounds.plan.steps_each} steps as its tasks that have started")
-        if not (0 <= task.round < rounds.plan.count and 0 <= task.number < rounds.tasks):
-            checker.fail(now_s, task.job, task, f"a round below {rounds.plan.count} and a task below {rounds.tasks}")
+            self._checker.fail(now_s, task.job, task, f"{rounds.plan.steps_each} steps as its tasks that have started")
+        width = rounds.width if rounds.started and task.round == rounds.current else task.width or rounds.tasks
+        most = rounds.current + rounds.plan.count * rounds.tasks - rounds.done if task.width else rounds.plan.count
+        if not (0 <= task.round < most and 0 <= task.number < width):
+            self._checker.fail(now_s, task.job, task, f"a round below {most} and a task below {width}")
         if task.round < rounds.current or (task.round, task.number) in rounds.started:
-            checker.fail(now_s, task.job, task, "a task that has not started")
-        if not 0 <= task.switch_s < math.inf:
-            checker.fail(now_s, task.job, task, "a switch of a number of seconds >= 0")
-        if not self._compute_s(rounds.rank, slot) < math.inf:
-            checker.fail(now_s, task.job, slot, "a slot on which it has a throughput > 0")
+            self._checker.fail(now_s, task.job, task, "a task that has not started")
+
+    def _check_widths(
+        self, first_of: Mapping[tuple[str, int], Task], plans: Mapping[str, Rounds], now_s: float
+    ) -> None:
+        """Rounds of other widths than K: each of 1 to K tasks, as wide as it began, and all within what is left."""
+        wanted: dict[str, int] = {}
+        for (job, number), task in first_of.items():
+            rounds = plans[job]
+            width, began = task.width, bool(rounds.started) and number == rounds.current
+            if width is not None and not 1 <= width <= rounds.tasks:
+                self._checker.fail(now_s, job, task, f"a width from 1 to {rounds.tasks}")
+            if began and (width or rounds.tasks) != rounds.width:
+                self._checker.fail(now_s, job, task, f"width={rounds.width} as its round has begun")
+            wanted[job] = wanted.get(job, 0) + (0 if began else width or rounds.tasks)
+        for job, tasks in wanted.items():
+            if tasks > plans[job].left:
+                limit = f"rounds of no more tasks than are left, {plans[job].left}"
+                self._checker.fail(now_s, job, Words(counted(tasks, "task")), limit)
 
     def replace(
-        self, sequences: Mapping[Slot, tuple[Task, ...]], now_s: float, why: Mapping[str, Reason] | None = None
+        self,
+        sequences: Mapping[Slot, tuple[Task, ...]],
+        now_s: float,
+        why: Mapping[str, Reason],
+        switching: Switching | None,
     ) -> None:
         """The tasks that have not started are these from now on, on slots that `check` found free.
 
         why: for each job, told when it first starts.
         """
-        self._why = why or {}
+        self._why, self._switching = why, switching
         for slot in self._queue:
             self._queue[slot] = deque()
         for slot, tasks in sequences.items():
@@ -199,7 +271,7 @@ class Sequences:
     def _plan(self, rank: int, steps_each: int) -> Rounds:
         job = self._book.jobs[rank]
         tasks, left = job.tasks_per_round or job.gpus, float(self._book.left[rank])
-        return Rounds(rank, tasks, TaskRounds.of(left, tasks, steps_each), missing=tasks)
+        return Rounds(rank, tasks, TaskRounds.of(left, tasks, steps_each), tasks, tasks)
 
     # Time ------------------------------------------------------------------------------------------------------------
 
@@ -224,7 +296,7 @@ class Sequences:
 
     def _computed(self, slot: Slot, found: Computing, now_s: float) -> None:
         task = found.task
-        self._stop(slot, found, now_s, self._rounds[task.job].plan.steps(task.round))
+        self._stop(slot, found, now_s, self._rounds[task.job].steps(task.number))
         self._number += 1
         end_s = found.end_s + self._synchronises_s(slot, task)
         heapq.heappush(self._synchronising, (end_s, self._number, slot, task, now_s))
@@ -233,10 +305,10 @@ class Sequences:
         rounds = self._rounds[task.job]
         rounds.missing -= 1
         if rounds.missing == 0:
-            rounds.current, rounds.missing = rounds.current + 1, rounds.tasks
+            rounds.current, rounds.done = rounds.current + 1, rounds.done + rounds.width
             rounds.started = {key for key in rounds.started if key[0] >= rounds.current}
             turn.update(self._blocked.pop(task.job, {}))
-            if rounds.current == rounds.plan.count:
+            if rounds.done == rounds.plan.count * rounds.tasks:
                 del self._rounds[task.job]
                 yield rounds.rank
 
@@ -256,7 +328,8 @@ class Sequences:
             ready = [slot]
             if queue[0].together:
                 ready = [other for other in waiting if self._queue[other][0].round == rounds.current]
-                if len(ready) < rounds.tasks - len(rounds.started):
+                width = rounds.width if rounds.started else queue[0].width or rounds.tasks
+                if len(ready) < width - len(rounds.started):
                     continue
             for each in ready:
                 del waiting[each]
@@ -264,11 +337,12 @@ class Sequences:
 
     def _start(self, slot: Slot, task: Task, now_s: float) -> None:
         book, rounds = self._book, self._rounds[task.job]
+        if not rounds.started:
+            rounds.width = rounds.missing = task.width or rounds.tasks
         rounds.started.add((task.round, task.number))
-        run_s = now_s + task.switch_s
-        found = Computing(
-            task, now_s, run_s, run_s + rounds.plan.whole_steps(task.round) * self._compute_s(rounds.rank, slot)
-        )
+        step_s = self._compute_s(rounds.rank, slot)
+        run_s = now_s + self._switch_s(slot, task, step_s, now_s)
+        found = Computing(task, now_s, run_s, run_s + rounds.whole_steps(task.number) * step_s)
         self._computing[slot] = found
         self._number += 1
         heapq.heappush(self._ends, (found.end_s, self._number, slot, found))
@@ -278,6 +352,19 @@ class Sequences:
             book.first_start_s[rounds.rank] = now_s
             reason = self._why[task.job].text if task.job in self._why else ""
             self._recorder.event(now_s, "start", task.job, task.job, f"{slot.node} x 1", reason)
+
+    def _switch_s(self, slot: Slot, task: Task, step_s: float, now_s: float) -> float:
+        """Seconds of the switch to a task that starts."""
+        if self._switching is None:
+            return 0.0
+        switch = self._switching.begin(slot, task, step_s, self._held.get(slot))
+        if not 0 <= switch.switch_s < math.inf:
+            self._checker.fail(now_s, task.job, task, f"a switch of a number of seconds >= 0, not {switch.switch_s}")
+        self._held[slot] = switch.held
+        if switch.reason:
+            where = f"{slot.node}/{slot.number}"
+            self._recorder.event(now_s, "switch", task.job, unit_name(task), where, switch.reason)
+        return switch.switch_s
 
     def _stop(self, slot: Slot, found: Computing, now_s: float, steps: float) -> None:
         """A slot's task computes no more: book its seconds and steps."""
@@ -291,6 +378,9 @@ class Sequences:
         self._book.left[rank] -= steps
         self._book.stepped |= steps > 0
         self._book.run_s[rank] += now_s - run_s
+        if now_s > run_s:
+            key = (found.task.job, slot.node)
+            self._measured_s[key] = self._measured_s.get(key, 0.0) + now_s - run_s
 
     def _release(self, slot: Slot) -> None:
         del self._queue[slot]
@@ -305,6 +395,9 @@ class Sequences:
     def fail(self, node: str, now_s: float) -> list[tuple[str, float]]:
         """A node goes down: its tasks, started or not, are nobody's until new sequences come; returns steps lost."""
         lost = []
+        for slot in self._nodes.pool.slots(node):
+            if slot in self._held and self._switching is not None:
+                self._held[slot] = self._switching.fault(self._held[slot])
         for slot in [slot for slot in self._queue if slot.node == node]:
             found = self._computing.get(slot)
             if found is not None:
@@ -329,7 +422,7 @@ class Sequences:
 
     def _part(self, found: Computing, now_s: float) -> float:
         """Steps of a task that computes, up to now."""
-        return self._rounds[found.task.job].plan.steps(found.task.round) * found.part(now_s)
+        return self._rounds[found.task.job].steps(found.task.number) * found.part(now_s)
 
     # How long it takes -----------------------------------------------------------------------------------------------
 
@@ -340,7 +433,7 @@ class Sequences:
     def _synchronises_s(self, slot: Slot, task: Task) -> float:
         """Seconds that a task synchronises."""
         rounds = self._rounds[task.job]
-        return rounds.plan.whole_steps(task.round) * self._times_of(rounds.rank, slot).sync_s
+        return rounds.whole_steps(task.number) * self._times_of(rounds.rank, slot).sync_s
 
     def _times_of(self, rank: int, slot: Slot) -> TaskTimes:
         kind = self._machine[slot.node].accelerator

@@ -49,8 +49,8 @@ class State:
         self.nodes = Nodes(scenario)
         self.recorder = Recorder({node.name: node.accelerator for node in scenario.cluster.machines}, detail)
         self.leasing = Leasing(scenario, self.book, self.nodes, self.recorder)
-        self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder)
         self.checker = Checker(scenario, scheduler)
+        self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
         self.faults = FaultPlan(scenario, seed)
         self._cluster = _without_speeds(scenario.cluster)
         self._happened: set[Cause] = set()
@@ -68,7 +68,8 @@ class State:
                 self.recorder.event(self.now_s, "preempt", held.job, held.job, reason=f"{down[0]} is down")
             else:
                 a = Assignment(held.job, held.gpus, self.now_s)
-                self.leasing.start([a], [self.leasing.rates(a)], self.now_s, {}, free=True)
+                rates = self.leasing.rates(a, [self.book.jobs[self.book.rank[held.job]]])
+                self.leasing.start([a], [rates], self.now_s, {}, free=True)
         self.leasing.end_due(self.now_s)
         self._happened.clear()
 
@@ -108,12 +109,14 @@ class State:
         leasing, decisions = self.leasing, self.recorder.decisions
         measured, leasing.measured = leasing.measured, []
         from_s, leasing.measured_from_s = leasing.measured_from_s, self.now_s
+        of_tasks = self.sequences.measured()
 
         def observe() -> tuple[Observation, ...]:
             if self.recorder.decisions != decisions:
                 raise RuntimeError("observations can be read only while deciding")
             running = (*leasing.leases.values(), *leasing.ended.values())
-            return tuple(chain(*measured, *(leasing.measure(lease, from_s, self.now_s) for lease in running)))
+            of_leases = (leasing.measure(lease, from_s, self.now_s) for lease in running)
+            return tuple(chain(*measured, *of_leases, of_tasks()))
 
         return observe
 
@@ -254,14 +257,14 @@ class State:
         if fresh:
             self.leasing.start(fresh, rates, self.now_s, decision.why)
         if decision.sequences is not None:
-            self.sequences.replace(decision.sequences, self.now_s, decision.why)
+            self.sequences.replace(decision.sequences, self.now_s, decision.why, decision.switching)
         refused = self._take_verdicts(decision)
         self._happened.clear()
         self._record(decision, cause, changed=bool(dropped or fresh or refused or decision.sequences is not None))
 
     def _sort_out(self, decision: Decision) -> tuple[dict[Unit, Assignment], list[Assignment]]:
         """Assignments that repeat a lease on the same GPUs, and the new ones."""
-        leases, ended = self.leasing.leases, self.leasing.ended
+        leases, ended, limits = self.leasing.leases, self.leasing.ended, self.checker.limits
         for unit in decision.preempt:
             if unit not in leases:
                 self.checker.fail(self.now_s, unit, "preempt", "a unit that holds GPUs beyond now")
@@ -270,8 +273,8 @@ class State:
         for a in decision.assign:
             lease = ended.get(a.unit) or leases.get(a.unit)
             if lease is not None and lease.assignment.kind == a.kind and lease.assignment.gpus == a.gpus:
-                self.checker.limits(a, self.now_s)
-                if a.unit in leases and a.unit not in decision.preempt and a.until_s < lease.until_s:
+                limits(a, self.now_s)
+                if a.until_s < lease.until_s and a.unit in leases and a.unit not in decision.preempt:
                     self.checker.fail(self.now_s, a.unit, f"until {a.until_s:g} s", "to preempt it to end it sooner")
                 renewed[a.unit] = a
             elif a.unit in leases and a.unit not in decision.preempt:
@@ -284,7 +287,7 @@ class State:
         """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit; returns their rates."""
         if not fresh:
             return []
-        room, free_on = self._room_after(dropped), self.nodes.pool.free
+        book, nodes, room, free_on = self.book, self.nodes, self._room_after(dropped), self.nodes.pool.free
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
@@ -292,16 +295,17 @@ class State:
             for name in names:
                 self._check_member(a, name, dropped, units.get(name))
                 units[name] = a.unit
-            self.checker.new(a, self.now_s, [self.book.jobs[self.book.rank[name]] for name in names])
+            jobs = [book.jobs[book.rank[name]] for name in names]
+            self.checker.new(a, self.now_s, jobs)
             for node, gpus in a.gpus.items():
-                if not self.nodes.up[self.nodes.at[node]]:
+                if not nodes.up[nodes.at[node]]:
                     self.checker.fail(self.now_s, a.unit, node, "a node that is up")
                 free = room[node] if node in room else free_on(node)
                 if gpus > free:
                     asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
                     self.checker.fail(self.now_s, a.unit, asked, f"at most the {free} that are free")
                 room[node] = free - gpus
-            rates.append(self.leasing.rates(a))
+            rates.append(self.leasing.rates(a, jobs))
             if a.steps != 0 and min(rates[-1]) <= 0:
                 self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
         return rates
@@ -320,12 +324,15 @@ class State:
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
         if self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
-        in_others = [unit for unit in self.leasing.holder.get(self.book.rank[name], ()) if unit not in dropped]
+        for unit in self.leasing.holder.get(self.book.rank[name], ()):
+            if unit not in dropped:
+                self._check_together(a.unit, unit, name)
         if other is not None:
-            in_others.append(other)
-        for unit in in_others:
-            if not (is_copy(a.unit) and is_copy(unit)):
-                self.checker.fail(self.now_s, a.unit, unit_name(unit), f"{name} in one unit only")
+            self._check_together(a.unit, other, name)
+
+    def _check_together(self, unit: Unit, other: Unit, name: str) -> None:
+        if not (is_copy(unit) and is_copy(other)):
+            self.checker.fail(self.now_s, unit, unit_name(other), f"{name} in one unit only")
 
     def _suspend(
         self, unit: Unit, reason: str, why: Mapping[str, Reason] | None = None, again: set[str] | None = None
@@ -336,10 +343,12 @@ class State:
         come before their first step.
         """
         lease = self.leasing.close(unit, self.now_s)
-        self.leasing.foresee(lease.jobs, self.now_s)
+        if is_copy(unit):
+            self.leasing.foresee(lease.jobs, self.now_s)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
-            gone = self.book.held[rank] == 0 and self.book.has_begun(rank)  # other copies of it may go on
-            if gone and (again is None or name not in again):
+            if again is not None and name in again:
+                continue
+            if self.book.held[rank] == 0 and self.book.has_begun(rank):  # other copies of it may go on
                 text = why[name].text if why is not None and name in why else reason
                 self.book.preemptions[rank] += 1
                 self.recorder.event(self.now_s, "preempt", name, unit_name(unit), reason=text)
@@ -365,7 +374,7 @@ class State:
         free = self.nodes.pool.free_slots()
         free.update(slot for lease in self.leasing.ended.values() for slot in lease.slots)
         free = {slot for slot in free if self.nodes.up[self.nodes.at[slot.node]]}
-        self.sequences.check(decision.sequences, free, self.checker, self.now_s)
+        self.sequences.check(decision.sequences, free, self.now_s)
         for name in {task.job: None for tasks in decision.sequences.values() for task in tasks}:
             for unit in self.leasing.holder.get(self.book.rank[name], ()):
                 if unit in self.leasing.leases:

@@ -16,7 +16,7 @@ from workbench.errors import InputError
 PACKAGE = Path(__file__).parents[1]
 Row = dict[str, Any]
 _NUMBERS = {
-    **dict.fromkeys(("gpus", "batch_size"), int),
+    **dict.fromkeys(("gpus", "batch_size", "nodes"), int),
     **dict.fromkeys(("steps_per_s", "with_steps_per_s", "sync_s", "memory_gb", "tflops", "pcie_scaling"), float),
     **dict.fromkeys(("link_gbps", "price_per_hour", "parameters_gb", "model_gb"), float),
 }

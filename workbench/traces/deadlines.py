@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
+from workbench.rewards import SOFT_STEPS, Steps
 from workbench.scenario import Scenario
 from workbench.traces.rows import check_seed
 
@@ -29,13 +30,10 @@ class Mix(NamedTuple):
 
 WORKLOADS = {"slo": Mix(1.0, 0.0, 0.0), "mix1": Mix(0.7, 0.0, 0.3), "mix2": Mix(0.3, 0.6, 0.1)}
 """paper: Chronus, Table 1."""
-SOFT_STEPS = ((1.0, 100.0), (1.1, 80.0), (1.2, 50.0), (1.5, 20.0))
-"""paper: Chronus 4.1, deadlines as multiples of the first one, and their rewards; a strict job has the first step."""
 FACTORS = (1.2, 2.0)
 """paper: Chronus 4.1, range of the first deadline, in runtimes."""
 _STREAM = 1
 
-Steps = tuple[tuple[float, float], ...]
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -150,7 +150,7 @@ class Workload:
 
     def rate(self, model: str, gpus: int) -> float:
         """Steps/s on the reference type, or on the model's fastest type where it cannot run on that."""
-        speed = self.speeds.row(model, self.reference, gpus)
+        speed = float(self.speeds.matrix([model], [gpus], types=[self.reference])[0, 0])
         return speed or float(self.speeds.matrix([model], [gpus]).max())
 
     def fits(self, model: str, gpus: int) -> bool:
@@ -172,10 +172,19 @@ class Workload:
         return {"name": name, "model": model, "arrival_s": round(arrival_s, 3), "steps": float(steps), "gpus": gpus}
 
     def scenario(self, jobs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Cluster, jobs, and the speeds and facts of the models that occur."""
+        """Cluster, jobs, and the speeds and facts of the models that occur.
+
+        Speeds by number of nodes are those of gangs that occur, unless the scaling law has to fill others from them.
+        """
         used = {job["model"] for job in jobs}
+        sizes = {size for job in jobs for size in (job.get("gpus", 1), *(job.get("gpu_choices") or ()))}
         data: dict[str, Any] = {"cluster": self.cluster, "jobs": list(jobs)}
-        data["throughputs"] = [row for row in self.rows if row["model"] in used]
+        listed = {row.get("gpus", 1) for row in self.rows}
+        data["throughputs"] = [
+            row
+            for row in self.rows
+            if row["model"] in used and (row.get("nodes") is None or row["gpus"] in sizes or not sizes <= listed)
+        ]
         if self.group is not None:
             data["colocated"] = builtin.colocated(self.group, self.speeds.cluster.types, used)
             data["models"] = builtin.models(self.group, used)

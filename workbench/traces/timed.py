@@ -26,7 +26,16 @@ from workbench.traces.synthetic import Workload
 
 GROUP = "chronus"
 SCALING = Scaling(law="power", efficiency=0.9)
-PLAN = ("srtf", "las", "fifo")
+PLAN: tuple[dict[str, Any], ...] = (
+    {"scheduler": "chronus"},
+    {"scheduler": "edf"},
+    {"scheduler": "three_sigma"},
+    {"scheduler": "genie"},
+    {"scheduler": "tiresias"},
+    {"scheduler": "themis"},
+    {"scheduler": "yarn_cs", "knobs": {"queues": "slo"}},
+)
+"""paper: Chronus and whom it compares itself with, section 4.3."""
 MOST_LETTERS = 190
 
 
@@ -109,7 +118,7 @@ def assemble(
         "name": name.stem,
         "description": f"{len(kept)} jobs of the {format} trace {name.name}, built-in speeds",
         "seed": cut.seed,
-        "plan": [{"scheduler": each} for each in PLAN],
+        "plan": list(PLAN),
     }
     told = (*_order_notes(read), *notes, *_notes(kept, work, begin_s if cut.from_s is None else 0.0))
     return Scenario.from_dict(data, called), replace(report, notes=told)

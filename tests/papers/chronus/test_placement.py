@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.papers.chronus.instance import limits
+from workbench.papers.chronus.options import offered, taken_in
 from workbench.papers.chronus.patterns import after, fewest, most_consolidated, shape_of, shapes, state_of, ways
 from workbench.papers.chronus.placement_best_effort import place_best_effort
 from workbench.papers.chronus.placement_exact import consolidated
@@ -32,7 +32,8 @@ def check(gangs, free, placed, node_gpus=None):
 
 def keeps_limits(gangs, nodes, node_gpus):
     """The rows of `round_up`: GPUs in pieces of each size."""
-    _, capacity, held = limits(np.array([nodes * node_gpus]), np.array(list(gangs.values()), dtype=int), node_gpus)
+    sizes, capacity = offered(node_gpus, np.array([nodes * node_gpus]))
+    held = taken_in(node_gpus, np.array(list(gangs.values()), dtype=int), sizes)
     return bool((held.sum(axis=0) <= capacity[0]).all())
 
 

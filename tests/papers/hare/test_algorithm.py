@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from tests.papers.hare.list_support import instances, large
-from workbench.papers.hare.algorithm import Rule, algorithm_1, middle_s, place, safe_order
+from workbench.papers.hare.algorithm import Rule, _Idle, algorithm_1, middle_s, place, safe_order
+from workbench.papers.hare.alike import Alike, kinds_of
 from workbench.papers.hare.fluid import fluid_start_s, machine_s, served
 from workbench.papers.hare.instance import Instance
 
@@ -179,3 +180,22 @@ def test_speed_and_gaps_are_worth_it_at_scale() -> None:
         for rule, insertion in ((RULES[1], False), (RULES[0], False), (RULES[0], True))
     )
     assert finish < 0.7 * printed and gaps < 1.02 * finish
+
+
+@settings(max_examples=200)
+@given(data=st.data(), rule=st.sampled_from(RULES))
+def test_lines_of_gpus_that_are_alike_give_what_a_look_at_every_gpu_gives(data: st.DataObject, rule: Rule) -> None:
+    """Whole seconds, so that there are many ties; three kinds of GPUs, of which J1 can run on one only."""
+    kinds = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=7).filter(lambda found: 0 in found))
+    seconds = np.array([[1.0, math.inf, math.inf], [2.0, 1.0, 3.0], [1.0, 2.0, 2.0]])[:, kinds]
+    sync = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])[:, kinds]
+    free = data.draw(st.lists(st.integers(0, 3), min_size=len(kinds), max_size=len(kinds)))
+    instance = Instance.made(seconds, sync, rounds=[3, 2, 2], tasks=[2, 3, 1], arrival_s=[0, 1, 2], free_s=free)
+    numbers = kinds_of(instance)
+    assert sorted(m for kind in numbers for m in kind) == list(range(len(kinds))) and len(numbers) == len(set(kinds))
+    order = safe_order(instance, middle_s(instance, fluid_start_s(instance))).tolist()
+    lines = Alike(instance, numbers, rule == "earliest_available")
+    every_gpu = _Idle(instance, rule == "earliest_available", insertion=False)
+    for number, task in enumerate(order):
+        asked = (int(instance.task_job[task]), 1.0, float(number // 2))
+        assert lines.put(*asked) == every_gpu.put(*asked)

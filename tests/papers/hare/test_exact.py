@@ -17,7 +17,7 @@ from workbench.papers.hare import exact
 from workbench.papers.hare.exact import Exact, build, read_schedule
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.start import known_schedule
-from workbench.papers.hare.task_formulation import schedule_of
+from workbench.papers.hare.task_formulation import TaskFormulation, schedule_of, schedule_result
 from workbench.solvers import Solver, SolverFailedError, solve_model
 
 EXACT = Exact()
@@ -126,7 +126,7 @@ def test_golden_model_of_two_jobs(tmp_path):
 
 def test_thousands_of_tasks_are_refused_before_the_model_is_made():
     data = Instance.made(np.ones((100, 8)), rounds=10, tasks=4)
-    with pytest.raises(InputError, match=r"hare\.exact: got 4000 tasks; expected at most 40 tasks: .*hare.interval_lp"):
+    with pytest.raises(InputError, match=r"hare\.exact: got 4,000 tasks; expected at most 40 tasks: .*interval_lp"):
         EXACT.run(data, {})
 
 
@@ -175,3 +175,26 @@ def test_solved_model_without_a_known_schedule():
     model = build(TWO)
     solve_model(model)
     assert read_schedule(model, TWO).objective == pytest.approx(16)
+
+
+def test_a_solve_that_stops_by_itself_says_so(monkeypatch):
+    monkeypatch.setattr(exact, "LIMIT_S", 1.0)
+    rng = np.random.default_rng(3)
+    data = Instance.made(rng.integers(2, 9, (8, 3)), rng.integers(0, 3, (8, 3)), rounds=2, tasks=2)
+    found = EXACT.run(data, {})
+    assert found.status == "time_limit" and found.bound < found.objective <= known_schedule(data).objective + 1e-6
+
+
+@pytest.mark.parametrize(("rounds", "limit_s"), [((2, 2, 3), None), ((2, 2, 4), exact.LIMIT_S)])
+def test_only_more_than_fifteen_tasks_have_a_limit_and_the_one_asked_for_goes_first(monkeypatch, rounds, limit_s):
+    given = []
+
+    def seen(self, data, knobs, solver):
+        given.append(solver.time_limit_s)
+        return schedule_result(known_schedule(data))
+
+    monkeypatch.setattr(TaskFormulation, "find", seen)
+    data = Instance.made(np.ones((3, 3)), rounds=rounds, tasks=(2, 2, 2))
+    EXACT.run(data, {})
+    EXACT.run(data, {}, Solver(time_limit_s=1.5))
+    assert data.task_count in (14, 16) and given == [limit_s, 1.5]

@@ -12,7 +12,7 @@ from pytest import approx
 
 from tests.mechanisms.support import look
 from workbench.decision import Slot, Snapshot, Task, TaskView
-from workbench.papers.hare.coarsening import steps_each
+from workbench.mechanisms.coarsening import steps_each
 from workbench.papers.hare.from_scenario import gather, instance_of, step_s
 from workbench.papers.hare.instance import CannotRun
 from workbench.papers.hare.scheduler import Hare

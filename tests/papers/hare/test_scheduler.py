@@ -14,7 +14,9 @@ from tests.mechanisms.support import Watched, look, make, plain, scenarios
 from tests.simulation.support import rows
 from workbench import simulate, summary
 from workbench.errors import InputError
+from workbench.estimators.registry import maker
 from workbench.metrics.conservation import check
+from workbench.papers.hare.profile import History
 from workbench.papers.hare.scheduler import Hare
 from workbench.run import Run
 from workbench.scenario import Scenario
@@ -95,6 +97,45 @@ def test_a_model_seen_before_is_not_profiled_again() -> None:
     jobs = [{"steps": 5}, {"steps": 5, "arrival_s": 100.0}, {"steps": 5, "arrival_s": 12.0}]
     run = simulate(make({"n": ("t", 3)}, jobs), "hare", profile_steps=20)
     assert dict(zip(run.jobs["job"], run.jobs["first_start_s"], strict=True)) == {"j0": 20, "j1": 100, "j2": 20}
+    seconds = run.signals[run.signals["signal"] == "profile_s"].groupby("job")["value"].unique()
+    assert {job: values.tolist() for job, values in seconds.items()} == {"j0": [20], "j1": [0], "j2": [8]}
+
+
+def test_another_model_is_profiled_on_its_own() -> None:
+    """j0's model takes 1 s a step on the one type, j1's 2 s; j2 and j3 come later and wait for nothing."""
+    data = make({"n": ("t", 4)}, [{"steps": 5, "arrival_s": 50.0 * number} for number in range(4)]).to_dict()
+    data["throughputs"] += [{**row, "model": "other", "steps_per_s": 0.5} for row in data["throughputs"]]
+    data["jobs"] = [{**job, "model": model} for job, model in zip(data["jobs"], ["m", "other"] * 2, strict=True)]
+    run = simulate(Scenario.from_dict(data), "hare", profile_steps=10)
+    assert run.jobs["first_start_s"].tolist() == [10.0, 70.0, 100.0, 150.0]
+    assert "profile_s" not in set(simulate(Scenario.from_dict(data), "hare").signals["signal"])
+
+
+def test_every_type_is_profiled_on_its_own_at_the_same_time() -> None:
+    """10 steps: 10 s on type t, 40 s on u. j0 waits for both; j1's model runs on t alone and has 10 s to wait."""
+    data = make({"n": ("t", 2), "m": ("u", 1)}, [{"steps": 5}, {"steps": 5}, {"steps": 5, "arrival_s": 60.0}]).to_dict()
+    data["throughputs"] = [
+        {"model": model, "accelerator": kind, "gpus": 1, "steps_per_s": speed}
+        for model, kind, speed in (("m", "t", 1.0), ("m", "u", 0.25), ("other", "t", 1.0))
+    ]
+    data["jobs"][1]["model"] = "other"
+    run = simulate(Scenario.from_dict(data), "hare", profile_steps=10)
+    assert run.jobs["first_start_s"].tolist() == [40.0, 10.0, 60.0]
+
+
+def test_a_known_model_is_profiled_on_a_type_that_is_new_to_it_only() -> None:
+    first, ready_s = History().profiled("m", {"t": 1.0}, 10, 0.0)
+    then, later_s = first.profiled("m", {"t": 1.0, "u": 4.0}, 10, 100.0)
+    assert (ready_s, later_s) == (10.0, 140.0)
+    assert {pair.accelerator: done_s for pair, done_s in then.done_s} == {"t": 10.0, "u": 140.0}
+
+
+@pytest.mark.parametrize("belief", ["pmi", "layered", "low_rank"])
+@pytest.mark.parametrize("synchronisation", ["relaxed", "scale_adaptive"])
+def test_beliefs_of_models_with_facts_run_and_keep_the_work(belief: str, synchronisation: str) -> None:
+    run = simulate("preset:hare_testbed", "hare", belief=maker(belief), synchronisation=synchronisation)
+    assert all(model.model_gb is not None and model.memory_gb is not None for model in run.scenario.models)
+    assert check(run) == [] and run.jobs["finish_s"].notna().all()
 
 
 def test_a_failed_node_s_tasks_are_planned_again() -> None:

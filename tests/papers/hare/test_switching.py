@@ -12,9 +12,10 @@ from pytest import approx
 from tests.mechanisms.support import make
 from workbench import simulate
 from workbench.errors import InputError
-from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s, hit_rate, loads, replay
+from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s, replay
 from workbench.papers.hare.scheduler import Hare
-from workbench.papers.hare.switching import TABLE_3, Switches, cost_of
+from workbench.papers.hare.switching import TABLE_3, Held, Switches, cost_of
+from workbench.papers.hare.tasks import hit_rate, switch_table
 from workbench.run import Run
 from workbench.scenario import Scenario
 
@@ -88,11 +89,12 @@ def test_table_3_is_found_by_the_paper_s_names_and_those_of_the_workload() -> No
 
 def seconds(jobs: str, capacity_gb: float | None, step_s: float = 0.0, **knobs: Any) -> list[float]:
     """Milliseconds of the switches of a sequence whose models are all VGG19 (4.01 ms a miss, 2.77 ms a hit)."""
-    switches = Switches(Hare().settle(knobs), dict.fromkeys("abc", "VGG19"), SIZES)
-    kept, spent = Kept(), []
+    switches = Switches(Hare().settle(knobs), dict.fromkeys("abc", "VGG19"), SIZES, {})
+    held, spent = Held(), []
     for job in jobs:
-        cost_s, _, kept = switches.next(kept, step_s, job, capacity_gb)
-        spent.append(round(1e3 * cost_s, 9))
+        paid, kept = switches.next(held, job, capacity_gb)
+        held = Held(kept, step_s)
+        spent.append(round(1e3 * paid.switch_s, 9))
     return spent
 
 
@@ -120,38 +122,76 @@ def test_the_other_columns_know_no_hits() -> None:
     assert seconds("ab", 8.0, switching="free") == [0, 0]
 
 
-def turns(memory_gb: float, arrival_s: float = 0.0, **knobs: Any) -> tuple[Scenario, Run]:
+def turns(memory_gb: float, arrival_s: float = 0.0, faults: Any = None, **knobs: Any) -> Run:
     """Two jobs of four rounds that take turns on one GPU while the other synchronises; 1 GB models, 5 GB at peak."""
     data = make({"n": ("t", 1)}, [{"steps": 4}, {"steps": 4, "arrival_s": arrival_s}]).to_dict()
     data["throughputs"] = [{**row, "sync_s": 1.0} for row in data["throughputs"]]
     data["cluster"]["accelerators"] = [{"name": "t", "memory_gb": memory_gb}]
     data["models"] = [{"name": "m", "memory_gb": 5.0, "model_gb": 1.0}]
-    scenario = Scenario.from_dict(data)
-    return scenario, simulate(scenario, "hare", steps_per_round=1, early_cleaning=False, **knobs)
+    data["core"] = {"faults": {"list": faults or []}}
+    return simulate(Scenario.from_dict(data), "hare", steps_per_round=1, **{"early_cleaning": False, **knobs})
 
 
-def test_a_run_s_timeline_tells_hits_from_misses() -> None:
-    scenario, run = turns(6.0)
-    table = loads(scenario, run.timeline)
-    assert table["job"].tolist() == ["j0", "j1"] * 4
-    assert table["load"].tolist() == ["first", "miss", *["hit"] * 6] and hit_rate(table) == approx(6 / 7)
-    scenario, run = turns(5.5)
-    assert hit_rate(loads(scenario, run.timeline)) == 0.0
-    with pytest.raises(InputError, match="sequences"):
-        loads(scenario, simulate(scenario, "fifo").timeline)
+def test_a_run_tells_hits_from_misses() -> None:
+    run = turns(6.0)
+    table = switch_table(run.events)
+    assert list(zip(table["job"], table["round"], table["load"], strict=True)) == [
+        ("j1", 0, "miss"),
+        *((job, number, "hit") for number in (1, 2, 3) for job in ("j0", "j1")),
+    ]
+    assert hit_rate(table) == approx(6 / 7) and set(table["gpu"]) == {"n-0/0"}
+    assert hit_rate(switch_table(turns(5.5).events)) == 0.0
+    assert switch_table(turns(6.0, switching="free").events).empty
 
 
 @pytest.mark.parametrize("arrival_s", [0.0, 1.5, 2.5])
-def test_what_was_charged_is_what_the_timeline_shows_also_after_plans_were_made_anew(arrival_s: float) -> None:
-    """The scheduler follows what each GPU keeps over the arrival of j1."""
-    scenario, run = turns(6.0, arrival_s)
-    table = loads(scenario, run.timeline).set_index("unit")["load"]
-    switches = run.timeline[run.timeline["kind"] == "switch"]
-    cost = cost_of("m")
-    charged = {
-        unit: end_s - start_s
-        for unit, start_s, end_s in zip(switches["unit"], switches["start_s"], switches["end_s"], strict=True)
-    }
-    expected = {"hit": cost.hare_ms / 1e3, "miss": cost.pipeswitch_ms / 1e3}
-    assert charged == approx({unit: expected[load] for unit, load in table.items() if load in expected})
-    assert len(charged) >= 3
+@pytest.mark.parametrize("knobs", [{}, {"early_cleaning": True}, {"switching": "pipeswitch"}])
+def test_what_is_told_is_what_was_charged_also_after_plans_were_made_anew(
+    arrival_s: float, knobs: dict[str, Any]
+) -> None:
+    run = turns(6.0, arrival_s, **knobs)
+    table, rows = switch_table(run.events), run.timeline[run.timeline["kind"] == "switch"]
+    told = zip(table["job"], table["time_s"], table["time_s"] + table["switch_s"], strict=True)
+    assert [value for row in told for value in row] == approx(
+        [value for row in zip(rows["job"], rows["start_s"], rows["end_s"], strict=True) for value in row]
+    )
+    assert len(table) >= 3
+
+
+def test_without_speculative_memory_every_switch_is_a_miss() -> None:
+    table = switch_table(turns(6.0, speculative_memory=False).events)
+    assert len(table) == 7 and set(table["load"]) == {"miss"}
+    assert table["switch_s"].tolist() == approx([cost_of("m").pipeswitch_ms / 1e3] * 7)
+
+
+def test_early_cleaning_says_how_much_sooner_a_model_is_loaded() -> None:
+    """In 5.5 GB the next model, 1 GB, fits once 0.5 of 4 GB are freed; there is time enough to hide all it may."""
+    table, cost = switch_table(turns(5.5, early_cleaning=True).events), cost_of("m")
+    assert set(table["load"]) == {"miss"} and table["switch_s"].tolist() == approx([cost.hare_ms / 1e3] * 7)
+    assert table["sooner_s"].tolist() == approx([(cost.pipeswitch_ms - cost.hare_ms) / 1e3] * 7)
+
+
+@pytest.mark.parametrize("second", [{"from_s": 2.5, "to_s": 3.0}, {"from_s": 2.5, "to_s": 2.5000001}])
+def test_a_fault_empties_the_memory_of_its_node(second: dict[str, float]) -> None:
+    """By 2.5 s both models are on the GPU; whoever is next after the fault misses, and so does the other one."""
+    table = switch_table(turns(6.0, faults=[{"node": "n-0", **second}]).events)
+    after = table[table["time_s"] >= 2.5]
+    assert after["load"].tolist()[:2] == ["miss", "miss"] and set(after["load"].tolist()[2:]) == {"hit"}
+    assert set(after["job"].tolist()[:2]) == {"j0", "j1"}
+
+
+def test_a_fault_while_nobody_is_there_empties_it_too() -> None:
+    """j0 is done at 8 s, the node fails from 50 to 60 s, j1 comes at 100 s: its model has to be loaded."""
+    table = switch_table(turns(6.0, 100.0, [{"node": "n-0", "from_s": 50.0, "to_s": 60.0}]).events)
+    assert table[["job", "round", "load"]].values.tolist() == [["j1", 0, "miss"]]
+
+
+def test_a_fault_before_its_first_task_takes_nothing_from_a_gpu() -> None:
+    table = switch_table(turns(6.0, faults=[{"node": "n-0", "from_s": 0.0, "to_s": 1.0}]).events)
+    assert table["load"].tolist() == ["miss", *["hit"] * 6]
+
+
+def test_events_that_are_not_hare_s_are_refused() -> None:
+    events = turns(6.0).events
+    with pytest.raises(InputError, match="as Hare records it"):
+        switch_table(events.assign(reason="because"))

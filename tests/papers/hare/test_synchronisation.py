@@ -137,6 +137,63 @@ def test_on_the_core_scale_fixed_rounds_start_together_as_planned(scenario: Scen
     assert finish.to_dict() == approx(plans[finish.index].to_dict())
 
 
+def test_on_the_core_figure_4_goes_as_planned() -> None:
+    """Fig. 4 with the times of `hare_synchronisation`: scale-adaptive is one task, and then the two others at once."""
+    planned: dict[str, dict[str, float]] = {}
+    for name in ("relaxed", "scale_fixed", "scale_adaptive"):
+        run = simulate("preset:hare_synchronisation", "hare", switching="free", synchronisation=name)
+        assert check(run) == []
+        plans = run.signals[run.signals["signal"] == "planned_finish_s"].groupby("job")["value"].last()
+        ends = run.jobs.set_index("job")["finish_s"]
+        assert ends.to_dict() == approx(plans[ends.index].to_dict())
+        planned[name] = ends.to_dict()
+        if name == "scale_adaptive":
+            ran = run.timeline[(run.timeline["job"] == "n") & (run.timeline["kind"] == "run")]
+            assert ran[["unit", "start_s", "end_s"]].values.tolist() == [
+                ["n #0.0", 1.0, 2.0], ["n #1.0", 2.5, 3.5], ["n #1.1", 2.5, 4.0],
+            ]  # fmt: skip
+    assert {name: ends["n"] for name, ends in planned.items()} == {
+        "relaxed": 4.0,
+        "scale_fixed": 6.0,
+        "scale_adaptive": 4.5,
+    }
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=scenarios())
+def test_on_the_core_scale_adaptive_rounds_keep_a_job_s_work_and_end_as_planned(scenario: Scenario) -> None:
+    """Whatever comes while rounds are narrower: the same tasks of the same steps as with Hare's, and no more."""
+    runs = {
+        name: run_of(scenario, Watched(Hare()), {"switching": "free", "synchronisation": name})
+        for name in ("relaxed", "scale_adaptive")
+    }
+    assert all(check(run) == [] and run.jobs["finish_s"].notna().all() for run in runs.values())
+    if scenario.core.faults.list:
+        return
+    done = {
+        name: run.timeline[run.timeline["kind"] == "run"].groupby("job")["steps"].apply(sorted).to_dict()
+        for name, run in runs.items()
+    }
+    assert done["scale_adaptive"].keys() == done["relaxed"].keys()
+    assert all(steps == approx(done["relaxed"][name]) for name, steps in done["scale_adaptive"].items())
+    run = runs["scale_adaptive"]
+    plans = run.signals[run.signals["signal"] == "planned_finish_s"].groupby("job")["value"].last()
+    finish = run.jobs.set_index("job")["finish_s"]
+    assert finish.to_dict() == approx(plans[finish.index].to_dict())
+
+
+def test_a_round_that_a_fault_has_cut_ends_with_its_own_tasks() -> None:
+    """Rounds of two; b-0 fails in the second after 2 s of 5. Its task is done on a-0, and from then on rounds are of
+    one task: 6 more of 5 s after that of the second round which a-0 does itself."""
+    faults = {"list": [{"node": "b-0", "from_s": 7.0, "to_s": 1000.0}]}
+    scenario = make({"a": ("t", 1), "b": ("t", 1)}, [{"steps": 40, "gpus": 2}], core={"faults": faults})
+    run = simulate(scenario, "hare", most_rounds=4, switching="free", synchronisation="scale_adaptive")
+    assert check(run) == []
+    assert run.jobs["steps_lost"].sum() == approx(2.0) and run.jobs["finish_s"].tolist() == approx([10 + 5 * 5])
+    ran = run.timeline[(run.timeline["kind"] == "run") & (run.timeline["start_s"] > 7.0)]
+    assert ran["unit"].tolist() == ["j0 #1.1", "j0 #2.0", "j0 #3.0", "j0 #4.0", "j0 #5.0"]
+
+
 def test_relaxed_uses_what_scale_fixed_leaves_idle() -> None:
     scenario = make({"n": ("t", 3)}, [{"steps": 300, "gpus": 2}, {"steps": 300, "gpus": 2}, {"steps": 90}])
     makespans = {

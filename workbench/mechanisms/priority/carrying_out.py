@@ -94,7 +94,7 @@ def _assignments(
 ) -> tuple[Assignment, ...]:
     units = [plan.units[i] for i in running.units]
     caps = [None if cap != cap else cap for cap in steps.tolist()]
-    return tuple(Assignment(unit, placed[unit], until_s, "run", cap) for unit, cap in zip(units, caps, strict=True))
+    return tuple([Assignment(unit, placed[unit], until_s, "run", cap) for unit, cap in zip(units, caps, strict=True)])
 
 
 def _steps_left(snapshot: Snapshot, plan: Plan, running: Picked) -> dict[str, float]:

@@ -23,13 +23,13 @@ def reasons(
     priority: (units x types); best: each job's largest; running: row and type of each assignment.
     """
     why: dict[str, Reason] = {}
-    before = {**snapshot.leases, **snapshot.ended}
-    stopped = dict(before)
+    stopped = {**snapshot.leases, **snapshot.ended}
     for a, unit, kind in zip(assign, *running, strict=True):
         had = stopped.pop(a.unit, None)
         if had is None or (had.gpus is not a.gpus and had.gpus != a.gpus):
-            reason = _chosen(memory, unit, kind, float(priority[unit, kind]))
-            why.update((name, reason) for name in memory.plan.members[unit])
+            reason = _chosen(memory, unit, kind, priority.item(unit, kind))
+            for name in memory.plan.members[unit]:
+                why[name] = reason
     if stopped:
         still = {name for unit in running.units for name in memory.plan.members[unit]}
         for name in [name for unit in stopped for name in members(unit) if name not in still]:
@@ -40,10 +40,11 @@ def reasons(
 
 
 def _chosen(memory: Memory, unit: int, kind: int, priority: float) -> Reason:
-    share, name = float(memory.plan.share[unit, kind]), memory.plan.types[kind]
+    share, name = memory.plan.share.item(unit, kind), memory.plan.types[kind]
     facts: dict[str, float | str] = {"priority": priority, "share": share, "type": name}
     if priority <= 0:
         return Reason("leftover", f"workers of {name} that no job with a share of them uses", facts)
-    received = float(memory.time_s[unit, kind] / memory.total_s[kind]) if memory.total_s[kind] > 0 else 0.0
+    total_s = memory.total_s.item(kind)
+    received = facts["received"] = memory.time_s.item(unit, kind) / total_s if total_s > 0 else 0.0
     text = f"priority {priority:.3g} on {name}: its share is {share:.3g}, its part of the time so far {received:.3g}"
-    return Reason("priority", text, facts | {"received": received})
+    return Reason("priority", text, facts)

@@ -1,9 +1,11 @@
 """Chronus: leases for jobs with deadlines, guaranteed once admitted, placed consolidated (Gao et al.)."""
 
+from workbench.papers.chronus.explaining import STUDIES
 from workbench.papers.chronus.leases import Leases
+from workbench.papers.chronus.scheduler import Chronus
 
 TITLE = "Chronus"
 FORMULATIONS = (Leases(),)
-SCHEDULERS = ()
+SCHEDULERS = (Chronus(),)
 
-__all__ = ["FORMULATIONS", "SCHEDULERS", "TITLE"]
+__all__ = ["FORMULATIONS", "SCHEDULERS", "STUDIES", "TITLE"]

@@ -4,6 +4,9 @@ A plan begins at a boundary of SLO leases; lease k = 1, 2, ... All times count f
 (R_i), deadlines (D_pi) and arrivals. RL_i and DL_pi are these in leases. A job may run from the first lease that begins
 at or after its arrival. What a lease offers and what a gang takes are counted for pieces of each size h, see
 `round_up`; without rounding up, or on nodes of a power of two, h = 1 stands alone.
+
+On clusters of several types of GPUs, and where a range of GPUs is open, jobs have `options`, and there are limits for
+each pool of nodes. The numbers of each job are then those of the option that is in force.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ import numpy.typing as npt
 
 from workbench.decision import BoolArray, IntArray
 from workbench.errors import InputError, counted
-from workbench.papers.chronus.rewards import LOWEST, Steps, check_steps
-from workbench.papers.chronus.round_up import in_pieces, pieces, powers, round_up
+from workbench.papers.chronus.options import Choice, Options, Pool, Run, first_of, limits_of, offered, taken_in
+from workbench.papers.chronus.rewards import check_steps
 from workbench.papers.chronus.terms import check_lease, first_lease, leases_before, leases_needed
+from workbench.rewards import LOWEST, Steps
 from workbench.solvers import InfeasibleError
 from workbench.throughput import FloatArray
 
@@ -32,13 +36,17 @@ Leases = Mapping[str, tuple[int, ...]]
 
 
 class Asked(NamedTuple):
-    """One job by hand: GPUs, seconds left to run, `(deadline in s from the start, reward)` steps, arrival in s."""
+    """One job by hand: GPUs, seconds left to run, `(deadline in s from the start, reward)` steps, arrival in s.
+
+    runs: its options, which then count instead of GPUs and seconds.
+    """
 
     gpus: int
     runtime_s: int
     steps: Sequence[Sequence[float]]
     arrival_s: int = 0
     guaranteed: bool = False
+    runs: Sequence[Run] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +58,8 @@ class Instance:
     least h; runtime_s: (jobs,) R_i, whole seconds left; arrival_s: (jobs,) 0 or less for who is there; steps: of each
     job `(D_pi, V_pi)`, deadlines in whole seconds, below 0 if over; miss_reward: V_0; guaranteed: (jobs,) must meet one
     of its deadlines; reserved_s: seconds of each lease kept for resuming; start_s: when the plan begins; previous: the
-    last plan in leases of this one, if there is one.
+    last plan in leases of this one, if there is one. pools: of nodes; pool_of: the pool of each column of limits;
+    options: what jobs may run as, None if all have one option, in the only pool; chosen: (jobs,) the options in force.
     Raises InputError naming job and field: names that repeat, numbers missing, not whole or out of range, deadlines
     before the arrival, rewards that increase with time or are below the reward of a miss.
     """
@@ -69,11 +78,13 @@ class Instance:
     reserved_s: int = 0
     start_s: float = 0.0
     previous: Leases = field(default_factory=dict)
+    pools: tuple[Pool, ...] = (Pool(),)
+    pool_of: tuple[int, ...] = ()
+    options: Options | None = None
+    chosen: IntArray | None = None
 
     def __post_init__(self) -> None:
-        check_lease("lease", self.lease_s)
-        if not 0 <= self.reserved_s < self.lease_s:
-            raise InputError("seconds of a lease kept for resuming", self.reserved_s, f"0 to {self.lease_s - 1}")
+        _check_lease(self.lease_s, self.reserved_s)
         if not math.isfinite(self.start_s):
             raise InputError("start of the plan", self.start_s, "a finite time in s")
         if len(set(self.jobs)) < len(self.jobs):
@@ -138,7 +149,8 @@ class Instance:
         """
         free = np.atleast_1d(np.asarray(gpus, dtype=np.int64))
         gangs = np.array([job.gpus for job in asked], dtype=np.int64)
-        sizes, capacity, held = limits(free, gangs, node_gpus)
+        sizes, capacity = offered(node_gpus, free)
+        held = taken_in(node_gpus, gangs, sizes)
         return cls(
             jobs=tuple(names) if names is not None else tuple(f"j{row}" for row in range(len(asked))),
             lease_s=lease_s,
@@ -154,7 +166,114 @@ class Instance:
             reserved_s=reserved_s,
             start_s=start_s,
             previous=previous or {},
+            pools=(Pool("", node_gpus),),
         )
+
+    @classmethod
+    def pooled(
+        cls,
+        pools: Mapping[Pool, int | Sequence[int]],
+        lease_s: int,
+        asked: Sequence[Asked],
+        *,
+        names: Sequence[str] | None = None,
+        miss_reward: float = LOWEST,
+        reserved_s: int = 0,
+        start_s: float = 0.0,
+        previous: Leases | None = None,
+        running: Mapping[str, Choice] | None = None,
+    ) -> Instance:
+        """An instance on pools of nodes; asked: jobs with their options, `runs`.
+
+        pools: GPUs of each, in every lease or lease by lease; running: what jobs run as in the last plan. That option
+        is in force where a job still has it, else the one that needs the fewest leases, of these the fewest GPUs.
+        """
+        _check_lease(lease_s, reserved_s)
+        own, names = tuple(pools), tuple(names) if names is not None else tuple(f"j{i}" for i in range(len(asked)))
+        parts = [np.atleast_1d(np.asarray(free, dtype=np.int64)) for free in pools.values()]
+        rows = max((len(part) for part in parts), default=1)
+        free = np.column_stack([part[np.minimum(np.arange(rows), len(part) - 1)] for part in parts])
+        found = limits_of(own, free)
+        runs = [(row, run) for row, job in enumerate(asked) for run in job.runs or (Run(0, job.gpus, job.runtime_s),)]
+        job, pool, gpus, runtime_s = (
+            np.array(column, dtype=np.int64)
+            for column in (
+                [row for row, _ in runs],
+                [run.pool for _, run in runs],
+                [run.gpus for _, run in runs],
+                [run.runtime_s for _, run in runs],
+            )
+        )
+        options = Options(job, pool, gpus, found.held(own, pool, gpus), runtime_s)
+        kept = [
+            (running or {}).get(names[row]) == Choice(own[run.pool].accelerator, own[run.pool].node_gpus, run.gpus)
+            for row, run in runs
+        ]
+        needed = leases_needed(runtime_s, lease_s - reserved_s)
+        never: BoolArray = np.all(np.any(options.held[:, None, :] > found.capacity[None, :, :], axis=2), axis=1)
+        chosen = first_of(job, len(asked), ~np.array(kept, dtype=bool), never, needed, gpus)
+        alone = len(own) == 1 and len(runs) == len(asked)
+        return cls(
+            jobs=names,
+            lease_s=lease_s,
+            sizes=found.sizes,
+            capacity=found.capacity,
+            gpus=gpus[chosen],
+            held=options.held[chosen],
+            runtime_s=runtime_s[chosen],
+            arrival_s=np.array([one.arrival_s for one in asked]),
+            steps=tuple(tuple((float(step[0]), float(step[1])) for step in one.steps) for one in asked),
+            guaranteed=np.array([one.guaranteed for one in asked], dtype=bool),
+            miss_reward=miss_reward,
+            reserved_s=reserved_s,
+            start_s=start_s,
+            previous=previous or {},
+            pools=own,
+            pool_of=found.pool,
+            options=None if alone else options,
+            chosen=None if alone else chosen,
+        )
+
+    @cached_property
+    def every(self) -> Options:
+        """The options of all jobs; the numbers of the jobs themselves where each has one."""
+        if self.options is not None:
+            return self.options
+        rows = np.arange(len(self.jobs))
+        return Options(rows, np.zeros(len(rows), dtype=np.int64), self.gpus, self.held, self.runtime_s)
+
+    @cached_property
+    def in_force(self) -> IntArray:
+        """(jobs,) the option that the numbers of each job are of."""
+        return _fixed(np.array(np.arange(len(self.jobs)) if self.chosen is None else self.chosen, dtype=np.int64))
+
+    @cached_property
+    def pool(self) -> IntArray:
+        """(jobs,) number of the pool of the option in force."""
+        return _fixed(np.array(self.every.pool[self.in_force]))
+
+    def running(self, chosen: IntArray) -> Instance:
+        """The same instance with other options in force; chosen: (jobs,) their numbers."""
+        if self.options is None or (chosen == self.in_force).all():
+            return self
+        own = self.options
+        return replace(
+            self,
+            chosen=np.array(chosen, dtype=np.int64),
+            gpus=own.gpus[chosen],
+            held=own.held[chosen],
+            runtime_s=own.runtime_s[chosen],
+        )
+
+    def choice(self, row: int) -> Choice:
+        """What a job runs as with the option in force."""
+        pool = self.pools[int(self.pool[row])]
+        return Choice(pool.accelerator, pool.node_gpus, int(self.gpus[row]))
+
+    @cached_property
+    def needed_as(self) -> IntArray:
+        """(options,) RL_io: leases that the work left takes with each option."""
+        return _fixed(leases_needed(self.every.runtime_s, self.lease_s - self.reserved_s))
 
     @cached_property
     def needed(self) -> IntArray:
@@ -191,36 +310,45 @@ class Instance:
 
     @cached_property
     def _room(self) -> BoolArray:
-        """(jobs x rows of capacity) whether a job fits beside nobody."""
-        room: BoolArray = np.all(self.held[:, None, :] <= self.capacity[None, :, :], axis=2)
+        """(options x rows of capacity) whether a job fits beside nobody."""
+        room: BoolArray = np.all(self.every.held[:, None, :] <= self.capacity[None, :, :], axis=2)
         return room
 
     @cached_property
     def fits(self) -> BoolArray:
-        """(jobs,) whether the cluster ever has the GPUs of a job."""
-        fits: BoolArray = np.any(self._room, axis=1)
-        return fits
+        """(jobs,) whether the cluster ever has the GPUs of a job, with one option at least."""
+        return self._some(np.any(self._room, axis=1))
 
     @cached_property
-    def open_leases(self) -> IntArray:
-        """(jobs,) leases from the arrival to the last deadline that have the GPUs of a job."""
+    def open_as(self) -> IntArray:
+        """(options,) leases from the arrival to the last deadline that have the GPUs of a job."""
+        own, job = np.arange(len(self.every)), self.every.job
         rows = self._room.shape[1]
-        before = np.hstack([np.zeros((len(self.jobs), 1), dtype=np.int64), np.cumsum(self._room[:, :-1], axis=1)])
+        before = np.hstack([np.zeros((len(own), 1), dtype=np.int64), np.cumsum(self._room[:, :-1], axis=1)])
 
         def until(lease: IntArray) -> IntArray:
             """Of leases 1, 2, ..., `lease`; those from the last row on are all alike."""
-            own = np.arange(len(self.jobs))
             later = np.where(self._room[:, -1], np.maximum(0, lease - (rows - 1)), 0)
             found: IntArray = before[own, np.minimum(lease, rows - 1)] + later
             return found
 
-        return _fixed(np.where(self.last < self.first, 0, until(self.last) - until(self.first - 1)))
+        first, last = self.first[job], self.last[job]
+        return _fixed(np.where(last < first, 0, until(last) - until(first - 1)))
+
+    @cached_property
+    def possible_as(self) -> BoolArray:
+        """(options,) whether a job alone could meet its last deadline."""
+        possible: BoolArray = self.open_as >= self.needed_as
+        return possible
 
     @cached_property
     def possible(self) -> BoolArray:
-        """(jobs,) whether a job alone could meet its last deadline."""
-        possible: BoolArray = self.open_leases >= self.needed
-        return possible
+        """(jobs,) whether a job alone could meet its last deadline, with one option at least."""
+        return self._some(self.possible_as)
+
+    def _some(self, options: BoolArray) -> BoolArray:
+        """(jobs,) whether something holds of one of a job's options."""
+        return np.bincount(self.every.job[options], minlength=len(self.jobs)) > 0
 
     @cached_property
     def rewards(self) -> tuple[FloatArray, ...]:
@@ -255,17 +383,34 @@ class Instance:
         """The instance in which every job has its last deadline only."""
         return self._of(np.arange(len(self.jobs)), tuple(steps[-1:] for steps in self.steps), self.guaranteed)
 
-    def with_guarantee(self, job: str, previous: Leases) -> Instance:
-        """The instance in which that job is guaranteed too, and that plan is the last one."""
+    def with_guarantee(self, job: str, previous: Leases, choices: Mapping[str, Choice] | None = None) -> Instance:
+        """The instance in which that job is guaranteed too, and that plan is the last one; choices: its options."""
         certain = np.array(self.guaranteed)
         certain[self.jobs.index(job)] = True
-        return replace(self, guaranteed=certain, previous=previous)
+        return replace(self.as_in(choices or {}), guaranteed=certain, previous=previous)
+
+    def as_in(self, choices: Mapping[str, Choice]) -> Instance:
+        """The instance with the options of a plan in force, where jobs have them."""
+        if self.options is None:
+            return self
+        chosen = np.array(self.in_force)
+        for option, row in enumerate(self.options.job.tolist()):
+            pool = self.pools[int(self.options.pool[option])]
+            own = Choice(pool.accelerator, pool.node_gpus, int(self.options.gpus[option]))
+            if choices.get(self.jobs[row]) == own:
+                chosen[row] = option
+        return self.running(chosen)
 
     def _best(self, row: int) -> float:
         return self.steps[row][0][1] if self.steps[row] else self.miss_reward
 
     def _of(self, rows: IntArray, steps: tuple[Steps, ...], guaranteed: BoolArray) -> Instance:
         names = tuple(self.jobs[row] for row in rows.tolist())
+        options, chosen = None, None
+        if self.options is not None:
+            options = self.options.of(rows)
+            begin = np.searchsorted(self.options.job, rows)
+            chosen = np.searchsorted(options.job, np.arange(len(rows))) + self.in_force[rows] - begin
         return Instance(
             jobs=names,
             lease_s=self.lease_s,
@@ -281,16 +426,23 @@ class Instance:
             reserved_s=self.reserved_s,
             start_s=self.start_s,
             previous={name: self.previous[name] for name in names if name in self.previous},
+            pools=self.pools,
+            pool_of=self.pool_of,
+            options=options,
+            chosen=chosen,
         )
 
     def why_not(self, row: int) -> str:
         """Why a job cannot meet its last deadline even alone."""
         if not self.fits[row]:
-            most = int(self.capacity[:, 0].max())
-            rounded = f", rounded up to {self.held[row, 0]}," if self.held[row, 0] != self.gpus[row] else ""
-            return f"its {self.gpus[row]} GPUs{rounded} are more than the {most} of the cluster"
-        needed, there = counted(int(self.needed[row]), "lease"), self.open_leases[row]
-        return f"it needs {needed} and has {there} before its last deadline"
+            own = np.flatnonzero(np.array(self.pool_of or (0,) * len(self.sizes)) == self.pool[row])[0]
+            most, taken = int(self.capacity[:, own].max()), int(self.held[row, own])
+            rounded = f", rounded up to {taken}," if taken != self.gpus[row] else ""
+            pool = "the cluster" if len(self.pools) == 1 else self.pools[int(self.pool[row])].name
+            return f"its {self.gpus[row]} GPUs{rounded} are more than the {most} of {pool}"
+        needed, there = counted(int(self.needed[row]), "lease"), self.open_as[self.in_force[row]]
+        at_best = "" if self.options is None else " at best"
+        return f"it needs {needed}{at_best} and has {there} before its last deadline"
 
 
 def check_guaranteed(data: Instance) -> None:
@@ -301,22 +453,10 @@ def check_guaranteed(data: Instance) -> None:
         raise InfeasibleError(NAME, f"guaranteed job {data.jobs[row]} cannot meet a deadline: {data.why_not(row)}")
 
 
-def limits(free: IntArray, gangs: IntArray, node_gpus: int | None) -> tuple[tuple[int, ...], IntArray, IntArray]:
-    """The sizes h, (rows x sizes) M_kh and (gangs x sizes) g_ih of free GPUs row by row, for gangs as asked for.
-
-    node_gpus: round up for nodes of that size (6), None: as printed in (3). GPUs beyond whole nodes count as pieces of
-    their own.
-    """
-    if node_gpus is None:
-        return (1,), free[:, None], gangs[:, None]
-    sizes = powers(node_gpus)
-    whole, rest = np.divmod(free, node_gpus)
-    of_a_node = np.array([sum(piece for piece in pieces(node_gpus) if piece >= size) for size in sizes])
-    beyond = np.array(
-        [[sum(p for p in pieces(int(left)) if p >= size) if left else 0 for size in sizes] for left in rest.tolist()]
-    )
-    rounded = np.array([round_up(int(gang), node_gpus) for gang in gangs.tolist()], dtype=np.int64)
-    return sizes, whole[:, None] * of_a_node + beyond, in_pieces(rounded, node_gpus, sizes)
+def _check_lease(lease_s: int, reserved_s: int) -> None:
+    check_lease("lease", lease_s)
+    if not 0 <= reserved_s < lease_s:
+        raise InputError("seconds of a lease kept for resuming", reserved_s, f"0 to {lease_s - 1}")
 
 
 def _fixed(array: npt.NDArray[np.int64]) -> IntArray:

@@ -21,6 +21,9 @@ so that no job has more leases than it needs, and one that misses has none.
 
 (erratum) (5) is printed as an equality, with which one job too many makes the plan infeasible. It is one for jobs that
 are guaranteed already; others may miss.
+
+Where jobs have options, on clusters of several types of GPUs or with a range of GPUs (section 7), `typed` states the
+model; with one option each it is the same as here.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from workbench.contract import Formulation, Knobs, Result
 from workbench.decision import Snapshot
 from workbench.errors import InputError
 from workbench.knob import Knob
-from workbench.papers.chronus import from_snapshot, master
+from workbench.papers.chronus import from_snapshot, master, typed
 from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
 from workbench.papers.chronus.lifting import lift
 from workbench.papers.chronus.plan import Plan, nothing, still_holds
@@ -46,9 +49,10 @@ from workbench.solvers.report import report
 MODEL = Knob(
     "model",
     "auto",
-    "The model as printed, the master in s with lifting, or (auto) the printed one as long as it is small",
+    "The model as printed, the master in s with lifting, or (auto) the printed one as long as it is small; options: "
+    "the model of section 7, which takes the printed one's place where jobs have a choice of GPUs",
     kind="str",
-    choices=("auto", "printed", "master"),
+    choices=("auto", "printed", "master", "options"),
 )
 GAP = Knob(
     "gap",
@@ -62,12 +66,14 @@ SMALL = 1500
 """Variables up to which `auto` solves the printed model at once."""
 MEDIUM = 3000
 """Variables up to which `auto` goes on with the printed model where the master's gap is too wide."""
-MOST_VARIABLES = 200_000
+MOST_VARIABLES = typed.MOST_VARIABLES
 """A larger model would take longer to make than anyone waits for, and longer still to solve."""
 
 
 def variables(data: Instance) -> int:
-    """How many variables the model has."""
+    """How many variables the printed model has, or that of section 7 where jobs have options."""
+    if data.options is not None:
+        return typed.variables(data)
     rows = zip(data.first.tolist(), data.last.tolist(), data.by, strict=True)
     return sum(max(0, min(last, data.leases) - first + 1) + len(by) for first, last, by in rows)
 
@@ -198,11 +204,13 @@ class Leases(Formulation[Instance]):
         return from_snapshot.instance_of(snapshot, knobs)
 
     def statement(self, knobs: Knobs) -> Any:
-        """The model that the knobs name; `auto` builds the printed one."""
-        return master if knobs.get("model") == "master" else self
+        """The model that the knobs name; `auto` builds the printed one. Where jobs have options it is `typed`."""
+        return {"master": master, "options": typed}.get(str(knobs.get("model")), self)
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved model that the knobs name (`auto`: the printed one)."""
+        """The unsolved model that the knobs name (`auto`: the printed one); where jobs have options, section 7's."""
+        if data.options is not None or knobs.get("model") == "options":
+            return typed.build(data)
         return master.build(data) if knobs.get("model") == "master" else build(data)
 
     def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
@@ -210,6 +218,8 @@ class Leases(Formulation[Instance]):
 
         Raises SolverFailedError if a guaranteed job has no leases even so.
         """
+        if hasattr(model, "OPTIONS"):
+            return typed.read_plan(model, data).result
         if hasattr(model, "lease"):
             return read_plan(model, data).result
         plan = lift(data, master.target(model, data))
@@ -233,8 +243,8 @@ class Leases(Formulation[Instance]):
             return super().run(data, knobs, solver)
         solver, model = solver or Solver(), str(knobs.get("model", MODEL.default))
         kept = still_holds(data, data.previous) if data.previous else None
-        if model == "printed" or (model == "auto" and variables(data) <= SMALL):
-            return _printed(data, solver, kept)
+        if model in ("printed", "options") or (model == "auto" and variables(data) <= SMALL):
+            return _printed(data, solver, kept, options=model == "options")
         found = master.solve(data, solver)
         enough = max(solver.gap, float(knobs.get("gap", GAP.default)))
         gap = found.solved.gap
@@ -244,15 +254,21 @@ class Leases(Formulation[Instance]):
         return _printed(data, replace(solver, gap=enough), found.plan or kept, found.solved)
 
 
-def _printed(data: Instance, solver: Solver, start: Plan | None, before: Solved | None = None) -> Result:
-    """The printed model's answer; before: the report of the master that came first, whose bound holds too."""
+def _printed(
+    data: Instance, solver: Solver, start: Plan | None, before: Solved | None = None, *, options: bool = False
+) -> Result:
+    """The printed model's answer; before: the report of the master that came first, whose bound holds too.
+
+    options: that of section 7's model, as always where jobs have options.
+    """
     began = time.perf_counter()
-    model = build(data)
+    options = options or data.options is not None
+    model = typed.build(data) if options else build(data)
     if start is not None:
-        begin_from(model, start)
+        (typed.begin_from if options else begin_from)(model, start)
     build_s = time.perf_counter() - began
     solved = solve_model(model, replace(solver, start=solver.start or start is not None))
-    plan = read_plan(model, data)
+    plan = (typed.read_plan if options else read_plan)(model, data)
     bounds = [one.bound for one in (solved, before) if one is not None and one.bound is not None]
     again = report(plan.objective, min(bounds, default=None), solved.status == "time_limit")
     if before is not None:

@@ -59,7 +59,7 @@ def _least_laxity(data: Instance, target: IntArray, first: BoolArray) -> tuple[B
     late = np.zeros(len(left), dtype=bool)
     has = np.zeros((len(left), data.leases), dtype=bool)
     held = [tuple(row) for row in data.held.tolist()]
-    rank = np.lexsort((-data.held[:, 0], ~first)).argsort()
+    rank = np.lexsort((-data.held.max(axis=1, initial=0), ~first)).argsort()
     for lease in range(1, data.leases + 1):
         for row in np.flatnonzero((left > 0) & (due - lease + 1 < left)).tolist():
             while step[row] < len(by[row]) - 1 and due[row] - lease + 1 < left[row]:
@@ -78,7 +78,7 @@ def _least_laxity(data: Instance, target: IntArray, first: BoolArray) -> tuple[B
                 free = [there - taken for taken, there in zip(gang, free, strict=True)]
                 has[row, lease - 1] = True
                 left[row] -= 1
-                if free[0] == 0:
+                if not any(free):
                     break
     late |= left > 0
     has[late] = False
@@ -94,7 +94,7 @@ def improved(plan: Plan) -> Plan:
     best = np.array([own[0] if len(own) else data.miss_reward for own in data.rewards])
     earned = np.array(plan.earned)
     for _ in range(PASSES):
-        gain = (best - earned) / (data.held[:, 0] * data.needed)
+        gain = (best - earned) / (data.held.max(axis=1) * data.needed)
         better = 0
         for row in np.argsort(-gain, kind="stable").tolist():
             if gain[row] > 0 and data.possible[row]:

@@ -13,7 +13,11 @@ can be done, since the first leases are where jobs with deadlines press most. Wh
 jobs of 2 GPUs, 3 GPUs, two leases), so that `lifting` turns its answer into a plan and the gap to its bound is told.
 
 The scheduler solves it as a linear programme, in `solve`, and rounds: jobs of which parts are chosen get the best
-deadline that still keeps all rows.
+deadline that still keeps all rows. Where the cluster is full of guaranteed jobs, what looks free in GPU leases cannot
+all be had in whole ones, and lifting fails. Then it is solved with whole choices, with all capacity for the bound, and
+with a little less until lifting works, but never less than the guaranteed jobs need by their last deadlines.
+
+Where jobs have options (section 7) there is a column for each: the same relaxation, since a job has one in a plan.
 """
 
 from __future__ import annotations
@@ -26,52 +30,65 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.decision import IntArray
-from workbench.papers.chronus.instance import Instance, check_guaranteed
+from workbench.errors import InputError
+from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
 from workbench.papers.chronus.lifting import improved, lift
 from workbench.papers.chronus.plan import Plan, still_holds
 from workbench.papers.chronus.swapping import swapped
-from workbench.solvers import Columns, InfeasibleError, Programme, Solved, Solver, solve_matrix
+from workbench.solvers import Columns, InfeasibleError, Programme, Solved, Solver, TimeLimitError, solve_matrix
 from workbench.solvers.report import report
 from workbench.throughput import FloatArray
 
 WHOLE = 1e-6
 """How far a solver's choice may be from 0 or 1."""
-PARTS = (0.995, 0.99, 0.98, 0.95)
-"""Parts of the capacity with which the programme is solved again."""
+PARTS = (1.0, 0.9998, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95)
+"""Parts of the capacity with which whole choices are made, until they can be lifted."""
 NEAR = 0.002
-"""Gap to the bound at which it is not."""
+"""Gap to the bound at which the rounded programme is good enough."""
+WHOLE_GAP = 5e-4
+"""Gap at which the search for whole choices stops."""
+NODES = 300
+"""Nodes of the search tree at which it does, with a solver that counts them."""
+NEAR_WITH_OPTIONS = 0.005
+"""The same gap where jobs have options: there are several times as many columns, and parts are chosen still."""
 
 
 @dataclass(frozen=True, eq=False)
 class Master:
-    """The numbers of the master: one column for each deadline that a job alone could hit.
+    """The numbers of the master: one column for each deadline that a job alone could hit, and each option for it.
 
-    Arrays by column: job, step (number of the deadline from 0).
+    Arrays by column: job, step (number of the deadline from 0), option.
     """
 
     instance: Instance
 
     @cached_property
-    def _columns(self) -> tuple[IntArray, IntArray]:
+    def _columns(self) -> IntArray:
+        """(columns x 3) job, step, option."""
         data = self.instance
         found = [
-            (row, step)
-            for row in np.flatnonzero(data.possible).tolist()
+            (row, step, option)
+            for option, row in enumerate(data.every.job.tolist())
+            if data.possible_as[option]
             for step, by in enumerate(data.by[row].tolist())
-            if by - int(data.first[row]) + 1 >= int(data.needed[row])
+            if by - int(data.first[row]) + 1 >= int(data.needed_as[option])
         ]
-        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1]
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, 3)
 
     @property
     def job(self) -> IntArray:
         """(columns,) whose deadline it is."""
-        return self._columns[0]
+        return self._columns[:, 0]
 
     @property
     def step(self) -> IntArray:
         """(columns,) which of the job's deadlines."""
-        return self._columns[1]
+        return self._columns[:, 1]
+
+    @property
+    def option(self) -> IntArray:
+        """(columns,) as what the job hits it."""
+        return self._columns[:, 2]
 
     @cached_property
     def gain(self) -> FloatArray:
@@ -95,8 +112,8 @@ class Master:
         """(times x sizes x columns) d_iptz."""
         data = self.instance
         before = np.maximum(self.times[:, None], data.first[self.job] - 1)
-        inside = np.maximum(0, data.needed[self.job] - np.maximum(0, self._by - before))
-        return inside[:, None, :] * data.held[self.job].T[None, :, :]
+        inside = np.maximum(0, data.needed_as[self.option] - np.maximum(0, self._by - before))
+        return inside[:, None, :] * data.every.held[self.option].T[None, :, :]
 
     @cached_property
     def supply(self) -> IntArray:
@@ -127,35 +144,65 @@ class Master:
             name="chronus.leases, master",
         )
 
-    def rounded(self, values: FloatArray) -> IntArray:
-        """(jobs,) a deadline for each job, -1 for none: whole choices stand, the others take what still keeps all rows.
+    @cached_property
+    def certain(self) -> IntArray:
+        """(times x sizes) what the guaranteed jobs need at least, by their last deadlines.
+
+        Of a job with several options, the least at each time and size: no one option need do with so little.
+        """
+        data = self.instance
+        columns = np.flatnonzero(data.guaranteed[self.job] & (self.step == [len(data.by[row]) - 1 for row in self.job]))
+        least = np.zeros(self.supply.shape, dtype=np.int64)
+        for own in np.split(columns, np.flatnonzero(np.diff(self.job[columns])) + 1) if len(columns) else ():
+            least += self.demand[:, :, own].min(axis=2)
+        return least
+
+    def with_less(self, programme: Programme, part: float) -> Programme:
+        """The programme with so much of the capacity, but what guaranteed jobs need; choices are whole, unless jobs
+        have options, where that takes too long."""
+        upper = np.array(programme.row_upper)
+        upper[-self.supply.size :] = np.maximum(np.floor(part * self.supply), self.certain).ravel()
+        whole = np.ones(len(self.job), dtype=bool) if self.instance.options is None else None
+        return replace(programme, row_upper=upper, integer=whole)
+
+    def rounded(self, values: FloatArray) -> tuple[IntArray, IntArray]:
+        """(jobs,) a deadline for each job, -1 for none, and its option: whole choices stand, the others take what still
+        keeps all rows.
 
         Those of which most was chosen come first, each with its best deadline that fits. A guaranteed job that nothing
         is left for gets its last deadline.
         """
         data = self.instance
-        target = np.full(len(data.jobs), -1)
+        target, option = np.full(len(data.jobs), -1), np.array(data.in_force)
         left = self.supply.astype(np.int64)
         whole = values > 1 - WHOLE
-        target[self.job[whole]] = self.step[whole]
+        target[self.job[whole]], option[self.job[whole]] = self.step[whole], self.option[whole]
         left = left - self.demand[:, :, whole].sum(axis=2)
         share = np.bincount(self.job, values, minlength=len(data.jobs))
         parts = [row for row in np.unique(self.job).tolist() if target[row] < 0]
-        columns = {row: np.flatnonzero(self.job == row).tolist() for row in parts}
+        columns = {row: self._by_share(row, values) for row in parts}
         for row in sorted(parts, key=lambda row: (not data.guaranteed[row], -share[row], row)):
-            for column in columns[row]:
-                if (self.demand[:, :, column] <= left).all():
-                    target[row] = self.step[column]
-                    left = left - self.demand[:, :, column]
-                    break
-            if target[row] < 0 and data.guaranteed[row]:
-                target[row] = self.step[columns[row][-1]]
-                left = left - self.demand[:, :, columns[row][-1]]
-        return target
+            fitting = (column for column in columns[row] if (self.demand[:, :, column] <= left).all())
+            column = next(fitting, columns[row][-1] if data.guaranteed[row] else -1)
+            if column >= 0:
+                target[row], option[row] = self.step[column], self.option[column]
+                left = left - self.demand[:, :, column]
+        return target, option
+
+    def _by_share(self, row: int, values: FloatArray) -> list[int]:
+        """The columns of a job: the best deadline first, of these the option of which most was chosen."""
+        own = np.flatnonzero(self.job == row)
+        columns: list[int] = own[np.lexsort((-values[own], self.step[own]))].tolist()
+        return columns
 
 
 def build(data: Instance) -> pyo.ConcreteModel:
-    """Return the unsolved integer programme; raises InfeasibleError if a guaranteed job would miss even alone."""
+    """Return the unsolved integer programme, for jobs of one option each.
+
+    Raises InfeasibleError if a guaranteed job would miss even alone.
+    """
+    if data.options is not None:
+        raise InputError(f"{NAME}, model master", "jobs with several options", "jobs of one option each, or `typed`")
     check_guaranteed(data)
     master = Master(data)
     keys = [(data.jobs[row], step + 1) for row, step in zip(master.job.tolist(), master.step.tolist(), strict=True)]
@@ -229,53 +276,68 @@ def target(model: pyo.ConcreteModel, data: Instance) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A plan, None if none was found that keeps the guarantees, and the bound that the linear programme proves.
+    """A plan, None if none was found that keeps the guarantees, and the best bound that was proven.
 
-    solved: how good the plan is; without a plan its objective is nan.
+    solved: how good the plan is; without a plan its objective is nan. linear: the bound of the linear programme;
+    `bound` is lower where the whole choices had to be searched for.
     """
 
     plan: Plan | None
     bound: float
     solved: Solved
+    linear: float
 
 
 def solve(data: Instance, solver: Solver | None = None) -> Found:
     """Linear programme, rounding, lifting; what was planned before stands where it is better.
 
-    Where lifting does not keep the guarantees, or is not near the bound, the programme is solved again with less
-    capacity, which leaves more room for whole leases; the best plan counts, and the bound is that of all capacity.
     Raises InfeasibleError if not even parts of leases would do for the guaranteed jobs, and the other errors of
     `workbench.solvers`.
     """
     check_guaranteed(data)
+    solver = solver or Solver()
     began = time.perf_counter()
     master = Master(data)
     programme = master.programme()
     built = time.perf_counter()
     point = solve_matrix(programme, solver)
-    bound = point.solved.objective
-    plans = [lift(data, master.rounded(point.values))]
-    for part in PARTS:
-        if any(plan is not None and bound - plan.objective <= NEAR * abs(bound) for plan in plans):
-            break
-        targets = _with_less(master, programme, part, solver)
-        plans.append(lift(data, targets) if targets is not None else None)
+    linear = bound = point.solved.objective
+    plans = [_lifted(master, point.values)]
+    near = NEAR if data.options is None else NEAR_WITH_OPTIONS
+    if plans[0] is None or bound - plans[0].objective > near * abs(bound):
+        found, bound = _with_less_capacity(master, programme, solver, bound)
+        plans.append(found)
     plan = _best(data, plans)
     ended = time.perf_counter()
     solved = report(plan.objective if plan is not None else np.nan, bound, timed_out=False)
     solver_name = point.solved.solver
-    return Found(plan, bound, replace(solved, build_s=built - began, solve_s=ended - built, solver=solver_name))
+    told = replace(solved, build_s=built - began, solve_s=ended - built, solver=solver_name)
+    return Found(plan, bound, told, linear)
 
 
-def _with_less(master: Master, programme: Programme, part: float, solver: Solver | None) -> IntArray | None:
-    """(jobs,) deadlines if there were so much less capacity; None if the guaranteed jobs then have too little."""
-    upper = np.array(programme.row_upper)
-    upper[-master.supply.size :] *= part
-    try:
-        point = solve_matrix(replace(programme, row_upper=upper), solver)
-    except InfeasibleError:
-        return None
-    return master.rounded(point.values)
+def _lifted(master: Master, values: FloatArray) -> Plan | None:
+    target, option = master.rounded(values)
+    return lift(master.instance.running(option), target)
+
+
+def _with_less_capacity(
+    master: Master, programme: Programme, solver: Solver, bound: float
+) -> tuple[Plan | None, float]:
+    """The plan with as much of the capacity as can be lifted, None without any; and the bound with all of it."""
+    limited = replace(solver, gap=max(solver.gap, WHOLE_GAP), node_limit=solver.node_limit or NODES)
+    for part in PARTS:
+        try:
+            point = solve_matrix(master.with_less(programme, part), limited)
+        except (InfeasibleError, TimeLimitError):
+            if part == 1.0 and not master.instance.guaranteed.any():
+                return None, bound
+            continue
+        if part == 1.0 and point.solved.bound is not None:
+            bound = min(bound, point.solved.bound)
+        plan = _lifted(master, point.values)
+        if plan is not None:
+            return plan, bound
+    return None, bound
 
 
 def _best(data: Instance, plans: list[Plan | None]) -> Plan | None:

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.contract import Result
 from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus.instance import Instance, Leases
+from workbench.papers.chronus.options import Choice
 from workbench.solvers import SolverFailedError
 from workbench.throughput import FloatArray
 
@@ -112,6 +113,12 @@ class Plan:
         }
 
     @property
+    def choices(self) -> dict[str, Choice]:
+        """What the jobs that have leases run as."""
+        served = np.flatnonzero(self.has.any(axis=1)).tolist()
+        return {self.instance.jobs[row]: self.instance.choice(row) for row in served}
+
+    @property
     def result(self) -> Result:
         """What a formulation reports, see `values`."""
         return Result("feasible", self.objective, "max", "reward", self.values())
@@ -119,7 +126,8 @@ class Plan:
     def values(self) -> dict[str, Any]:
         """JSON-able, by job: leases from 1, the deadline met in leases, reward, completion in s; None for a miss.
 
-        completion_s: when the runtime is over if nothing delays it. lost_to_rounding: jobs that miss only because
+        completion_s: when the runtime is over if nothing delays it; choice: what jobs run as, where they have options.
+        lost_to_rounding: jobs that miss only because
         leases are whole; cannot_meet: why, for jobs that would miss even alone.
         """
         data, own = self.instance, self.leases
@@ -137,6 +145,9 @@ class Plan:
                 for name, end, done in zip(data.jobs, end_s.tolist(), self.completion.tolist(), strict=True)
             },
         }
+        if data.options is not None:
+            chosen = self.choices
+            found["choice"] = {name: chosen[name]._asdict() if name in chosen else None for name in data.jobs}
         stuck = {data.jobs[row]: data.why_not(row) for row in np.flatnonzero(~data.possible).tolist()}
         if data.lost_to_rounding:
             found["lost_to_rounding"] = list(data.lost_to_rounding)

@@ -1,4 +1,4 @@
-"""What completing by a deadline is worth (section 3.3.1, Fig. 3), and the weighted deadline miss rate (9).
+"""What completing by a deadline is worth (section 3.3.1, Fig. 3).
 
 A reward is a falling step function of the completion time: `(deadline, reward)` steps, and the smallest reward after
 the last deadline. Strict: one step; soft: several; best effort: none, so that it is constant. Completing exactly at a
@@ -11,17 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.errors import InputError
-
-HIGHEST, LOWEST = 100.0, 1.0
-"""Range of rewards, (9); section 7 leaves it to the operator."""
-SOFT = ((1.0, 100.0), (1.1, 80.0), (1.2, 50.0), (1.5, 20.0))
-"""Section 4.1: deadlines of a soft job as multiples of its first one, and their rewards."""
-
-Steps = tuple[tuple[float, float], ...]
+from workbench.rewards import HIGHEST, LOWEST, SOFT_STEPS, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +41,7 @@ class Reward:
     @classmethod
     def soft(cls, first_s: float, lowest: float = LOWEST) -> Reward:
         """Section 4.1: deadlines at 1, 1.1, 1.2 and 1.5 times the first one, worth 100, 80, 50 and 20."""
-        return cls(tuple((first_s * factor, reward) for factor, reward in SOFT), lowest)
+        return cls(tuple((first_s * factor, reward) for factor, reward in SOFT_STEPS), lowest)
 
     @property
     def highest(self) -> float:
@@ -78,26 +69,3 @@ def check_steps(owner: str, steps: Iterable[Sequence[float]], lowest: float) -> 
         before, worth = deadline_s, reward
     if worth < lowest:
         raise InputError(f"{owner}, reward", worth, f"at least the reward of a miss, {lowest:g}")
-
-
-def attained_share(rewards: npt.ArrayLike, lowest: float = LOWEST, highest: float = HIGHEST) -> float:
-    """(9) as printed: the mean of (reward - lowest) / (highest - lowest) over the jobs with an SLO; nan without jobs.
-
-    Raises InputError for a range that is empty and for rewards outside it.
-    """
-    if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
-        raise InputError("range of rewards", (lowest, highest), "two finite numbers, the lowest below the highest")
-    values = np.asarray(rewards, dtype=float)
-    outside = ~((values >= lowest) & (values <= highest))
-    if outside.any():
-        raise InputError("rewards", float(values[outside][0]), f"numbers from {lowest:g} to {highest:g}")
-    return float(((values - lowest) / (highest - lowest)).mean()) if values.size else math.nan
-
-
-def weighted_miss_rate(rewards: npt.ArrayLike, lowest: float = LOWEST, highest: float = HIGHEST) -> float:
-    """wDMR: 0 if every job has the highest reward, 1 if all miss; nan without jobs.
-
-    (erratum) (9) as printed is the share of the reward that is attained, `attained_share`; the rate of misses is 1
-    minus it, which is how the paper's figures are to be read.
-    """
-    return 1.0 - attained_share(rewards, lowest, highest)

@@ -21,7 +21,7 @@ def swapped(plan: Plan) -> Plan:
     data = plan.instance
     for _ in range(PASSES):
         best = np.array([own[0] if len(own) else data.miss_reward for own in data.rewards])
-        gain = (best - plan.earned) / (data.held[:, 0] * data.needed)
+        gain = (best - plan.earned) / (data.held.max(axis=1) * data.needed)
         has, left, better = np.array(plan.has), np.array(plan.left), False
         due = np.array([data.by[row][step] if step >= 0 else 0 for row, step in enumerate(plan.step.tolist())])
         for row in np.argsort(-gain, kind="stable").tolist():
@@ -75,7 +75,7 @@ def _trade(
     for spot in early.tolist():
         able = rows[has[rows, spot] & (held[rows] + left[spot] >= held[row]).all(axis=1)]
         if len(able):
-            other = int(able[np.argmin(held[able, 0])])
+            other = int(able[np.argmin(held[able].max(axis=1))])
             _move(has, left, held, row, late, spot)
             _move(has, left, held, other, spot, late)
             return int(spot)

@@ -68,10 +68,9 @@ class Terms:
 
 def check_lease(where: str, lease_s: object) -> int:
     """The length of a lease; raises InputError if it is not a whole number of seconds above 0."""
-    whole = isinstance(lease_s, (int, np.integer)) and not isinstance(lease_s, bool)
-    if not whole or not 0 < int(lease_s) <= MOST_S:  # type: ignore[call-overload]
+    if isinstance(lease_s, bool) or not isinstance(lease_s, (int, np.integer)) or not 0 < lease_s <= MOST_S:
         raise InputError(where, lease_s, f"a whole number of seconds from 1 to {MOST_S}")
-    return int(lease_s)  # type: ignore[call-overload, no-any-return]
+    return int(lease_s)
 
 
 def seconds_up(time_s: npt.ArrayLike) -> IntArray:

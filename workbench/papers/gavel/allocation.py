@@ -209,7 +209,7 @@ class AllocationData:
         """(jobs,) share of its time that each job runs, alone or in a pair."""
         time = shares.sum(axis=1)
         total: FloatArray = time[: len(self.jobs)].copy()
-        for spot in (0, 1):
+        for spot in (0, 1) if len(self.pairs) else ():
             np.add.at(total, self.pairs[:, spot], time[len(self.jobs) :])
         return total
 

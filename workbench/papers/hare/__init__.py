@@ -4,6 +4,7 @@ from workbench.papers.hare.exact import Exact
 from workbench.papers.hare.interval_lp import IntervalLP
 from workbench.papers.hare.relaxed import Relaxation
 from workbench.papers.hare.scheduler import Hare
+from workbench.papers.hare.studies import STUDIES
 from workbench.papers.hare.time_indexed import TimeIndexed
 from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
 
@@ -11,4 +12,4 @@ TITLE = "Hare"
 FORMULATIONS = (Exact(), Relaxation(), TimeIndexed(), TimeIndexedLP(), IntervalLP())
 SCHEDULERS = (Hare(),)
 
-__all__ = ["FORMULATIONS", "SCHEDULERS", "TITLE"]
+__all__ = ["FORMULATIONS", "SCHEDULERS", "STUDIES", "TITLE"]

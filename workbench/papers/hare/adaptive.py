@@ -14,12 +14,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from workbench.decision import IntArray
+from workbench.decision import IntArray, Task, TaskView
 from workbench.errors import InputError
 from workbench.papers.hare.algorithm import middle_s, safe_order
 from workbench.papers.hare.instance import Instance
@@ -46,6 +47,20 @@ class AdaptiveSchedule:
         """(jobs,) when the last round of each has synchronised."""
         found = self.instance.barrier_s.copy()
         np.maximum.at(found, self.job, self.start_s + self.train_s + self.sync_s)
+        return found
+
+    @property
+    def sequences(self) -> tuple[tuple[int, ...], ...]:
+        """For each GPU its tasks in the order in which they start."""
+        order = np.lexsort((self.round, self.job, self.start_s, self.gpu))
+        cuts = np.searchsorted(self.gpu[order], np.arange(len(self.instance.gpus) + 1)).tolist()
+        tasks = order.tolist()
+        return tuple(tuple(tasks[first:last]) for first, last in itertools.pairwise(cuts))
+
+    @property
+    def first_task(self) -> IntArray:
+        """(jobs,) the number of each job's first task."""
+        found: IntArray = np.unique(self.job, return_index=True)[1]
         return found
 
     @property
@@ -93,22 +108,21 @@ def place_adaptive(instance: Instance, start_s: FloatArray, more_work: float = 0
     heapq.heapify(line)
     ready = instance.arrival_s.tolist()
     done, rounds, total = [0] * len(own), [0] * len(own), own.copy()
+    parts = instance.round_part[instance.task_round].tolist()
+    most_of = instance.round_tasks[instance.task_round].tolist()
+    train_s, sync_s = instance.train_s.tolist(), instance.sync_s.tolist()
     free, both = np.array(instance.free_s, dtype=float), instance.train_s + instance.sync_s
     found: list[tuple[int, int, int, float, float, float]] = []
     while line:
         _, job = heapq.heappop(line)
-        r = int(instance.task_round[first[job] + min(done[job], own[job] - 1)])
-        most = min(int(instance.round_tasks[r]), total[job] - done[job])
+        most = min(most_of[first[job] + min(done[job], own[job] - 1)], total[job] - done[job])
         begin_s, taken = _free_now(free, ready[job], both[job], most)
-        turns = np.minimum(done[job] + np.arange(len(taken)), own[job] - 1)  # work that is added is like the last task
-        part = instance.round_part[instance.task_round[first[job] + turns]]
-        train, sync = instance.train_s[job, taken] * part, instance.sync_s[job, taken] * part
-        found += [
-            (job, rounds[job], m, begin_s, c, s)
-            for m, c, s in zip(taken.tolist(), train.tolist(), sync.tolist(), strict=True)
-        ]
-        free[taken] = begin_s + train
-        ready[job] = begin_s + float((train + sync).max())
+        for task, m in enumerate(taken.tolist(), start=done[job]):
+            part = parts[first[job] + min(task, own[job] - 1)]  # work that is added is like the last task
+            train, sync = train_s[job][m] * part, sync_s[job][m] * part
+            found.append((job, rounds[job], m, begin_s, train, sync))
+            free[m] = begin_s + train
+            ready[job] = max(ready[job], begin_s + train + sync)
         if rounds[job] == 0:
             ready[job] = max(ready[job], float(instance.barrier_s[job]))
         if len(taken) < most and total[job] == own[job]:
@@ -116,18 +130,44 @@ def place_adaptive(instance: Instance, start_s: FloatArray, more_work: float = 0
         done[job], rounds[job] = done[job] + len(taken), rounds[job] + 1
         if done[job] < total[job]:
             heapq.heappush(line, (int(turn[first[job] + min(done[job], own[job] - 1)]), job))
-    job_of, round_of, gpu_of, start, train, sync = (
+    job_of, round_of, gpu_of, start, trains, syncs = (
         (np.array(column) for column in zip(*found, strict=True)) if found else NOTHING
     )
     numbers = [column.astype(np.int64) for column in (job_of, round_of, gpu_of)]
-    return AdaptiveSchedule(instance, numbers[0], numbers[1], numbers[2], start, train, sync)
+    return AdaptiveSchedule(instance, numbers[0], numbers[1], numbers[2], start, trains, syncs)
+
+
+def core_tasks(plan: AdaptiveSchedule, steps_each: Sequence[int], view: TaskView) -> list[Task]:
+    """The core's task for each task of a plan, in its order; those of a round start together.
+
+    steps_each: (jobs,) steps of a task. Tasks that a fault has taken from a round that began go first: that round has a
+    width, so they are done in it, one by one.
+    """
+    data, found = plan.instance, dict[int, Task]()
+    for job, name in enumerate(data.jobs):
+        mine = np.flatnonzero(plan.job == job)
+        mine = mine[np.argsort(plan.round[mine], kind="stable")].tolist()
+        current, width = view.rounds_done.get(name, 0), view.width.get(name, 0)
+        started = {number for _, number in view.started.get(name, ())}
+        lost = [number for number in range(width) if number not in started]
+        found |= {
+            task: Task(name, current, number, steps_each[job], width=width)
+            for task, number in zip(mine, lost, strict=False)
+        }
+        rounds = itertools.groupby(mine[len(lost) :], key=lambda task: int(plan.round[task]))
+        for number, (_, members) in enumerate(rounds, start=current + (width > 0)):
+            group = list(members)
+            found |= {task: Task(name, number, i, steps_each[job], True, len(group)) for i, task in enumerate(group)}
+    return [found[task] for task in range(len(plan.job))]
 
 
 def _free_now(free: FloatArray, ready_s: float, both: FloatArray, most: int) -> tuple[float, IntArray]:
     """When a job's next round can start, and on which of the GPUs that are free then."""
-    could = np.where(np.isfinite(both), np.maximum(free, ready_s), np.inf)
+    could = np.where(both < np.inf, np.maximum(free, ready_s), np.inf)
     begin_s = float(could.min())
-    there = np.flatnonzero(could <= begin_s)
+    there = (could <= begin_s).nonzero()[0]
+    if most == 1 or len(there) == 1:
+        return begin_s, there[both[there].argmin()][None]
     there = there[np.argsort(both[there], kind="stable")][:most]
     with np.errstate(divide="ignore"):
         rate = np.arange(1, len(there) + 1) / both[there]

@@ -14,12 +14,13 @@ the shortest gap. With `insertion` (ours) idle time before tasks that are placed
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from workbench.decision import BoolArray, IntArray
 from workbench.knob import Knob
+from workbench.papers.hare.alike import MOST_KINDS, Alike, kinds_of
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
 from workbench.throughput import FloatArray
@@ -75,43 +76,44 @@ def place(
     instance: Instance, order: Iterable[int], assignment: Rule = "earliest_finish", insertion: bool = False
 ) -> Schedule:
     """Lines 5 to 18: every task of `order` on a GPU, none before a task of an earlier round of its job."""
-    idle = _Idle(instance.free_s, insertion)
-    times = _Times(instance)
+    idle = _places(instance, assignment == "earliest_available", insertion)
     first, arrival = (instance.round_number == 0).tolist(), instance.arrival_s.tolist()
     rounds, round_job = instance.task_round.tolist(), instance.round_job.tolist()
-    left, ends = instance.round_tasks.tolist(), [0.0] * len(round_job)
+    left, part, ends = instance.round_tasks.tolist(), instance.round_part.tolist(), [0.0] * len(round_job)
     for job, r in enumerate(instance.job_round[:-1].tolist()):
         ends[r] = float(instance.barrier_s[job])
-    gpu, start = np.full(instance.task_count, -1, dtype=np.int64), np.zeros(instance.task_count)
+    gpu, start = [-1] * instance.task_count, [0.0] * instance.task_count
     for task in order:
         r = rounds[task]
         job = round_job[r]
-        if not first[r] and left[r - 1]:
+        if first[r]:
+            ready_s = arrival[job]
+        elif left[r - 1]:
             raise ValueError(f"task {task} comes before a task of the round before")
-        ready_s = arrival[job] if first[r] else max(ends[r - 1], arrival[job])
-        train, both = times.of(job, r)
-        gap = idle.soonest(ready_s, train) if assignment == "earliest_available" else idle.best(ready_s, train, both)
-        m = idle.gpu[gap]
-        gpu[task], start[task] = m, idle.take(gap, ready_s, train[m])
-        ends[r] = max(ends[r], start[task] + both[m])
+        else:
+            ready_s = max(ends[r - 1], arrival[job])
+        gpu[task], start[task], end_s = idle.put(job, part[r], ready_s)
+        ends[r] = max(ends[r], end_s)
         left[r] -= 1
     if any(left):
         raise ValueError("an order without some of the tasks, or with some of them twice")
-    return Schedule(instance, gpu, start)
+    return Schedule(instance, np.array(gpu, dtype=np.int64), np.array(start))
 
 
-class _Times:
-    """Seconds of a round's tasks on each GPU."""
+class Places(Protocol):
+    """Idle time of the GPUs."""
 
-    def __init__(self, instance: Instance) -> None:
-        self._instance = instance
-        self._both = instance.train_s + instance.sync_s
-        self._part = instance.round_part.tolist()
+    def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
+        """Put a task of `part` of its job's times on a GPU: its number, the start, and when it has synchronised."""
+        ...
 
-    def of(self, job: int, r: int) -> tuple[FloatArray, FloatArray]:
-        """(gpus,) T^c and T^c + T^s of a task of round r, infinite where it cannot run."""
-        train, both = self._instance.train_s[job], self._both[job]
-        return (train, both) if self._part[r] == 1.0 else (train * self._part[r], both * self._part[r])
+
+def _places(instance: Instance, earliest_available: bool, insertion: bool) -> Places:
+    if not insertion:
+        kinds = kinds_of(instance)
+        if len(kinds) <= MOST_KINDS:
+            return Alike(instance, kinds, earliest_available)
+    return _Idle(instance, earliest_available, insertion)
 
 
 class _Idle:
@@ -120,10 +122,11 @@ class _Idle:
     gpu, from_s, to_s: one entry per stretch.
     """
 
-    def __init__(self, free_s: FloatArray, insertion: bool) -> None:
-        self._insertion = insertion
-        self._count = len(free_s)
-        self._from = np.array(free_s, dtype=float)
+    def __init__(self, instance: Instance, earliest_available: bool, insertion: bool) -> None:
+        self._train, self._both = instance.train_s, instance.train_s + instance.sync_s
+        self._available, self._insertion = earliest_available, insertion
+        self._count = len(instance.gpus)
+        self._from = np.array(instance.free_s, dtype=float)
         self._to = np.full(self._count, np.inf)
         self._gpu: IntArray = np.arange(self._count)
         self._view()
@@ -131,7 +134,15 @@ class _Idle:
     def _view(self) -> None:
         self.gpu, self.from_s, self.to_s = (each[: self._count] for each in (self._gpu, self._from, self._to))
 
-    def best(self, ready_s: float, train: FloatArray, both: FloatArray) -> int:
+    def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
+        """See `Places`."""
+        train, both = self._train[job] * part, self._both[job] * part
+        gap = self._soonest(ready_s, train) if self._available else self._best(ready_s, train, both)
+        m = int(self.gpu[gap])
+        start_s = self._take(gap, ready_s, float(train[m]))
+        return m, start_s, start_s + float(both[m])
+
+    def _best(self, ready_s: float, train: FloatArray, both: FloatArray) -> int:
         """The stretch in which a task has synchronised first; of several the one that begins last."""
         start = np.maximum(self.from_s, ready_s)
         if self._insertion:
@@ -141,7 +152,7 @@ class _Idle:
         ties = (done == done.min()).nonzero()[0]
         return int(ties[self.from_s[ties].argmax()]) if len(ties) > 1 else int(ties[0])
 
-    def soonest(self, ready_s: float, train: FloatArray) -> int:
+    def _soonest(self, ready_s: float, train: FloatArray) -> int:
         """The stretch of the GPU that is free first (line 12); with gaps the one in which the task starts first."""
         if not self._insertion:
             return int(np.where(np.isfinite(train), self.from_s, np.inf).argmin())
@@ -152,7 +163,7 @@ class _Idle:
         fits: BoolArray = start + seconds <= self.to_s * (1 + SLACK)
         return fits
 
-    def take(self, gap: int, ready_s: float, seconds: float) -> float:
+    def _take(self, gap: int, ready_s: float, seconds: float) -> float:
         """Use a stretch from when the task can start; returns when."""
         begins = float(self.from_s[gap])
         start = max(begins, ready_s)

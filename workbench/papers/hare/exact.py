@@ -22,7 +22,8 @@ job in different rounds are in order by (7). A task holds its GPU for T^c; synch
 (ours): GPUs that are free from `f_m` on only, for plans that begin in mid-life. With the knob `cuts`: tasks of a round
 start in the order of their numbers, since they are alike; of a type no more GPUs than there are tasks; and starts and
 completions stay within the windows (`windows.py`) of schedules no worse than a known one, which the solver begins from.
-A solver keeps rows to a tolerance, so that times are computed again from the assignment and the order.
+A solver keeps rows to a tolerance, so that times are computed again from the assignment and the order. Times and
+weights are solved in units that suit them (`units.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ from workbench.solvers import Solved, Solver, solve_model
 
 NAME = "hare.exact"
 MOST_TASKS = 40
-"""Tasks of all jobs together. Above about 15 a proof takes longer than anyone waits for."""
+"""Tasks of all jobs together."""
+PROVEN_TASKS, LIMIT_S = 15, 60.0
+"""Of more tasks a proof takes longer than anyone waits for: without a time limit asked for, so many seconds are one."""
 CUTS = Knob(
     "cuts",
     True,
@@ -185,7 +188,7 @@ def check_size(data: Instance) -> None:
     if data.task_count > MOST_TASKS:
         raise InputError(
             NAME,
-            Words(f"{data.task_count} tasks"),
+            Words(f"{data.task_count:,} tasks"),
             f"at most {MOST_TASKS} tasks: fewer jobs or coarser rounds; or the scheduler hare (Algorithm 1) for a "
             "schedule and hare.interval_lp for a bound, at any size",
         )
@@ -251,7 +254,8 @@ class Exact(TaskFormulation):
     reading = (
         "The objective is the sum of weight times completion time over the jobs (not JCT: arrivals are not taken off). "
         "tasks lists start, end (the GPU is free) and synchronised of each task; completion_s is when a job's last "
-        "round has synchronised."
+        f"round has synchronised. Above {PROVEN_TASKS} tasks a solve stops after {LIMIT_S:g} s unless a time limit is "
+        "given: status time_limit, with the best schedule so far and a bound."
     )
 
     def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
@@ -266,14 +270,17 @@ class Exact(TaskFormulation):
         """The schedule, its limits checked."""
         return schedule_result(read_schedule(model, data))
 
-    def run(self, data: Instance, knobs: Knobs, solver: Solver | None = None) -> Result:
+    def find(self, data: Instance, knobs: Knobs, solver: Solver) -> Result:
         """Build, solve, read; with `then_makespan` a second time, for the makespan among the best schedules.
 
-        Both solves are listed in `iterations`; the status is that of the weaker one.
+        Both solves are listed in `iterations`; the status is that of the weaker one. With more than `PROVEN_TASKS`
+        tasks and no time limit each solve stops after `LIMIT_S`: the best schedule so far, and a bound.
         """
-        if not knobs.get("then_makespan") or not data.jobs:
-            return super().run(data, knobs, solver)
-        options = self.options(knobs, solver or Solver())
+        if solver.time_limit_s is None and data.task_count > PROVEN_TASKS:
+            solver = replace(solver, time_limit_s=LIMIT_S)
+        if not knobs.get("then_makespan"):
+            return super().find(data, knobs, solver)
+        options = self.options(knobs, solver)
         began = time.perf_counter()
         model = self.build(data, knobs)
         build_s = time.perf_counter() - began

@@ -46,8 +46,8 @@ SLOTS = Knob(
 )
 EXACT_SLOTS, EXACT_CELLS = 5, 20_000
 """How many times more slots than else a grid may have on which nothing is rounded; and its rounds x types x slots."""
-RESOLUTION_S = 1e-6
-"""Times that are multiples of no longer step count as having none in common."""
+RESOLUTION = 1e-6
+"""Times that are multiples of no longer step count as having none in common; in the unit of the instance's times."""
 ROUNDING = 1e-9
 """Part of a slot that is nothing: sums of seconds are rounded."""
 
@@ -177,11 +177,11 @@ def choose_step(instance: Instance, known: Schedule, step_s: float | None, slots
     """
     if step_s is not None:
         return step_s
-    horizon_s = max(windows(instance, known).horizon_s - instance.origin_s, RESOLUTION_S)
-    whole = np.rint(_times(instance) / RESOLUTION_S).astype(np.int64)
+    horizon_s = max(windows(instance, known).horizon_s - instance.origin_s, RESOLUTION)
+    whole = np.rint(_times(instance) / RESOLUTION).astype(np.int64)
     cells = max(1, len(instance.round_job) * len(instance.count))
     room = max(slots, min(slots * EXACT_SLOTS, EXACT_CELLS // cells))
-    common_s = float(np.gcd.reduce(whole)) * RESOLUTION_S
+    common_s = float(np.gcd.reduce(whole)) * RESOLUTION
     if common_s > 0 and horizon_s <= common_s * room * (1 + ROUNDING) and _multiples(instance, common_s):
         return common_s
     return horizon_s / slots

@@ -26,7 +26,7 @@ a shorter last round is a part of one. The rows say what every schedule keeps.
 - A type's GPUs train no longer than the interval lasts.
 
 Jobs are not split into rounds, so that its size does not grow with tasks and GPUs; that is what it loses to
-`hare.time_indexed_lp`.
+`hare.time_indexed_lp`. Times and weights are solved in units that suit them (`units.py`).
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from workbench.decision import IntArray
+from workbench.mechanisms.allox_lines import first_in_line
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.together import enough
-from workbench.throughput import FloatArray
 
 
 class _Builder:
@@ -124,31 +124,13 @@ def sched_allox(instance: Instance) -> Schedule:
         here = [job for job, comes_s in enumerate(instance.arrival_s.tolist()) if comes_s <= now_s and built.left(job)]
         if not here or not any(len(built.idle(job, now_s)) for job in here):
             continue
-        for job, gpu in _first_in_line(time_s[here], np.maximum(built.busy_s - now_s, 0.0)):
+        for job, gpu in first_in_line(time_s[here], np.maximum(built.busy_s - now_s, 0.0)):
             if built.busy_s[gpu] <= now_s:
                 end_s = now_s
                 while built.left(here[job]):
                     end_s = built.in_turn(here[job], gpu, end_s)
                 events.push(end_s)
     return built.schedule()
-
-
-def _first_in_line(time_s: FloatArray, busy_s: FloatArray) -> list[tuple[int, int]]:
-    """(job, GPU) of the jobs that go first where lines are matched at the least total time.
-
-    time_s: (jobs x gpus); busy_s: (gpus,) until each line can begin. The job that is k-th from the end adds k times its
-    time, and waits for the line to begin.
-    """
-    from scipy.optimize import linear_sum_assignment  # beside Pyomo this loads all of scipy.stats: two seconds
-
-    jobs, gpus = time_s.shape
-    place = np.repeat(np.arange(1, jobs + 1), gpus)
-    row, column = linear_sum_assignment(place * np.tile(time_s, jobs) + np.tile(busy_s, jobs))
-    last: dict[int, tuple[int, int]] = {}
-    for job, found in zip(row.tolist(), column.tolist(), strict=True):
-        k, gpu = int(place[found]), found % gpus
-        last[gpu] = max(last.get(gpu, (0, 0)), (k, job))
-    return [(job, gpu) for gpu, (_, job) in last.items()]
 
 
 class _Events:

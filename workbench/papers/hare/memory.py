@@ -14,18 +14,14 @@ in it from the peak to the model.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-import pandas as pd
-
-from workbench.errors import InputError
 from workbench.scenario import Scenario
 
 Load = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,
-or that cannot be known."""
+or that cannot be known. On a GPU that a fault has emptied it is a miss."""
 
 BACKWARD = 2 / 3
 """Part of a step that is its backward pass: it takes about twice as long as the forward pass (ours)."""
@@ -40,11 +36,12 @@ class Sizes(NamedTuple):
 
 class Kept(NamedTuple):
     """What a GPU holds: the job of its last task, and the jobs whose models are kept beside that, the latest first;
-    kept_gb: of these."""
+    kept_gb: of these; emptied: tasks were there, and a fault has left nothing of them."""
 
     last: str | None = None
     models: tuple[str, ...] = ()
     kept_gb: float = 0.0
+    emptied: bool = False
 
 
 def comes(kept: Kept, job: str, sizes: Mapping[str, Sizes], capacity_gb: float | None) -> tuple[Load, Kept]:
@@ -52,8 +49,10 @@ def comes(kept: Kept, job: str, sizes: Mapping[str, Sizes], capacity_gb: float |
     if kept.last == job:
         return "same", kept
     needed, own = sizes[job]
-    if kept.last is None or capacity_gb is None or needed is None or own is None:
-        return ("first" if kept.last is None else "unknown"), Kept(job)
+    if kept.last is None:
+        return ("miss" if kept.emptied else "first"), Kept(job)
+    if capacity_gb is None or needed is None or own is None:
+        return "unknown", Kept(job)
     others, held_gb = kept.models, kept.kept_gb
     hit = job in others
     if hit:
@@ -111,29 +110,3 @@ def sizes_of(scenario: Scenario) -> dict[str, Sizes]:
     """Sizes of every job's tasks, from the facts of its model."""
     models = {model.name: Sizes(model.memory_gb, model.model_gb) for model in scenario.models}
     return {job.name: models.get(job.model, Sizes(None, None)) for job in scenario.jobs}
-
-
-def loads(scenario: Scenario, timeline: pd.DataFrame) -> pd.DataFrame:
-    """What each task of a run found on its GPU: columns node, slot, unit, job, start_s, load; in order of start.
-
-    timeline: of a run in task sequences. Raises InputError if it is none.
-    """
-    ran = timeline[timeline["kind"].isin(["run", "switch"])]
-    task = ran["unit"].astype(str).str.fullmatch(r".* #\d+\.\d+")
-    if not task.all():
-        raise InputError("timeline", str(ran["unit"][~task].iloc[0]), "tasks `job #round.number`: a run in sequences")
-    ran = ran.sort_values("start_s", kind="stable").drop_duplicates(["node", "slot", "unit"])
-    memory = {each.name: each.memory_gb for each in scenario.cluster.accelerators}
-    sizes, found = sizes_of(scenario), list[pd.DataFrame]()
-    for _, rows in ran.groupby(["node", "slot"], sort=False):
-        loads_of, _ = replay(rows["job"], sizes, memory[str(rows["accelerator"].iloc[0])])
-        found.append(rows[["node", "slot", "unit", "job", "start_s"]].assign(load=loads_of))
-    if not found:
-        return ran[["node", "slot", "unit", "job", "start_s"]].assign(load=[])
-    return pd.concat(found).sort_values("start_s", kind="stable").reset_index(drop=True)
-
-
-def hit_rate(found: pd.DataFrame) -> float:
-    """Hits among the switches to another job's model of a table of `loads`; nan without any that are known."""
-    known = found["load"].isin(["hit", "miss"])
-    return float((found["load"][known] == "hit").mean()) if known.any() else math.nan

@@ -25,7 +25,8 @@ weaker, so that it stays a bound. The square of `y_im` is `y_im`.
 With the knob `whole` off, tasks may be split over GPUs: a weaker bound, and a linear programme. Time counts from `f_m`,
 the earliest start on a GPU, where the paper has 0. (ours) With the knob `cuts`, no start is earlier than `e_im`: the
 GPU is free, and the rounds before are done as soon as the job could do them alone on all GPUs; without it only that the
-GPU is free. `B` is a time by which some optimal schedule has ended.
+GPU is free. `B` is a time by which some optimal schedule has ended. Times and weights are solved in units that suit
+them (`units.py`), as the squares of (9) would otherwise be beyond what a solver takes.
 
 The bound of Lemma 2 in the paper, (10), uses (9) for prefixes of Algorithm 1's order and its own assignment. That does
 not follow from (9) for all tasks and the relaxation's assignment, so that the ratio of Theorem 4 stays a claim.
@@ -44,6 +45,7 @@ from workbench.knob import Knob
 from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.instance import Instance, next_tasks
 from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
+from workbench.papers.hare.units import units_of
 from workbench.papers.hare.windows import windows
 from workbench.solvers import Solver, solve_model
 from workbench.throughput import FloatArray
@@ -192,8 +194,8 @@ def _check_size(data: Instance) -> None:
     if pairs > MOST_PAIRS:
         raise InputError(
             NAME,
-            Words(f"{pairs} pairs of a task and a GPU that can run it"),
-            f"at most {MOST_PAIRS}: fewer jobs or coarser rounds; or hare.interval_lp, a bound at any size",
+            Words(f"{pairs:,} pairs of a task and a GPU that can run it"),
+            f"at most {MOST_PAIRS:,}: fewer jobs or coarser rounds; or hare.interval_lp, a bound at any size",
         )
 
 
@@ -224,9 +226,13 @@ def read_relaxed(model: pyo.ConcreteModel, data: Instance, bound: float | None =
 
 
 def relax(data: Instance, *, whole: bool = False, cuts: bool = True, solver: Solver | None = None) -> Relaxed:
-    """Solve the relaxation: what Algorithm 1 begins with."""
-    model = build(data, whole=whole, cuts=cuts)
-    return read_relaxed(model, data, solve_model(model, solver).bound)
+    """Solve the relaxation in units that suit it (`units.py`): what Algorithm 1 begins with."""
+    units = units_of(data)
+    model = build(units.instance(data), whole=whole, cuts=cuts)
+    found = read_relaxed(model, data, solve_model(model, solver).bound)
+    return Relaxed(
+        found.bound * units.worth, found.start_s * units.time_s, found.completion_s * units.time_s, found.assigned
+    )
 
 
 class Relaxation(TaskFormulation):

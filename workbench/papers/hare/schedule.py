@@ -160,6 +160,12 @@ class Schedule:
         tasks = order.tolist()
         return tuple(tuple(tasks[first:last]) for first, last in itertools.pairwise(cuts))
 
+    @property
+    def first_task(self) -> IntArray:
+        """(jobs,) the number of each job's first task."""
+        found: IntArray = self.instance.round_task[self.instance.job_round[:-1]]
+        return found
+
     def rows(self) -> list[Row]:
         """Every task, in the order of their numbers."""
         data = self.instance

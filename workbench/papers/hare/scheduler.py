@@ -5,9 +5,11 @@ are there, without knowing those to come; tasks that compute go on, all others a
 carries the sequences out: rounds wait for their barriers, whatever times were believed.
 
 Recorded for every job: `planned_finish_s` (when its last round synchronises by the plan), `first_middle_s` (H of its
-first task, which decides who goes first) and `steps_per_round` (k, `workbench.papers.hare.coarsening`). The event of
-its start says how it was planned, and where its times were clamped. `solution.objective` is the plan's sum of w_n C_n.
-A plan ignores what switches cost, as the paper's does; the core charges them (`workbench.papers.hare.switching`).
+first task, which decides who goes first) and `steps_per_round` (k, `workbench.mechanisms.coarsening`); with
+`profile_steps` also `profile_s` (how long after its arrival its model's profile is done; 0 if it was known). The event
+of its start says how it was planned, and where its times were clamped. `solution.objective` is the plan's sum of
+w_n C_n. A plan ignores what switches cost, as the paper's does; the core charges them
+(`workbench.papers.hare.switching`).
 """
 
 from __future__ import annotations
@@ -15,21 +17,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, Reason, Slot, Snapshot, Solution, Task
+from workbench.decision import Decision, Reason, Snapshot, Solution
 from workbench.errors import counted
 from workbench.knob import Knob
 from workbench.mechanisms.per_job import PerJob
 from workbench.papers.hare import from_scenario, switching
+from workbench.papers.hare.adaptive import AdaptiveSchedule, core_tasks, place_adaptive
 from workbench.papers.hare.algorithm import ASSIGNMENT, INSERTION, Rule, middle_s, place, safe_order
 from workbench.papers.hare.fluid import fluid_start_s
 from workbench.papers.hare.from_scenario import Gathered, gather, step_s
-from workbench.papers.hare.instance import Gpu, Instance
-from workbench.papers.hare.memory import Kept, Sizes, sizes_of
+from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.profile import PROFILE_STEPS, History
 from workbench.papers.hare.relaxed import relax
 from workbench.papers.hare.schedule import Schedule
@@ -51,33 +52,14 @@ RELAXATION = Knob(
 KNOBS = (ASSIGNMENT, *from_scenario.KNOBS, *switching.KNOBS, INSERTION, SYNCHRONISATION, RELAXATION, PROFILE_STEPS)
 
 
-class Given(NamedTuple):
-    """A task given to a slot, as far as the next one's switch depends on it: its job, and seconds of one of its steps
-    there."""
-
-    job: str
-    step_s: float
-
-
-class Held(NamedTuple):
-    """What a slot's GPU holds, and the seconds of one step of its last task."""
-
-    kept: Kept = Kept()
-    step_s: float = 0.0
-
-
 @dataclass(frozen=True)
 class Known:
     """The scheduler's memory.
 
-    model, sizes: of every job; planned: the tasks last given to each slot, in turn; held: what each slot's GPU held
-    before them; history: of profiles; ready_s: when the profile of each job is done.
+    switches: what they cost; history: of profiles; ready_s: when the profile of each job is done.
     """
 
-    model: Mapping[str, str]
-    sizes: Mapping[str, Sizes]
-    planned: Mapping[Slot, tuple[Given, ...]] = field(default_factory=dict)
-    held: Mapping[Slot, Held] = field(default_factory=dict)
+    switches: Switches
     history: History = field(default_factory=History)
     ready_s: Mapping[str, float] = field(default_factory=dict)
 
@@ -97,7 +79,7 @@ class Hare(Scheduler):
         return Timing(None, frozenset({"arrival", "fault", "repair"}))
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return Known({job.name: job.model for job in scenario.jobs}, sizes_of(scenario))
+        return Known(Switches.of(scenario, knobs))
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -106,15 +88,26 @@ class Hare(Scheduler):
         memory = _profiled(snapshot, memory, knobs)
         waits_s = [ready for ready in memory.ready_s.values() if ready > snapshot.now_s]
         without = frozenset(name for name, ready in memory.ready_s.items() if ready > snapshot.now_s)
-        found = gather(snapshot, knobs, without, together=_together(knobs))
+        scaled = knobs["synchronisation"] == "scale_adaptive"
+        found = gather(snapshot, knobs, without, together=_together(knobs), scaled=scaled)
         start_s, bound = _starts(found.instance, knobs)
         middle = middle_s(found.instance, start_s)
-        plan = _plan(found.instance, middle, knobs)
+        plan = place_adaptive(found.instance, start_s) if scaled else _plan(found.instance, middle, knobs)
         solve_s = time.perf_counter() - began
-        sequences, memory = _sequences(snapshot, found, plan, memory, knobs)
+        tasks = (
+            core_tasks(plan, found.steps_each, snapshot.tasks)
+            if isinstance(plan, AdaptiveSchedule)
+            else found.tasks(_together(knobs))
+        )
+        gpus = plan.instance.gpus
         decision = Decision(
-            sequences=sequences,
-            signals=_signals(found, plan, middle),
+            sequences={
+                gpu.slot: tuple(map(tasks.__getitem__, numbers))
+                for gpu, numbers in zip(gpus, plan.sequences, strict=True)
+                if numbers
+            },
+            switching=memory.switches,
+            signals={**_signals(found, plan, middle), **_profile_signal(snapshot, memory)},
             solution=Solution("feasible", plan.objective, bound, solve_s=solve_s),
             why=_reasons(found, plan),
             next_s=min(waits_s, default=None),
@@ -156,41 +149,14 @@ def _profiled(snapshot: Snapshot, memory: Known, knobs: Knobs) -> Known:
     return replace(memory, history=history, ready_s={name: s for name, s in ready_s.items() if name in there})
 
 
-def _sequences(
-    snapshot: Snapshot, found: Gathered, plan: Schedule, memory: Known, knobs: Knobs
-) -> tuple[dict[Slot, tuple[Task, ...]], Known]:
-    """Each GPU's tasks in turn, with what it costs to switch to them; and the memory with them as given."""
-    switches = Switches(knobs, memory.model, memory.sizes)
-    tasks, data = found.tasks(_together(knobs)), found.instance
-    step = data.train_s / np.array(found.steps_each, dtype=float).reshape(-1, 1)
-    sequences: dict[Slot, tuple[Task, ...]] = {}
-    planned: dict[Slot, tuple[Given, ...]] = {}
-    held: dict[Slot, Held] = {}
-    for m, (gpu, numbers) in enumerate(zip(data.gpus, plan.sequences, strict=True)):
-        now = held[gpu.slot] = _now_held(snapshot, memory, switches, gpu)
-        given, turn = [], []
-        for number in numbers:
-            job, seconds = tasks[number].job, float(step[data.task_job[number], m])
-            switch_s, _, kept = switches.next(now.kept, now.step_s, job, gpu.memory_gb)
-            now = Held(kept, seconds)
-            turn.append(tasks[number]._replace(switch_s=switch_s) if switch_s else tasks[number])
-            given.append(Given(job, seconds))
-        if turn:
-            sequences[gpu.slot], planned[gpu.slot] = tuple(turn), tuple(given)
-    return sequences, replace(memory, planned=planned, held=held)
+def _profile_signal(snapshot: Snapshot, memory: Known) -> dict[str, dict[str, float]]:
+    """Seconds from each job's arrival to the end of its model's profile; 0 where all pairs were known."""
+    ready_s = memory.ready_s
+    waits_s = {job.name: max(ready_s[job.name] - job.arrival_s, 0.0) for job in snapshot.jobs.jobs if ready_s}
+    return {"profile_s": waits_s} if waits_s else {}
 
 
-def _now_held(snapshot: Snapshot, memory: Known, switches: Switches, gpu: Gpu) -> Held:
-    """What a GPU holds after the tasks that it has started of those given to it; one that failed was left out."""
-    held = memory.held.get(gpu.slot, Held())
-    given = memory.planned.get(gpu.slot, ())
-    for task in given[: len(given) - len(snapshot.tasks.waiting.get(gpu.slot, ()))]:
-        _, _, kept = switches.next(held.kept, held.step_s, task.job, gpu.memory_gb)
-        held = Held(kept, task.step_s)
-    return held
-
-
-def _signals(found: Gathered, plan: Schedule, middle: FloatArray) -> dict[str, PerJob]:
+def _signals(found: Gathered, plan: Schedule | AdaptiveSchedule, middle: FloatArray) -> dict[str, PerJob]:
     data = plan.instance
     first = data.round_task[data.job_round[:-1]]
     return {
@@ -200,19 +166,21 @@ def _signals(found: Gathered, plan: Schedule, middle: FloatArray) -> dict[str, P
     }
 
 
-def _reasons(found: Gathered, plan: Schedule) -> dict[str, Reason]:
+def _reasons(found: Gathered, plan: Schedule | AdaptiveSchedule) -> dict[str, Reason]:
     """How each job was planned, and whom no GPU that is up can run."""
     data = found.instance
-    first = data.round_task[data.job_round[:-1]].tolist() if data.jobs else []
+    first = plan.first_task.tolist()
     starts, ends = plan.start_s[first].tolist(), plan.completion_s.tolist()
     notes = {(note.model, note.tasks): str(note) for note in found.notes}
     why = {}
     for row, name in enumerate(data.jobs):
-        rounds, each = int(data.rounds[row]), found.steps_each[row]
+        rounds, each = int(data.rounds[row]), found.rows[row].steps_each
         what = f"{counted(rounds, 'round')} of {counted(int(data.tasks[row]), 'task')} of {counted(each, 'step')} to go"
+        if isinstance(plan, AdaptiveSchedule):
+            what += " or more, each of as many tasks as there are GPUs"
         kind = data.gpus[plan.gpu[first[row]]].accelerator
         text = f"{what}, by the plan from {starts[row]:.6g} s, first on {kind}, to {ends[row]:.6g} s"
-        note = notes.get((found.models[row], int(data.tasks[row])))
+        note = notes.get((found.rows[row].job.model, int(data.tasks[row])))
         text += f" ({note})" if note else ""
         facts = {"rounds": float(rounds), "steps_each": float(each), "finish_s": float(ends[row])}
         why[name] = Reason("planned", text, facts)

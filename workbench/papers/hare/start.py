@@ -7,6 +7,7 @@ jobs exchange places in the order for as long as that lowers the objective.
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ MOST_PLACED = 20_000
 """Tasks that the search places in all: a fraction of a second."""
 
 
+@lru_cache(maxsize=2)  # a model is built and read with the same one
 def known_schedule(instance: Instance) -> Schedule:
     """A feasible schedule: Algorithm 1's, or a better one that the search finds. The same every time."""
     begin = fluid_start_s(instance)

@@ -12,7 +12,8 @@ from workbench.papers.hare.from_scenario import instance_of
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule, in_order
 from workbench.papers.hare.start import known_schedule
-from workbench.solvers import SolverFailedError
+from workbench.papers.hare.units import units_of
+from workbench.solvers import Solver, SolverFailedError
 from workbench.throughput import FloatArray
 
 UNIT = "s x weight"
@@ -30,6 +31,18 @@ class TaskFormulation(Formulation[Instance]):
     def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
         """Without jobs there is nothing to schedule."""
         return None if data.jobs else nothing(data)
+
+    def run(self, data: Instance, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Solve in units that suit the instance (`units.py`), and answer in seconds."""
+        if self.trivial(data, knobs) is not None:
+            return super().run(data, knobs, solver)
+        units = units_of(data)
+        found = self.find(units.instance(data), units.knobs(knobs, self.knobs), units.solver(solver or Solver()))
+        return units.result(found)
+
+    def find(self, data: Instance, knobs: Knobs, solver: Solver) -> Result:
+        """Build, solve and read, all in the units of `data`, which has jobs."""
+        return super().run(data, knobs, solver)
 
 
 def nothing(data: Instance) -> Result:

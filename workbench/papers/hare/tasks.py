@@ -1,17 +1,19 @@
 """A run in task sequences as one row per task: where and when it switched, computed and synchronised.
 
-What the Gantt chart of tasks, its barriers and the switching times of Table 3 are drawn from.
+What the Gantt chart of tasks, its barriers, the hits and misses of speculative memory and the switching times of
+Table 3 are drawn from.
 """
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
+from workbench.decision import task_parts
 from workbench.errors import InputError
+from workbench.papers.hare.switching import NOTE
 from workbench.scenario import Scenario
-
-TASK = r"^(?P<job>.*) #(?P<round>\d+)\.(?P<task>\d+)$"
-"""How a task is written in the timeline's column `unit`."""
 
 
 def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +26,7 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     there, and one that had not begun to compute by then is left out. Raises InputError for a run without tasks.
     """
     timeline = timeline[timeline["job"] != ""]
-    parts = timeline["unit"].astype(str).str.extract(TASK)
+    parts = task_parts(timeline["unit"])
     if parts["job"].isna().any():
         expected = "a run in task sequences, with units `job #round.task`"
         raise InputError("timeline", str(timeline["unit"][parts["job"].isna()].iloc[0]), expected)
@@ -47,6 +49,39 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     found["synchronised_s"] = found["synchronised_s"].fillna(found["end_s"])
     columns = [*key, "node", "slot", "accelerator", "switch_s", "start_s", "end_s", "synchronised_s", "steps"]
     return found[columns].sort_values(["start_s", *key], kind="stable").reset_index(drop=True)
+
+
+SWITCHES = ("job", "round", "task", "gpu", "time_s", "load", "switch_s", "sooner_s")
+
+
+def switch_table(events: pd.DataFrame) -> pd.DataFrame:
+    """The switches of a run that took time, in their order, from its events `switch`.
+
+    Columns job, round, task, gpu (`node/slot`), time_s (when the switch begins), load (hit, miss or unknown), switch_s,
+    sooner_s (the model's loading began so much before time_s, beside the task before: early cleaning). No rows for
+    a run without switches. Raises InputError for events `switch` that are not Hare's.
+    """
+    rows = events[events["event"] == "switch"]
+    parts = task_parts(rows["unit"])
+    found = rows["reason"].astype(str).str.extract(NOTE)
+    bad = parts["job"].isna() | found["load"].isna()
+    if bad.any():
+        raise InputError("events, switch", str(rows["reason"][bad].iloc[0]), "`load: seconds s`, as Hare records it")
+    table = rows.assign(
+        round=parts["round"].astype("int64"),
+        task=parts["task"].astype("int64"),
+        gpu=rows["where"],
+        load=found["load"],
+        switch_s=found["switch_s"].astype(float),
+        sooner_s=found["sooner_s"].astype(float).fillna(0.0),
+    )
+    return table[list(SWITCHES)].reset_index(drop=True)
+
+
+def hit_rate(switches: pd.DataFrame) -> float:
+    """Hits among the switches of a table whose memory is known; nan without any."""
+    known = switches["load"].isin(["hit", "miss"])
+    return float((switches["load"][known] == "hit").mean()) if known.any() else math.nan
 
 
 def switching_table(scenario: Scenario, timeline: pd.DataFrame) -> pd.DataFrame:

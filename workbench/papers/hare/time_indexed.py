@@ -19,7 +19,8 @@ round. The solver begins from the known schedule.
 
 On a grid, times are multiples of its step. Where they are not, knob `rounding`: rounded up, every plan is a feasible
 schedule; rounded down, the optimum is a bound. Whichever it is, the schedule shown has each task on the GPU and in the
-order found, as early as it can be in continuous time.
+order found, as early as it can be in continuous time. Times and weights are solved in units that suit them
+(`units.py`).
 """
 
 from __future__ import annotations
@@ -171,8 +172,8 @@ def _check_size(grid: Grid, variables: int, owner: str) -> None:
     if variables > MOST_VARIABLES:
         raise InputError(
             owner,
-            Words(f"{variables} variables for {grid.instance.task_count} tasks in {grid.slots} slots"),
-            f"at most {MOST_VARIABLES}: fewer jobs, coarser rounds or a longer step; or the scheduler hare "
+            Words(f"{variables:,} variables for {grid.instance.task_count:,} tasks in {grid.slots:,} slots"),
+            f"at most {MOST_VARIABLES:,}: fewer jobs, coarser rounds or a longer step; or the scheduler hare "
             "(Algorithm 1) for a schedule and hare.interval_lp for a bound, at any size",
         )
 
@@ -244,24 +245,21 @@ class TimeIndexed(TaskFormulation):
         rounding: Rounding = "down" if knobs.get("rounding") == "down" else "up"
         return _result(model, grid_of(data, knobs, rounding))
 
-    def run(self, data: Instance, knobs: Knobs, solver: Solver | None = None) -> Result:
+    def find(self, data: Instance, knobs: Knobs, solver: Solver) -> Result:
         """One model where all times are multiples of the step; else the one with times rounded up, or down, or both.
 
         Of both, the better schedule is the answer, the bound is that of times rounded down, and each has half of the
         time limit.
         """
-        if self.trivial(data, knobs) is not None:
-            return super().run(data, knobs, solver)
         asked = str(knobs.get("rounding", ROUNDING.default))
         first: Rounding = "down" if asked == "down" else "up"
         grid = grid_of(data, knobs, first)
-        options = solver or Solver()
         if asked != "both" or grid.is_exact:
-            return self._on(grid, knobs, options)
-        if options.time_limit_s is not None:
-            options = replace(options, time_limit_s=options.time_limit_s / 2)
+            return self._on(grid, knobs, solver)
+        if solver.time_limit_s is not None:
+            solver = replace(solver, time_limit_s=solver.time_limit_s / 2)
         down = on_grid(data, grid.step_s, "down", grid.known_schedule)
-        return _better(self._on(grid, knobs, options), self._on(down, knobs, options))
+        return _better(self._on(grid, knobs, solver), self._on(down, knobs, solver))
 
     def _on(self, grid: Grid, knobs: Knobs, solver: Solver) -> Result:
         """The answer of one model. Rounded up, its bound holds on the grid only."""

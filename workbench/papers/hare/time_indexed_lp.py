@@ -12,7 +12,8 @@ s.t.  sum_k sum_t s_rkt = D_r                       for all r              (5)  
 
 Tasks start in parts, and a round has synchronised to the part to which all its tasks have. The windows of starts are
 those of `hare.time_indexed`: they hold for some optimal schedule, so that its optimum is a bound for every schedule.
-It is much closer than that of (9), and takes a variable for every slot of every round.
+It is much closer than that of (9), and takes a variable for every slot of every round. Times and weights are solved in
+units that suit them (`units.py`).
 """
 
 from __future__ import annotations

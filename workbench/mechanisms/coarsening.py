@@ -19,7 +19,6 @@ MOST_ROUNDS = Knob(
     30,
     "A job is scheduled in at most so many rounds: as many of its synchronised steps as that takes form one. This is "
     "optimistic (tasks of others use waiting in one piece that more barriers would cut up): compare with twice as many",
-    "rounds",
     kind="int",
     minimum=1,
     maximum=1_000_000,

@@ -1,0 +1,227 @@
+"""3Sigma: the MILP against brute force and against its statement, its options by hand, whole runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given as with_random
+from hypothesis import settings
+from hypothesis import strategies as st
+from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
+from pytest import approx
+
+from tests.baselines.test_edf import slo, with_rewards
+from tests.mechanisms.support import given, look, make, on, scenarios
+from workbench.baselines.three_sigma import (
+    ThreeSigma,
+    ThreeSigmaData,
+    ThreeSigmaScheduler,
+    build,
+    choose,
+    gather,
+    in_time,
+    outlasts,
+    read,
+)
+from workbench.decision import Decision, Snapshot
+from workbench.errors import InputError
+from workbench.presets import preset
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+from workbench.solvers import Solver, solve_model
+
+
+def settle(**knobs: object) -> dict[str, Any]:
+    return ThreeSigmaScheduler().settle(knobs)
+
+
+def ask(snapshot: Snapshot, **knobs: object) -> Decision:
+    return ThreeSigmaScheduler().decide(snapshot, None, settle(**knobs), np.random.default_rng(0))[0]
+
+
+def options(snapshot: Snapshot, **knobs: object) -> dict[tuple[str, str, int], float]:
+    data = gather(snapshot, settle(**knobs)).data
+    return {data.key(i): float(data.value[i]) for i in range(len(data.job))}
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> ThreeSigmaData:
+    """Up to three jobs, two types, three slots; every job with some of the possible options."""
+    jobs, types, slots = (draw(st.integers(1, most)) for most in (3, 2, 3))
+    every = list(itertools.product(range(jobs), range(types), range(slots)))
+    keys = draw(st.lists(st.sampled_from(every), max_size=8, unique=True))
+    count = len(keys)
+    job, kind, slot = (np.array([key[i] for key in keys], dtype=np.int64) for i in range(3))
+    hold = [[draw(st.sampled_from([0.0, 0.5, 1.0])) if t >= key[2] else 0.0 for t in range(slots)] for key in keys]
+    return ThreeSigmaData(
+        jobs=tuple(f"j{i}" for i in range(jobs)),
+        types=("a", "b")[:types],
+        job=job,
+        kind=kind,
+        slot=slot,
+        gpus=np.array(draw(st.lists(st.integers(1, 3), min_size=count, max_size=count)), dtype=np.int64),
+        value=np.array(draw(st.lists(st.sampled_from([1.0, 2.5, 7.0]), min_size=count, max_size=count))),
+        hold=np.array(hold).reshape(count, slots),
+        room=np.array([[draw(st.integers(0, 4)) for _ in range(slots)] for _ in range(types)], dtype=float),
+    )
+
+
+def brute_force(data: ThreeSigmaData) -> float:
+    """The best worth over all choices of at most one option for each job."""
+    best = 0.0
+    of_job = [[None, *np.flatnonzero(data.job == i).tolist()] for i in range(len(data.jobs))]
+    for picked in itertools.product(*of_job):
+        chosen = [option for option in picked if option is not None]
+        used = np.zeros_like(data.room)
+        for option in chosen:
+            used[data.kind[option]] += data.gpus[option] * data.hold[option]
+        if (used <= data.room + 1e-9).all():
+            best = max(best, float(data.value[chosen].sum()))
+    return best
+
+
+@settings(max_examples=60)
+@with_random(instances())
+def test_the_matrix_finds_what_brute_force_finds(data: ThreeSigmaData) -> None:
+    chosen, solved = choose(data)
+    assert float(data.value[chosen].sum()) == approx(brute_force(data)) == approx(solved.objective)
+
+
+@settings(max_examples=15)
+@with_random(instances())
+def test_the_statement_says_the_same(data: ThreeSigmaData) -> None:
+    found = ThreeSigma().run(data, ThreeSigma().settle({}))
+    assert found.objective == approx(brute_force(data))
+    for name in ("highs", "glpk"):
+        model = build(data)
+        if len(data.job):
+            solve_model(model, Solver(name))
+            assert float(data.value[read(model, data)].sum()) == approx(brute_force(data))
+
+
+def two_jobs() -> ThreeSigmaData:
+    """One GPU for two slots; `a` takes one slot, `b` both. Only `a` first leaves nothing for `b`."""
+    return ThreeSigmaData(
+        jobs=("a", "b"),
+        types=("t",),
+        job=np.array([0, 0, 1]),
+        kind=np.zeros(3, dtype=np.int64),
+        slot=np.array([0, 1, 0]),
+        gpus=np.ones(3, dtype=np.int64),
+        value=np.array([10.0, 9.0, 15.0]),
+        hold=np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.5]]),
+        room=np.array([[1.0, 1.5]]),
+    )
+
+
+def test_golden_model_of_two_jobs(tmp_path: Path) -> None:
+    written = tmp_path / "model.lp"
+    build(two_jobs()).write(str(written), io_options={"symbolic_solver_labels": True})
+    golden = Path(__file__).with_name("three_sigma_two_jobs.lp")
+    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
+    assert expected == got
+
+
+def test_two_jobs_by_hand() -> None:
+    """`b` now and `a` in the second slot, where `b` holds its GPU with a chance of a half: 15 + 9 with 1.5 GPUs."""
+    chosen, solved = choose(two_jobs())
+    assert chosen.tolist() == [1, 2] and solved.objective == approx(24.0) and solved.status == "optimal"
+
+
+def test_options_end_where_the_deadline_cannot_be_met_and_earlier_is_worth_a_little_more() -> None:
+    scenario = make({"n": ("t", 1)}, [slo(1000, steps=700)])
+    found = options(look(scenario), slot_s=100.0, slots=10)
+    assert set(found) == {("j0", "t", slot) for slot in range(4)}  # 300 s of slack
+    assert [found["j0", "t", slot] for slot in range(4)] == approx([100 * (1 - 0.01 * slot / 10) for slot in range(4)])
+
+
+def test_best_effort_and_late_jobs_are_planned_for_the_first_slot() -> None:
+    scenario = make({"n": ("t", 2)}, [{"steps": 250}, slo(100, steps=400), {"steps": 50}])
+    found = options(look(scenario), slot_s=100.0, slots=10)
+    assert found == approx({("j0", "t", 0): 10 / 2.5, ("j1", "t", 0): 10 / 4, ("j2", "t", 0): 10.0})
+
+
+def test_a_running_job_with_a_deadline_is_not_planned_but_its_gpus_are_not_there() -> None:
+    scenario = make({"n": ("t", 3)}, [slo(9000, steps=1000, gpus=2), {"steps": 100}, {"steps": 100}])
+    snapshot = look(scenario, leases=[on("j0", n=2), on("j1", n=1)])  # done at 500 s
+    planned = gather(snapshot, settle(slot_s=200.0, slots=4))
+    assert planned.data.jobs == ("j1", "j2")
+    assert planned.data.room.tolist() == [[1.0, 1.0, 1.0, 3.0]]
+    assert options(snapshot, slot_s=200.0)["j1", "t", 0] == approx(11.0)  # best effort that runs is worth more
+
+
+def test_the_chances_of_uniform_run_times() -> None:
+    """Mean 100, deviation 10: from 100 - 10 sqrt(3) to 100 + 10 sqrt(3)."""
+    mean, spans = np.full(3, 100.0), np.array([100.0 - 10 * math.sqrt(3), 100.0, 100.0 + 10 * math.sqrt(3)])
+    assert outlasts(mean, spans, 0.1).tolist() == approx([1.0, 0.5, 0.0])
+    assert in_time(mean, spans, 0.1).tolist() == approx([0.0, 0.5, 1.0])
+    draws = np.random.default_rng(1).uniform(*spans[[0, 2]], 100_000)
+    assert draws.std() == approx(10, rel=0.01) and (draws > 105).mean() == approx(
+        outlasts(np.full(1, 100.0), np.full(1, 105.0), 0.1)[0], abs=0.01
+    )
+    assert in_time(np.array([np.inf, 100.0]), np.array([1e9, 100.0]), 0.0).tolist() == [0.0, 1.0]
+
+
+def test_a_spread_of_run_times_makes_a_tight_start_worth_less() -> None:
+    scenario = make({"n": ("t", 1)}, [slo(700, steps=700)])
+    assert options(look(scenario), runtime_cv=0.1)["j0", "t", 0] == approx(50.0)
+
+
+def test_best_effort_makes_room_for_a_deadline_and_not_the_other_way_round() -> None:
+    scenario = make({"n": ("t", 1)}, [{}, slo(1100, arrival_s=1)])
+    decision = ask(look(scenario, 60.0, leases=[on("j0", n=1)]))
+    assert decision.preempt == {"j0"} and given(decision) == {"j1": {"n": 1}}
+    held = ask(look(make({"n": ("t", 1)}, [slo(9000), slo(1100, arrival_s=1)]), 60.0, leases=[on("j0", n=1)]))
+    assert not held.preempt and not held.assign
+
+
+def test_best_effort_that_is_not_chosen_stays_where_nobody_else_is() -> None:
+    """The plan takes j1 for the GPU it needs; j0, with two, has lost in the plan only if room was short."""
+    scenario = make({"n": ("t", 4)}, [{"gpus": 2}, {"gpus": 1}, slo(2000, gpus=1, arrival_s=1)])
+    decision = ask(look(scenario, 60.0, leases=[on("j0", n=2), on("j1", n=1)]))
+    assert not decision.preempt and given(decision) == {"j2": {"n": 1}}
+
+
+def test_it_waits_for_a_deadline_where_that_is_worth_more() -> None:
+    """One GPU, two jobs that can both be in time only if the tight one goes first."""
+    scenario = make({"n": ("t", 1)}, [slo(5000, steps=1000), slo(1300, steps=1000)])
+    run = simulate(scenario, ThreeSigmaScheduler(), {"slot_s": 250.0})
+    assert run.jobs["finish_s"].tolist() == [2000.0, 1000.0]
+
+
+def test_data_that_is_none() -> None:
+    good = two_jobs()
+    for field, value in (
+        ("gpus", np.array([0, 1, 1])),
+        ("hold", np.full((3, 2), 1.5)),
+        ("slot", np.array([0, 2, 0])),
+        ("slot", np.array([0, 0, 0])),
+        ("room", np.array([[-1.0, 1.0]])),
+    ):
+        with pytest.raises(InputError, match="three_sigma data"):
+            ThreeSigmaData(**{**vars(good), field: value})
+
+
+@settings(max_examples=15)
+@with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))
+def test_everybody_finishes_and_deadlines_are_not_preempted(
+    scenario: Scenario, deadlines_s: list[float | None]
+) -> None:
+    run = simulate(with_rewards(scenario, deadlines_s), ThreeSigmaScheduler())
+    assert run.jobs["finish_s"].notna().all()
+    slo_jobs = {job.name for job in run.scenario.jobs if job.rewards}
+    lost = run.events[(run.events["event"] == "preempt") & run.events["job"].isin(slo_jobs)]
+    assert lost["reason"].str.contains("failed|is down").all()
+
+
+def test_every_plan_has_a_status_and_runs_repeat() -> None:
+    first, second = (simulate(preset("chronus_example"), ThreeSigmaScheduler()) for _ in range(2))
+    assert first == second
+    solved = first.decisions[first.decisions["status"] != ""]
+    assert len(solved) > 10 and set(solved["status"]) <= {"optimal", "feasible"}
+    assert (solved["gap"].fillna(0.0) <= 0.01 + 1e-9).all()

@@ -1,0 +1,117 @@
+"""Leases with deadlines: stretches of a plan, intervals of a run, and what came of each deadline, by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+from chart_tables import interval, jobs_named, timeline
+
+from workbench.charts import admission, lease_gantt, planned_leases, run_leases, to_svg
+from workbench.charts.deadlines import MOST_ROWS, Leases
+
+STEPS = ((100.0, 100.0), (200.0, 50.0), (300.0, 20.0))
+
+
+def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in frame.itertuples(index=False)]
+
+
+def outcomes(table: Leases) -> dict[str, list[str]]:
+    return {str(job): part["outcome"].tolist() for job, part in table.deadlines.groupby("job", sort=False)}
+
+
+def test_neighbouring_leases_of_a_plan_are_one_bar_from_the_end_of_the_one_before() -> None:
+    plan = planned_leases({"a": [1, 2, 4], "b": None}, {"a": [3, 5], "b": [2]}, guaranteed=["a"])
+    assert rows(plan.bars) == [("a", 0.0, 2.0, "guaranteed"), ("a", 3.0, 4.0, "guaranteed")]
+    assert outcomes(plan) == {
+        "a": ["deadline missed", "deadline met"],
+        "b": ["deadline missed"],
+    }
+
+
+def test_a_plan_that_ends_with_the_lease_of_a_deadline_meets_it() -> None:
+    plan = planned_leases({"a": [2]}, {"a": [2, 4]}, gpus={"a": 2}, reward={"a": 80.0})
+    assert outcomes(plan) == {"a": ["deadline met", "later deadline"]}
+    assert plan.texts == {"GPUs": ["2"], "Reward": ["80"]}
+    drawing = lease_gantt(plan, in_leases=True)
+    assert drawing.data["boundaries"]["x"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert drawing.table["end_leases"].tolist() == [2.0, 2.0, 4.0]
+    assert drawing.data["deadlines"]["at"].tolist() == [4.0, 2.0], "what was met is drawn in front"
+
+
+def test_of_a_run_deadlines_are_met_missed_later_or_still_to_come() -> None:
+    jobs = jobs_named({"on_time": 110.0, "late": 190.0, "never": None, "out": 500.0, "free": 50.0}, arrival_s=10.0)
+    rewards = {**dict.fromkeys(("on_time", "late", "never", "out"), STEPS), "free": None}
+    table = run_leases(timeline(), jobs, rewards, end_s=150.0)
+    assert table.jobs == ("on_time", "late", "never", "out"), "a job without a deadline has no row"
+    assert outcomes(table) == {
+        "on_time": ["deadline met", "later deadline", "later deadline"],
+        "late": ["deadline missed", "deadline met", "later deadline"],
+        "never": ["deadline missed", "not reached yet", "not reached yet"],
+        "out": ["deadline missed"] * 3,
+    }
+    assert table.texts["Reward"] == ["100", "50", "", "missed"]
+    assert table.deadlines["at"].tolist()[:3] == [110.0, 210.0, 310.0], "deadlines count from the arrival"
+
+
+def test_bars_say_what_gpus_were_for_and_a_gang_is_one_bar() -> None:
+    jobs = jobs_named({"a": 400.0, "b": 400.0})
+    jobs["verdict"] = ["guaranteed", "best_effort"]
+    held = timeline(
+        interval("a-0", 0, "a", 0, 60, "profile"),
+        interval("a-0", 0, "a", 60, 70, "restart"),
+        *(interval("a-0", slot, "a", 70, 200) for slot in (0, 1)),
+        interval("a-0", 0, "a", 200, 300),
+        interval("b-0", 0, "b", 0, 100),
+        interval("b-0", 0, "b", 150, 400),
+    )
+    table = run_leases(held, jobs, {"a": STEPS, "b": STEPS}, end_s=400.0)
+    assert rows(table.bars) == [
+        ("a", 0.0, 60.0, "profiling"),
+        ("a", 60.0, 70.0, "resumes"),
+        ("a", 70.0, 300.0, "guaranteed"),
+        ("b", 0.0, 100.0, "spot"),
+        ("b", 150.0, 400.0, "spot"),
+    ]
+    assert rows(table.lives) == [("a", 0.0, 400.0), ("b", 0.0, 400.0)]
+
+
+def test_boundaries_are_left_out_where_they_would_be_a_grey_area() -> None:
+    table = run_leases(timeline(), jobs_named({"a": 400.0}), {"a": STEPS}, end_s=400.0)
+    assert len(lease_gantt(table, lease=100.0).data["boundaries"]) == 5
+    assert lease_gantt(table, lease=1.0).data["boundaries"].empty
+    assert lease_gantt(table).data["boundaries"].empty
+
+
+def test_a_verdict_and_what_would_have_been_accepted_are_marked_and_time_begins_at_the_arrival() -> None:
+    jobs = jobs_named({"a": 900.0, "b": 700.0}, arrival_s=400.0)
+    drawing = admission(
+        timeline(),
+        jobs,
+        {"a": STEPS, "b": STEPS},
+        job="b",
+        in_the_way=["a"],
+        verdict_s=450.0,
+        earliest_s=1000.0,
+        lease_s=200.0,
+        end_s=900.0,
+        title="b: best effort",
+    )
+    marks = drawing.data["deadlines"].set_index("outcome")
+    assert marks.loc["verdict", "at"] == 450.0 and marks.loc["earliest that would do", "at"] == 1000.0
+    assert drawing.data["names"]["job"].tolist() == ["b", "a"]
+    unit_s = 60.0
+    assert drawing.data["span"]["x"].tolist() == [400.0 / unit_s, 1000.0 / unit_s]
+    assert drawing.data["boundaries"]["x"].tolist() == [at / unit_s for at in (400.0, 600.0, 800.0, 1000.0)]
+    assert "in the way: a" in drawing.named()["title"]["subtitle"]
+
+
+def test_of_many_jobs_the_first_are_drawn_and_the_subtitle_says_so() -> None:
+    jobs = jobs_named({f"j{i}": 50.0 for i in range(MOST_ROWS + 30)})
+    table = run_leases(timeline(), jobs, dict.fromkeys(jobs["job"], STEPS), end_s=400.0)
+    drawing = lease_gantt(table)
+    assert drawing.data["deadlines"]["job"].nunique() == MOST_ROWS
+    assert f"the first {MOST_ROWS} of {MOST_ROWS + 30} jobs" in drawing.named()["title"]["subtitle"]
+
+
+def test_without_jobs_a_sentence_stands_in_the_chart() -> None:
+    assert "No job has a deadline" in to_svg(lease_gantt(planned_leases({}, {})))

@@ -1,0 +1,203 @@
+"""The profiler: its formula, its line and quotas by hand, its capacity, and what ends in it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.mechanisms.support import look, make
+from tests.papers.chronus.test_scheduler import cluster, job
+from workbench.papers.chronus import profiling
+from workbench.papers.chronus.clusters import Nodes, pick, split
+from workbench.papers.chronus.profiling import Profiler, Running, Waiting
+from workbench.papers.chronus.scheduler import Chronus
+from workbench.presets import preset
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+
+
+def settled(**given: Any) -> dict[str, Any]:
+    return dict(Chronus().settle(given))
+
+
+def starts(run: Any) -> list[float]:
+    """When the jobs, in their order, were profiled first."""
+    profiles = run.timeline[run.timeline["kind"] == "profile"]
+    return profiles.groupby("job")["start_s"].min().reindex(run.jobs["job"]).tolist()
+
+
+def test_the_time_of_an_iteration_on_n_nodes():
+    """t_1 = 2 s, t_2 = 2.5 s: each doubling of the nodes costs another 0.5 s."""
+    assert [profiling.iteration_s(2.0, 2.5, nodes) for nodes in (1, 2, 4, 8)] == [2.0, 2.5, 3.0, 3.5]
+
+
+def table(gpus: int, rates: dict[int, float]) -> Scenario:
+    return Scenario.from_dict(
+        {
+            "cluster": {
+                "accelerators": [{"name": "t"}],
+                "nodes": [{"name": "n", "accelerator": "t", "gpus": 2, "count": 8}],
+            },
+            "jobs": [{"name": "j0", "model": "m", "steps": 1000, "gpus": gpus}],
+            "throughputs": [
+                {"model": "m", "accelerator": "t", "gpus": size, "steps_per_s": rate} for size, rate in rates.items()
+            ],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"),
+    [
+        (4, 1.6),  # two nodes: measured as it is
+        (8, 8 / 3.0),  # four nodes: t_1 = 2 / 1, t_2 = 4 / 1.6 = 2.5, t_4 = 3 s, in which 8 steps are done
+        (16, 16 / 3.5),
+    ],
+)
+def test_speeds_of_large_gangs_follow_from_one_and_two_nodes(gpus, expected):
+    scenario = table(gpus, {2: 1.0, 4: 1.6, 8: 7.0, 16: 9.0})
+    snapshot = look(scenario)
+    measured = float(snapshot.speeds()[0, 0])
+    found = profiling.estimated_speed(scenario.jobs[0], "t", measured, 2, snapshot.belief)
+    assert found == pytest.approx(expected)
+
+
+def test_without_speeds_on_one_and_two_nodes_the_gang_is_taken_as_it_is():
+    scenario = table(8, {8: 7.0})
+    assert profiling.estimated_speed(scenario.jobs[0], "t", 7.0, 2, look(scenario).belief) == 7.0
+
+
+def test_noise_multiplies_the_runtime_and_never_turns_it_around():
+    rng = np.random.default_rng(0)
+    drawn = np.array([profiling.error_factor(settled(runtime_noise=0.4), rng) for _ in range(4000)])
+    assert drawn.min() >= profiling.LEAST_FACTOR
+    assert abs(drawn.mean() - 1) < 0.03 and abs(drawn.std() - 0.4) < 0.03
+    assert profiling.error_factor(settled(), rng) == 1.0
+
+
+def test_submission_control_holds_a_users_jobs_back_to_later_intervals():
+    """8 GPUs each, 24 in an interval of 300 s: of five jobs of one user two wait for the next; the other's does not."""
+    knobs = settled()
+    mine = [Waiting(f"j{number}", 0, 8, "u") for number in range(5)]
+    line = Profiler((0,), (0,), (0,)).entered([*mine, Waiting("k", 0, 8, "v")], 10.0, knobs)
+    assert [one.job for one in line.line] == ["j0", "j1", "j2", "k"]
+    assert [one.job for one in line.held] == ["j3", "j4"]
+    assert line.next_s(10.0, knobs) == 300.0
+    assert [one.job for one in line.entered([], 299.0, knobs).held] == ["j3", "j4"]
+    assert [one.job for one in line.entered([], 300.0, knobs).line] == ["j0", "j1", "j2", "k", "j3", "j4"]
+    free = Profiler((0,), (0,), (0,)).entered(mine, 10.0, settled(submission_gpus=None))
+    assert not free.held
+
+
+def test_a_job_larger_than_the_quota_is_let_in_alone():
+    line = Profiler((0,), (0,), (0,)).entered([Waiting("a", 0, 32, "u"), Waiting("b", 0, 1, "u")], 0.0, settled())
+    assert [one.job for one in line.line] == ["a"] and [one.job for one in line.held] == ["b"]
+
+
+def test_the_capacity_is_lambda_times_t_profile():
+    """90 GPUs asked for in an hour are 0.025 GPUs per second: 7.5 GPUs for 300 s."""
+    asked = Profiler((90,), (0,), (0,))
+    assert asked.wanted(3600.0, settled()) == (8,)
+    assert asked.wanted(3600.0, settled(profile_headroom=2.0)) == (15,)
+    assert not asked.is_due(3599.0, settled()) and asked.is_due(3600.0, settled())
+    assert not asked.is_due(3600.0, settled(profile_gpus=5))
+
+
+def test_a_fixed_profiling_cluster_is_shared_by_the_types():
+    assert profiling.first_profiler([6, 2], settled(profile_gpus=5)).capacity == (4, 1)
+
+
+def test_first_come_first_served_in_a_fixed_cluster():
+    """Two GPUs for profiles: a and b together, then c, which needs both, then d, though it would fit before."""
+    jobs = [job(1, 900), job(1, 900, 10.0), job(2, 900, 20.0), job(1, 900, 30.0)]
+    run = simulate(cluster(1, 8, jobs), Chronus(), {"profile_gpus": 2})
+    assert starts(run) == [0.0, 10.0, 310.0, 610.0]
+
+
+def test_short_jobs_end_in_the_profiler_and_make_room_at_once():
+    jobs = [job(2, 100), job(2, 900, 10.0)]
+    for progress in (True, False):
+        run = simulate(cluster(1, 8, jobs), Chronus(), {"profile_gpus": 2, "profile_progress": progress})
+        assert run.jobs["finish_s"].iloc[0] == 100.0 and run.jobs["verdict"].tolist() == ["", "best_effort"]
+        assert starts(run) == [0.0, 100.0]
+        done_s = run.jobs["finish_s"].iloc[1]
+        assert done_s == (600.0 + 600.0 if progress else 600.0 + 900.0)
+
+
+@pytest.mark.parametrize(("deadline_s", "expected"), [(20_000.0, 2400.0), (4800.0, 3900.0)])
+def test_the_profiling_cluster_grows_for_a_gang_in_line_where_promises_can_wait(deadline_s, expected):
+    """Two jobs hold both nodes for three SLO leases from 1200 s on, and end at 3900 s; the third comes at 1300 s.
+
+    It cannot be profiled until then, unless one of the others can do with later leases: then from the next boundary on.
+    """
+    jobs = [job(4, 3000, 0.0, [[deadline_s, 100.0]])] * 2 + [job(4, 900, 1300.0)]
+    run = simulate(cluster(2, 4, jobs), Chronus(), {})
+    assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
+    assert starts(run) == [0.0, 0.0, expected]
+    assert run.jobs["finish_s"].iloc[:2].max() <= deadline_s
+    sizes = run.signals[run.signals["signal"] == "profiling_gpus"].groupby("time_s")["value"].first()
+    assert sizes[sizes > 1].to_dict() == ({0.0: 4.0, 2400.0: 4.0} if expected == 2400.0 else {0.0: 4.0})
+
+
+def test_gangs_do_not_wait_for_hours_where_the_estimate_is_smaller_than_they_are():
+    """The preset asks for 1 to 3 GPUs on average and has gangs of 8: nobody waits for longer than two SLO leases."""
+    run = simulate(preset("chronus_example"), Chronus(), {"plan_by": "feasibility"})
+    jobs = run.jobs
+    assert (jobs["first_start_s"] - jobs["arrival_s"]).max() <= 2400.0
+
+
+def test_a_profiling_cluster_that_is_enough_has_the_gang_on_one_node_or_on_two():
+    nodes = Nodes.of(look(make({"a": ("t", 8), "b": ("t", 8), "c": ("t", 2)}, [{}])))
+    assert [nodes.enough(0, gpus) for gpus in (0, 1, 2, 3, 8, 10, 16, 17)] == [0, 1, 2, 5, 10, 10, 18, 0]
+
+
+def test_large_gangs_are_profiled_on_two_nodes():
+    run = simulate(cluster(4, 2, [job(8, 900)]), Chronus(), {})
+    profile = run.timeline[run.timeline["kind"] == "profile"]
+    assert len(profile) == 4 and profile["node"].nunique() == 2
+
+
+def test_a_profile_that_a_fault_cuts_off_is_made_again():
+    core = {"faults": {"list": [{"node": "n0-0", "from_s": 100.0, "to_s": 150.0}]}}
+    run = simulate(cluster(1, 2, [job(2, 900), job(1, 900, 400.0)], core=core), Chronus(), {})
+    first = run.timeline[(run.timeline["kind"] == "profile") & (run.timeline["job"] == "j0")]
+    assert sorted(set(first["start_s"])) == [0.0, 300.0] and run.jobs["finish_s"].notna().all()
+
+
+def test_the_profiling_cluster_is_the_last_gpus_and_nobody_else_gets_them():
+    scenario = cluster(3, 4, [job(1, 10)])
+    snapshot = look(scenario)
+    nodes = Nodes.of(snapshot)
+    assert nodes.reserved(0, 6) == {"n2-0": 4, "n1-0": 2}
+    free = split(snapshot, nodes, (6,), ())[0]
+    assert free.own == {"n2-0": 4, "n1-0": 2}
+    assert free.others == {"n0-0": 4, "n1-0": 2, "n2-0": 0}
+    assert nodes.covering(0, {"n1-0": 1}) == 5 and nodes.covering(0, {}) == 0
+    assert nodes.could_hold(0, 4, (6,)) and not nodes.could_hold(0, 8, (6,)) and nodes.could_hold(0, 8, (8,))
+
+
+def test_profiles_take_one_node_where_they_fit_on_one():
+    assert pick({"a": 3, "b": 2}, 2, 4) == {"b": 2}
+    assert pick({"a": 2, "b": 2}, 3, 4) is None
+    assert pick({"a": 4, "b": 3, "c": 4}, 7, 4) == {"a": 4, "c": 3}
+    assert pick({"a": 4, "b": 2}, 8, 4) is None
+
+
+def test_who_is_done_is_known_and_who_lost_the_gpus_is_first_again():
+    scenario = make({"a": ("t", 4)}, [{}, {}, {}])
+    line = Profiler(
+        (0,),
+        (0,),
+        (0,),
+        running=tuple(
+            Running(Waiting(f"j{i}", 0, 1, ""), until_s, True) for i, until_s in enumerate((5.0, 20.0, 20.0))
+        ),
+        line=(Waiting("k", 0, 1, ""),),
+    )
+    snapshot = look(scenario, 10.0, leases=[])
+    later, known = line.at(snapshot)
+    assert known == ("j0",) and [one.job for one in later.line] == ["j1", "j2", "k"] and not later.running
+    assert math.isclose(line.next_s(4.0, settled()) or 0.0, 5.0)

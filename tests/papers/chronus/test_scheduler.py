@@ -1,0 +1,262 @@
+"""The scheduler: promises kept, capacity, one clock, verdicts told, equal runs; by hand where that is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.mechanisms.support import Watched, make
+from workbench.errors import InputError
+from workbench.papers.chronus.scheduler import Chronus
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.simulation.loop import simulate
+
+SHORT = {"slo_lease_s": 40, "be_lease_s": 10, "profile_s": 10}
+"""Leases so short that small jobs take many."""
+
+
+def cluster(nodes: int, size: int, jobs: list[dict[str, Any]], **rest: Any) -> Scenario:
+    """Nodes `n0`, `n1`, ... of one type; a GPU does one step per second."""
+    return make({f"n{i}": ("t", size) for i in range(nodes)}, jobs, **rest)
+
+
+def job(gpus: int, seconds: float, arrival_s: float = 0.0, rewards: Any = None, **rest: Any) -> dict[str, Any]:
+    """A job that runs for so long on its gang."""
+    return {"gpus": gpus, "steps": gpus * seconds, "arrival_s": arrival_s, "rewards": rewards, **rest}
+
+
+@st.composite
+def with_deadlines(draw: st.DrawFn, types: int = 1) -> Scenario:
+    """Up to ten jobs, most with strict or soft deadlines, on nodes of a power of two; no overhead, no faults."""
+    size, count = draw(st.sampled_from([2, 4, 8])), draw(st.integers(1, 3))
+    nodes = {f"n{kind}{i}": (f"t{kind}", size) for kind in range(types) for i in range(count)}
+    jobs = []
+    for _ in range(draw(st.integers(1, 10))):
+        gpus, seconds = draw(st.integers(1, size * count)), draw(st.integers(5, 300))
+        slack = draw(st.sampled_from([1.2, 1.5, 2.0, 4.0]))
+        kind = draw(st.sampled_from(["strict", "soft", "best"]))
+        first = float(round(seconds * slack) + draw(st.sampled_from([0, 20, 60])))
+        rewards = {
+            "strict": [[first, 100.0]],
+            "soft": [[first, 100.0], [first * 1.1, 80.0], [first * 1.5, 20.0]],
+            "best": None,
+        }[kind]
+        arrival_s = draw(st.sampled_from([0.0, 3.0, 40.0, 55.5, 90.0, 200.0]))
+        user = draw(st.sampled_from([None, "u", "v"]))
+        jobs.append(job(gpus, seconds, arrival_s, rewards, user=user))
+    return make(nodes, jobs, {f"t{kind}": 1.0 + kind for kind in range(types)})
+
+
+knobs = st.fixed_dictionaries(
+    {
+        "plan_by": st.sampled_from(["auto", "printed", "master", "feasibility", "greedy"]),
+        "profile_s": st.sampled_from([0, 10]),
+        "profile_gpus": st.sampled_from([None, 1]),
+        "profile_headroom": st.sampled_from([1.0, 3.0]),
+        "profile_update_s": st.sampled_from([40, 3600]),
+        "be_placement": st.sampled_from(["local_search", "quasi"]),
+        "profile_progress": st.booleans(),
+    }
+)
+
+
+def last_deadlines(scenario: Scenario) -> dict[str, float]:
+    return {one.name: one.arrival_s + one.rewards[-1][0] for one in scenario.jobs if one.rewards}
+
+
+def verdicts(run: Run) -> pd.DataFrame:
+    return run.events[run.events["event"] == "verdict"]
+
+
+def check_promises(scenario: Scenario, run: Run) -> None:
+    """Each job has one verdict at most, and whoever is guaranteed is done by the last deadline."""
+    assert not (run.signals["signal"] == "guarantee_broken").any()
+    assert verdicts(run)["job"].is_unique
+    by = last_deadlines(scenario)
+    for one in run.jobs.itertuples():
+        if one.verdict == "guaranteed":
+            assert one.finish_s <= by[str(one.job)] * (1 + 1e-12)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=with_deadlines(), given_knobs=knobs)
+def test_without_overhead_noise_and_faults_who_is_guaranteed_hits_and_is_never_dropped(scenario, given_knobs):
+    if given_knobs["profile_gpus"] is not None and scenario.cluster.gpus <= given_knobs["profile_gpus"]:
+        given_knobs = {**given_knobs, "profile_gpus": None}
+    run = simulate(scenario, Chronus(), {**SHORT, **given_knobs})
+    assert run.jobs["finish_s"].notna().all()
+    check_promises(scenario, run)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=with_deadlines(), given_knobs=knobs)
+def test_promises_hold_where_gangs_that_are_spread_run_at_half_speed(scenario, given_knobs):
+    """Rounding up keeps every guaranteed gang consolidated, beside the profiling cluster too."""
+    plain = scenario.to_dict()
+    spread = [
+        {**row, "placement": "unconsolidated", "steps_per_s": row["steps_per_s"] / 2}
+        for row in plain["throughputs"]
+        if row.get("gpus", 1) > 1
+    ]
+    slower = Scenario.from_dict({**plain, "throughputs": [*plain["throughputs"], *spread]})
+    check_promises(slower, simulate(slower, Chronus(), {**SHORT, **given_knobs, "profile_gpus": None}))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=with_deadlines(types=2), given_knobs=knobs)
+def test_promises_hold_on_several_types(scenario, given_knobs):
+    run = simulate(scenario, Chronus(), {**SHORT, **given_knobs, "profile_gpus": None})
+    check_promises(scenario, run)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=with_deadlines(), noise=st.sampled_from([0.0, 0.5]), seed=st.integers(0, 5))
+def test_decisions_are_pure_and_runs_are_equal(scenario, noise, seed):
+    """The watched scheduler is asked twice and must not write into memory or snapshot."""
+    chosen = {**SHORT, "runtime_noise": noise}
+    run = simulate(scenario, Watched(Chronus()), chosen, seed=seed)
+    assert run == simulate(scenario, Chronus(), chosen, seed=seed)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=with_deadlines(), data=st.data())
+def test_with_overhead_noise_and_faults_broken_promises_are_told_and_the_others_hold(scenario, data):
+    fault = {
+        "node": scenario.cluster.machines[0].name,
+        "from_s": data.draw(st.sampled_from([15.0, 70.0])),
+        "to_s": 130.0,
+    }
+    core = {"restart": {"restart_s": data.draw(st.sampled_from([0.0, 5.0]))}, "faults": {"list": [fault]}}
+    rough = Scenario.from_dict({**scenario.to_dict(), "core": core})
+    noise = data.draw(st.sampled_from([0.0, 0.4]))
+    run = simulate(rough, Chronus(), {**SHORT, "runtime_noise": noise, "reserve_overhead": 5})
+    by = last_deadlines(rough)
+    broken = set(run.signals.loc[run.signals["signal"] == "guarantee_broken", "job"])
+    assert run.jobs["finish_s"].notna().all()
+    for one in run.jobs.itertuples():
+        if one.verdict == "guaranteed":
+            assert str(one.job) not in broken and one.finish_s <= by[str(one.job)]
+    told = verdicts(run)
+    assert broken == set(told.loc[told["reason"].str.startswith("its guarantee is broken"), "job"])
+
+
+def test_a_deadline_on_a_boundary_counts_and_one_second_before_it_does_not():
+    """Three leases of 1200 s from 0 on end at 3600 s."""
+    hit = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3600, 100]])]), Chronus(), {"profile_s": 0})
+    assert hit.jobs["verdict"].tolist() == ["guaranteed"] and hit.jobs["finish_s"].tolist() == [3600.0]
+    late = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3599, 100]])]), Chronus(), {"profile_s": 0})
+    assert late.jobs["verdict"].tolist() == ["best_effort"]
+    assert "it needs 3 leases and has 2 before its last deadline" in verdicts(late)["reason"].iloc[0]
+
+
+def test_guaranteed_jobs_come_first_and_leave_their_gpus_to_the_next_best_effort_cycle():
+    """j0 is done at 1000 s, inside its lease: j1 starts at 1200 s with the default leases, at 1050 s with 50 s ones."""
+    jobs = [job(4, 1000, rewards=[[1200, 100]]), job(4, 400)]
+    usual = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0})
+    assert usual.jobs["finish_s"].tolist() == [1000.0, 1600.0]
+    short = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0, "be_lease_s": 50})
+    assert short.jobs["finish_s"].tolist() == [1000.0, 1400.0]
+
+
+def test_leases_are_renewed_and_suspended_on_one_clock():
+    """A best-effort job runs until the guaranteed one, which arrives late, takes its lease at 1200 s, and after it."""
+    jobs = [job(2, 3000), job(2, 1200, 100.0, rewards=[[2400, 100]])]
+    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile_s": 0})
+    told = run.events[run.events["event"].isin(["renew", "preempt", "start"])]
+    first = told[told["job"] == "j0"]
+    assert first["event"].tolist()[:5] == ["start", "renew", "renew", "renew", "preempt"]
+    assert first["time_s"].tolist()[:5] == [0.0, 300.0, 600.0, 900.0, 1200.0]
+    assert run.jobs["finish_s"].tolist() == [4200.0, 2400.0]
+    assert run.jobs["verdict"].tolist() == ["best_effort", "guaranteed"]
+
+
+def test_a_refused_job_is_told_so_and_runs_as_best_effort():
+    jobs = [job(2, 1200, rewards=[[1200, 100]]), job(2, 1200, rewards=[[1200, 100]])]
+    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile_s": 0})
+    assert run.jobs["verdict"].tolist() == ["guaranteed", "best_effort"]
+    assert "it is treated as best effort" in verdicts(run)["reason"].iloc[1]
+    assert run.jobs["finish_s"].tolist() == [1200.0, 2400.0]
+
+
+def test_soft_rewards_are_planned_for_and_feasibility_alone_does_not_look_at_them():
+    """Two jobs of one lease on one gang: the one whose reward falls from 100 to 20 goes first, whoever came first."""
+    slow = [[1200, 30], [2400, 29]]
+    fast = [[1200, 100], [2400, 20]]
+    scenario = cluster(1, 2, [job(2, 1200, rewards=slow), job(2, 1200, rewards=fast)])
+    best = simulate(scenario, Chronus(), {"profile_s": 0})
+    assert best.jobs["finish_s"].tolist() == [2400.0, 1200.0]
+    assert best.decisions["objective"].iloc[0] == 129.0 and best.decisions["status"].iloc[0] == "optimal"
+    for plan_by in ("feasibility", "greedy"):
+        other = simulate(scenario, Chronus(), {"profile_s": 0, "plan_by": plan_by})
+        assert other.jobs["finish_s"].tolist() == [1200.0, 2400.0]
+        assert other.decisions["objective"].iloc[0] == 50.0
+
+
+def test_every_round_states_its_status_and_only_a_change_makes_a_plan():
+    jobs = [job(2, 5000, rewards=[[9000, 100]]), job(1, 2000, 2000.0, rewards=[[9000, 100]])]
+    run = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0})
+    rounds = run.decisions[run.decisions["cause"] == "round"]
+    assert (rounds["status"] != "").all()
+    planned = rounds.loc[rounds["status"] != "kept", "time_s"].tolist()
+    assert planned == [0.0, 2400.0]
+    assert (rounds["gap"] == 0).all()
+
+
+def test_rounding_up_keeps_a_gang_of_three_on_one_node():
+    """Gangs of 3, 3 and 2 on two nodes of 4: as asked for they add up to 8 GPUs, but only two are consolidated."""
+    jobs = [
+        job(3, 1200, rewards=[[1200, 100]]),
+        job(3, 1200, rewards=[[1200, 100]]),
+        job(2, 1200, rewards=[[1200, 100]]),
+    ]
+    rounded = simulate(cluster(2, 4, jobs), Chronus(), {"profile_s": 0})
+    assert rounded.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
+    loose = simulate(cluster(2, 4, jobs), Chronus(), {"profile_s": 0, "round_up": False})
+    assert loose.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
+    assert (loose.signals["signal"] == "guarantee_broken").sum() == 1  # it lost its lease for want of one node
+
+
+def test_knobs_that_do_not_go_together_are_refused():
+    scenario = cluster(1, 2, [job(1, 10)])
+    for chosen, named in [
+        ({"slo_lease_s": 1000, "be_lease_s": 300}, "SLO lease"),
+        ({"slo_lease_s": 0}, "slo_lease_s"),
+        ({"profile_gpus": 2}, "profile_gpus"),
+        ({"profile_s": 1201}, "profile_s"),
+        ({"reserve_overhead": 1200}, "reserve_overhead"),
+    ]:
+        with pytest.raises(InputError, match=named):
+            simulate(scenario, Chronus(), chosen)
+
+
+def test_signals_of_the_clusters_add_up_to_the_gpus():
+    jobs = [job(2, 5000, 0.0, rewards=[[9000, 100]]), *(job(1, 900, 400.0 * i) for i in range(12))]
+    run = simulate(cluster(2, 4, jobs), Chronus())
+    wide = run.signals.pivot_table(index="time_s", columns="signal", values="value", aggfunc="first")
+    total = wide["profiling_gpus"] + wide["guaranteed_gpus"] + wide["spot_gpus"]
+    assert (total == 8).all() and wide["profiling_gpus"].max() >= 1
+    assert np.isin(run.signals.loc[run.signals["signal"] == "queue", "value"], [0, 1, 2]).all()
+
+
+def test_every_job_has_a_reason_in_every_round():
+    """Profiled, in its line, with a lease, between leases, refused, best effort."""
+    seen: set[str] = set()
+
+    class Asked(Chronus):
+        def decide(self, snapshot, memory, knobs, rng):
+            decision, after = super().decide(snapshot, memory, knobs, rng)
+            if snapshot.now_s % 300 == 0:
+                assert decision.why.keys() >= set(snapshot.jobs.names)
+                seen.update(reason.code for reason in decision.why.values())
+            return decision, after
+
+    jobs = [job(4, 3000, 100.0 * i, rewards=[[4500 + 2000 * i, 100]] if i % 2 else None) for i in range(8)]
+    simulate(cluster(2, 4, jobs), Asked(), {"profile_gpus": 2})
+    expected = {"profiled", "profile_waits", "guaranteed", "later_lease", "slo_lease", "spot_lease", "spot_waits"}
+    assert expected <= seen

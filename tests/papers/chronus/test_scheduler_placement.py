@@ -1,0 +1,107 @@
+"""Where leases are: guaranteed gangs consolidated, best-effort gangs in order, the profiling cluster left alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.mechanisms.support import make
+from tests.papers.chronus.test_scheduler import cluster, job
+from workbench.papers.chronus.allocating import place_guaranteed
+from workbench.papers.chronus.round_up import round_up
+from workbench.papers.chronus.scheduler import Chronus
+from workbench.papers.chronus.spot import Pool, Rules, serve
+from workbench.simulation.loop import simulate
+
+RULES = Rules("local_search", 100_000, 16, topology=True)
+
+
+def pool(free: dict[str, int], idle: dict[str, int] | None = None, room: tuple[int, ...] = ()) -> Pool:
+    """Nodes of 8 GPUs; a gang loses a tenth of its speed with every further node."""
+    rest = room or tuple(sorted(free.values(), reverse=True))
+    return Pool(free, idle or {}, rest, 8, lambda name, shape: sum(shape) * 0.9 ** len(shape), lambda name, at: True)
+
+
+def served(gangs: dict[str, int], own: Pool, previous=None, rules: Rules = RULES):
+    return serve(list(gangs), list(gangs.values()), [[0]] * len(gangs), [own], previous or {}, rules)
+
+
+@given(gangs=st.lists(st.integers(1, 24), max_size=12), nodes=st.integers(1, 5), part=st.integers(0, 8))
+def test_rounded_gangs_that_add_up_are_all_consolidated_also_beside_a_part_of_a_node(gangs, nodes, part):
+    """Proposition 1 with one node of which only a part is free, as the profiling cluster leaves it."""
+    free = {**{f"n{i}": 8 for i in range(nodes)}, "last": part}
+    chosen, room = dict[str, int](), nodes * 8 + part
+    for number, gpus in enumerate(gangs):
+        if round_up(gpus, 8) <= (room if round_up(gpus, 8) < 8 else room // 8 * 8):
+            chosen[f"j{number}"] = gpus
+            room -= round_up(gpus, 8)
+    placed = place_guaranteed(chosen, free, 8, {}, rounded=True, topology=True)
+    assert placed.keys() == chosen.keys()
+    for name, at in placed.items():
+        assert sum(at.values()) == chosen[name] and len(at) == -(-chosen[name] // 8)
+    for node, gpus in free.items():
+        assert sum(at.get(node, 0) for at in placed.values()) <= gpus
+
+
+def test_gangs_that_stay_keep_their_gpus_and_a_rounded_one_keeps_the_gpus_it_had():
+    before = {"a": {"n1": 3}, "b": {"n0": 8}}
+    placed = place_guaranteed({"a": 3, "b": 8, "c": 4}, {"n0": 8, "n1": 8}, 8, before, rounded=True, topology=True)
+    assert placed == {"a": {"n1": 3}, "b": {"n0": 8}, "c": {"n1": 4}}
+
+
+def test_a_gang_that_is_not_rounded_up_waits_if_it_cannot_be_consolidated():
+    free = {"n0": 4, "n1": 4}
+    gangs = {"a": 3, "b": 3, "c": 2}
+    assert place_guaranteed(gangs, free, 4, {}, rounded=False, topology=True).keys() == {"a", "b"}
+    assert place_guaranteed(gangs, free, 4, {}, rounded=False, topology=False).keys() == {"a", "b", "c"}
+
+
+def test_best_effort_gangs_that_do_not_fit_are_passed():
+    assert served({"a": 6, "b": 4, "c": 2}, pool({"n0": 8})) == {"a": {"n0": 6}, "c": {"n0": 2}}
+
+
+def test_who_has_a_lease_again_stays_and_the_others_are_placed_around_it():
+    placed = served({"new": 8, "old": 2}, pool({"n0": 8, "n1": 8}), {"old": {"n0": 2}})
+    assert placed == {"new": {"n1": 8}, "old": {"n0": 2}}
+
+
+def test_a_large_gang_gets_whole_nodes_even_if_others_have_to_move():
+    placed = served({"large": 16, "small": 2}, pool({"n0": 8, "n1": 8, "n2": 8}), {"small": {"n1": 2}})
+    assert sorted(placed["large"].values()) == [8, 8] and len(placed["small"]) == 1
+    both = served(
+        {"large": 16, "small": 2, "other": 2},
+        pool({"n0": 8, "n1": 8, "n2": 8}),
+        {"small": {"n1": 2}, "other": {"n2": 2}},
+    )
+    assert sorted(both["large"].values()) == [8, 8] and both["small"].keys() == both["other"].keys()
+
+
+def test_only_a_gang_too_large_for_the_spot_cluster_may_use_the_profiling_cluster():
+    own = pool({"n0": 8, "n1": 6}, {"n1": 2}, (8, 6))
+    assert served({"a": 6, "b": 8}, own).keys() == {"a", "b"}
+    assert served({"a": 16}, own) == {"a": {"n0": 8, "n1": 8}}
+    assert served({"a": 2, "b": 14}, own) == {"a": {"n1": 2}}
+
+
+@pytest.mark.parametrize(("placement", "expected"), [("consolidated", {"a"}), ("quasi", {"a", "b"})])
+def test_consolidation_alone_leaves_a_gang_waiting(placement, expected):
+    rules = Rules(placement, 100_000, 16, topology=True)
+    assert served({"a": 6, "b": 4}, pool({"n0": 8, "n1": 2}, room=(8, 8)), rules=rules).keys() == expected
+
+
+def test_on_several_types_a_job_is_guaranteed_on_its_fastest_and_where_that_is_full_on_the_next():
+    jobs = [job(2, 2400, rewards=[[2400, 100]]), job(2, 2400, rewards=[[2400, 100]])]
+    scenario = make({"slow": ("k80", 2), "fast": ("v100", 2)}, jobs, {"k80": 1.0, "v100": 2.0})
+    run = simulate(scenario, Chronus(), {"profile_s": 0})
+    assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"]
+    assert run.jobs["finish_s"].tolist() == [1200.0, 2400.0]
+
+
+def test_a_short_fault_breaks_no_promise_that_can_still_be_kept():
+    """One of two nodes is down at the boundary: one of two jobs waits a lease, and both have a lease to spare."""
+    core = {"faults": {"list": [{"node": "n1-0", "from_s": 1100.0, "to_s": 1300.0}]}}
+    jobs = [job(4, 2400, rewards=[[4800, 100]]), job(4, 2400, rewards=[[4800, 100]])]
+    run = simulate(cluster(2, 4, jobs, core=core), Chronus(), {"profile_s": 0})
+    assert not (run.signals["signal"] == "guarantee_broken").any()
+    assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"] and (run.jobs["finish_s"] <= 4800).all()

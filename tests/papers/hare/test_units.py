@@ -1,0 +1,90 @@
+"""Times and weights of any size: whatever unit they are in, each model finds the same, in that unit."""
+
+import numpy as np
+import pytest
+
+from workbench.papers.hare.exact import Exact
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.interval_lp import IntervalLP
+from workbench.papers.hare.relaxed import Relaxation, relax
+from workbench.papers.hare.start import known_schedule
+from workbench.papers.hare.time_indexed import TimeIndexed
+from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
+from workbench.papers.hare.toy import SECONDS
+from workbench.papers.hare.units import Units, units_of
+from workbench.solvers import Solver
+
+SCALES = ((1e-9, 1.0), (1e-6, 1.0), (1e-4, 1.0), (1e7, 1.0), (0.37, 250.0), (1.0, 1e-8))
+"""Of times and of weights."""
+FORMULATIONS = (Exact(), TimeIndexed(), TimeIndexedLP(), IntervalLP(), Relaxation())
+
+
+def toy(times: float = 1.0, weight: float = 1.0) -> Instance:
+    """Fig. 1's jobs, the times of their tasks and their weights multiplied."""
+    return Instance.made(np.array(SECONDS) * times, rounds=(1, 1, 2), tasks=2, weight=weight)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda each: each.name)
+def test_every_model_finds_the_same_in_any_unit_of_time_and_weight(formulation):
+    usual = formulation.run(toy(), {})
+    for times, weight in SCALES:
+        found, worth = formulation.run(toy(times, weight), {}), times * weight
+        assert found.status == usual.status == "optimal"
+        assert found.objective / worth == pytest.approx(usual.objective, rel=1e-6), (times, weight)
+        assert found.bound / worth == pytest.approx(usual.bound, rel=1e-6), (times, weight)
+
+
+def test_the_known_values_of_fig_1_at_a_billionth():
+    """8.5 is the optimum of Fig. 1, that ends after 3; no bound is above it."""
+    data = toy(1e-9)
+    best = Exact().run(data, {"then_makespan": True})
+    assert best.objective == pytest.approx(8.5e-9) and best.bound == pytest.approx(8.5e-9)
+    assert best.values["makespan_s"] == pytest.approx(3e-9)
+    assert max(task["end_s"] for task in best.values["tasks"]) == pytest.approx(3e-9)
+    assert [step["objective"] for step in best.iterations] == pytest.approx([8.5e-9, best.values["makespan_s"]])
+    for bound in (Relaxation(), TimeIndexedLP(), IntervalLP()):
+        assert 0.5 * 8.5e-9 < bound.run(data, {}).bound <= 8.5e-9 * (1 + 1e-9), bound.name
+
+
+def test_a_step_of_the_grid_is_in_seconds():
+    found = TimeIndexed().run(toy(1e3), {"step_s": 500.0})
+    assert found.values["step_s"] == pytest.approx(500.0) and found.values["exact"] is True
+    assert found.objective == pytest.approx(8500)
+
+
+def test_the_relaxation_that_algorithm_1_begins_with_scales_too():
+    usual, large = relax(toy()), relax(toy(1e7, 1e3))
+    assert large.bound == pytest.approx(usual.bound * 1e10)
+    assert large.completion_s @ np.full(3, 1e3) == pytest.approx(large.bound)
+    assert large.start_s.max() <= large.completion_s.max()
+
+
+def test_weights_and_arrivals_are_converted_back():
+    data = Instance.made(
+        np.array(SECONDS) * 1e5, rounds=(1, 1, 2), tasks=2, weight=[10, 20, 30], arrival_s=[0, 1e5, 2e5]
+    )
+    found = Exact().run(data, {}).values
+    ends = np.array(list(found["completion_s"].values()))
+    assert found["weighted_jct_s"] == pytest.approx(data.weight @ (ends - data.arrival_s))
+
+
+def test_who_listens_is_told_seconds():
+    rng = np.random.default_rng(3)
+    data = Instance.made(rng.integers(2, 9, (6, 3)) * 1e6, rng.integers(0, 3, (6, 3)) * 1e6, rounds=2, tasks=2)
+    told = []
+    found = Exact().run(data, {}, Solver(time_limit_s=5, node_limit=200, on_progress=told.append))
+    known = [step.incumbent for step in told if step.incumbent is not None]
+    assert known and min(known) == pytest.approx(found.objective, rel=1e-3)
+
+
+def test_units_are_powers_of_ten_and_one_for_an_instance_without_times():
+    assert units_of(toy()) == Units(1.0, 1.0)
+    assert units_of(toy(1e-6, 2e4)) == Units(1e-6, 1e4)
+    assert units_of(Instance.made([[0.0]])) == Units()
+    assert units_of(Instance.made([[100.0, None]])) == Units(100.0)
+
+
+def test_a_model_is_built_and_read_with_the_same_known_schedule():
+    """The search for it is not made twice."""
+    data = toy()
+    assert known_schedule(data) is known_schedule(data) is not known_schedule(toy())

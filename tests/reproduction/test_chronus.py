@@ -1,0 +1,157 @@
+"""Chronus's evaluation at the tiny size, recomputed where that can be done another way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pytest import approx
+
+from workbench.api import simulate
+from workbench.presets import preset
+from workbench.reproduction import Figure, chronus
+from workbench.reproduction.chronus import end_to_end, lines, selector, settings
+from workbench.reproduction.chronus.settings import SIZES, TRACES, Setting, at, is_short
+from workbench.traces.timed import PLAN
+
+TINY = SIZES["tiny"]
+HEADER = "job_id,user,num_gpu,submit_time,model_name,duration,expect_time_list,expect_value_list,best_effort,job_type"
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Figure]:
+    found = [make(TINY) for make in chronus.FIGURES]
+    return {figure.name: figure for figure in found}
+
+
+def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
+    drawn = {f"Fig. {name}" for name in ("6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d", "8a", "8b", "9a-b", "9c-f")}
+    assert set(figures) == drawn | {"5.4 reasons"} and len(chronus.FIGURES) == len(figures)
+
+
+def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
+    printed = {name: figure.table["paper"].dropna().tolist() for name, figure in figures.items()}
+    assert printed["Fig. 6a"] == [32.0, 0.05]
+    assert printed["Fig. 6b"] == [2105.0, 960.0, approx(960 / 2105)]
+    assert printed["Fig. 7a"] == [20.0] and printed["Fig. 7d"] == [10.0]
+    assert not any(printed[name] for name in ("Fig. 6c", "Fig. 6d", "Fig. 8a", "Fig. 8b", "Fig. 9a-b", "Fig. 9c-f"))
+
+
+def test_full_has_the_papers_points_and_three_seeds() -> None:
+    full = SIZES["full"]
+    assert full.seeds >= 3 and full.traces == ("H", "P") and {80, 100, 120, 160} <= set(full.densities)
+    assert {5, 20, 30} <= set(full.lease_min) and 0.4 in full.noise
+    every = end_to_end.workloads(full)
+    assert {x for _, x in every} == {f"{trace}_{name}" for trace in "HP" for name in ("SLO", "MIX1", "MIX2")}
+
+
+def test_the_others_are_those_of_section_4_3_with_the_knobs_of_the_presets() -> None:
+    planned = {str(entry["scheduler"]): entry.get("knobs", {}) for entry in PLAN}
+    ours = {line.scheduler: dict(line.knobs) for line in (lines.CHRONUS, *lines.OTHERS)}
+    assert set(ours) == set(planned)
+    assert all(planned[name].items() <= ours[name].items() for name in ours)
+
+
+def test_jobs_come_as_often_as_in_table_1_and_are_the_load_that_is_wanted() -> None:
+    setting = Setting("H", 8, 400, 2.0, load=1.5)
+    scenario = settings.drawn(setting, 5)
+    window_s = 400 / (2.0 * 6599 / 14 / 96 * 8) * 86400
+    assert max(job.arrival_s for job in scenario.jobs) == approx(window_s, rel=0.05)
+    model, gpus = [job.model for job in scenario.jobs], [job.gpus for job in scenario.jobs]
+    speed = scenario.table.matrix(model, gpus)[:, 0]
+    work = sum(job.gpus * job.steps / rate for job, rate in zip(scenario.jobs, speed.tolist(), strict=True))
+    assert work / (scenario.cluster.gpus * window_s) == approx(1.5, rel=0.03)
+    assert scenario.core == preset("chronus_96x8").core
+
+
+def test_a_workload_changes_deadlines_and_nothing_else() -> None:
+    made = {name: replace(at(TINY), workload=name).scenario(1) for name in ("slo", "mix1", "mix2")}
+    plain = {name: [job.model_copy(update={"rewards": None}) for job in found.jobs] for name, found in made.items()}
+    assert plain["slo"] == plain["mix1"] == plain["mix2"]
+    assert all(len(job.rewards or ()) == 1 for job in made["slo"].jobs)
+    assert {len(job.rewards or ()) for job in made["mix1"].jobs} == {0, 1}
+    assert {len(job.rewards or ()) for job in made["mix2"].jobs} == {0, 1, 4}
+
+
+def test_density_adds_and_removes_jobs_of_the_same_workload() -> None:
+    whole = at(TINY).scenario(0).jobs
+    fewer, more = (at(TINY, density=density).scenario(0).jobs for density in (50, 150))
+    assert len(fewer) == len(whole) / 2 and set(fewer) < set(whole)
+    assert len(more) == 1.5 * len(whole) and more[: len(whole)] == whole
+
+
+def test_short_jobs_are_as_many_as_in_the_paper_and_end_in_the_profiler() -> None:
+    setting = at(TINY, short=True)
+    scenario = setting.scenario(0)
+    short = [job for job in scenario.jobs if is_short(job.name)]
+    assert len(short) / len(scenario.jobs) == approx(5735 / 12334, abs=0.02)
+    assert all(job.rewards is None for job in short)
+    run = simulate(scenario, "chronus")
+    kinds = run.timeline.groupby("job")["kind"].unique()
+    ended = [job.name for job in short if set(kinds[job.name]) <= {"profile", "restart"}]
+    assert len(ended) > 0.9 * len(short)
+    others = [job.name for job in scenario.jobs if not is_short(job.name)]
+    assert all("run" in kinds[name] for name in others)
+
+
+def test_hostile_sizes_replace_friendly_ones_of_several_gpus() -> None:
+    before, after = (at(TINY, hostile=share).scenario(2).jobs for share in (0.0, 1.0))
+    for old, new in zip(before, after, strict=True):
+        assert new.gpus == settings.HOSTILE.get(old.gpus, old.gpus) and old.gpus in TRACES["H"].gangs
+    assert sum(old.gpus != new.gpus for old, new in zip(before, after, strict=True)) > 3
+
+
+def test_the_miss_rate_is_that_of_9_with_its_erratum() -> None:
+    setting = at(TINY)
+    run = simulate(setting.scenario(0), "edf", {}, seed=0)
+    missed = []
+    for job, finish_s in zip(run.scenario.jobs, run.jobs["finish_s"].tolist(), strict=True):
+        if job.rewards:
+            earned = [reward for deadline_s, reward in job.rewards if finish_s - job.arrival_s <= deadline_s]
+            missed.append(1 - ((earned[0] if earned else 1) - 1) / 99)
+    assert lines.measured(setting, lines.EDF, 0)["weighted_miss_rate"] == approx(sum(missed) / len(missed))
+
+
+def test_known_run_times_are_not_profiled() -> None:
+    found = lines.measured(at(TINY), lines.KNOWN, 0)
+    assert math.isnan(found["mean_profiling_delay_s"])
+    assert lines.measured(at(TINY), lines.CHRONUS, 0)["mean_profiling_delay_s"] > 0
+
+
+def test_a_lease_below_the_papers_shortens_what_must_not_be_longer() -> None:
+    assert dict(selector.of_lease(2).knobs) == {"slo_lease_s": 120, "be_lease_s": 120, "profile_s": 120}
+    assert dict(selector.of_lease(60).knobs) == {"slo_lease_s": 3600, "be_lease_s": 300, "profile_s": 300}
+
+
+def test_means_leave_out_unknown_values_and_ratios_are_seed_by_seed() -> None:
+    rows = [(("a", "x"), 0, 1.0), (("a", "x"), 1, math.nan), (("b", "x"), 0, 4.0), (("b", "x"), 1, 2.0)]
+    found = pd.DataFrame(rows, columns=["x", "seed", "value"])
+    assert lines.mean(found, ("a", "x"), "value") == 1.0 and lines.mean(found, ("b", "x"), "value") == 3.0
+    assert math.isnan(lines.mean(found, ("c", "x"), "value"))
+    assert end_to_end.ratio(found, "x", "b", "a", "value")[0] == 4.0
+    assert math.isnan(end_to_end.ratio(found, "x", "b", "a", "value")[1])
+    assert lines.said([0.25, math.nan, 0.5]) == "3 seeds: 0.25 to 0.5."
+    assert lines.said([math.nan]) == "1 seed, unknown." and lines.said([0.5]) == "1 seed."
+
+
+def test_the_authors_file_is_taken_where_a_variable_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "trace.csv"
+    rows = [f"{i},u{i % 3},1,{10 * i},vgg16,60,90-99,10-5,0,soft" for i in range(48)]
+    file.write_text("\n".join([HEADER, *rows]), encoding="utf-8")
+    full = SIZES["full"]
+    monkeypatch.delenv(settings.VARIABLE, raising=False)
+    assert not at(full, "P").public and "drawn as P" in settings.origin(at(full, "P"))
+    monkeypatch.setenv(settings.VARIABLE, str(file))
+    assert at(full, "P").public and not at(full, "H").public and not at(TINY).public
+    setting = replace(at(full, "P"), nodes=60)
+    found = setting.scenario(0)
+    assert len(found.jobs) == 24 and {job.name for job in found.jobs} <= {f"job-{i}" for i in range(48)}
+    assert found.core == at(TINY).scenario(0).core and "authors' Philly file" in settings.origin(setting)
+
+
+def test_the_same_size_gives_the_same_numbers(figures: dict[str, Figure]) -> None:
+    lines.measured.cache_clear()
+    pd.testing.assert_frame_equal(chronus.FIGURES[1](TINY).table, figures["Fig. 6b"].table)

@@ -1,0 +1,120 @@
+"""The lab of Chronus in a real browser: its tabs, a deadline that is dragged, a knob that is varied."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import (
+    Problems,
+    Server,
+    browser_test,
+    open_notebook,
+    run_all_cells,
+    see_chart,
+    shot,
+    wait_for_text,
+    write_notebook,
+)
+
+CELL = """
+from widgets import ChronusLab
+
+lab = ChronusLab("chronus_example")
+lab.set("chronus")
+lab
+"""
+STATUS = ".wb-status"
+CHARTS = (
+    ("Leases", "leases", "Leases and deadlines"),
+    ("Rewards", "rewards", "Rewards of the jobs"),
+    ("Clusters", "clusters", "GPUs of the logical clusters"),
+)
+
+
+@browser_test
+def test_the_lab_of_chronus_from_the_first_leases_to_a_dragged_deadline(
+    page: Page, lab_server: Server, problems: Problems
+) -> None:
+    open_solved(page, lab_server)
+    for tab, view, label in CHARTS:
+        see_chart(page, tab, view, label)
+        shot(page, f"chronus-{view}")
+    explain_a_verdict(page)
+    drag_a_deadline(page)
+    vary_a_knob(page)
+
+
+@browser_test
+def test_the_lab_of_chronus_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
+    open_solved(page, voila_server)
+    see_chart(page, "Leases", "leases", "Leases and deadlines")
+    shot(page, "chronus-voila")
+    drag_a_deadline(page)
+
+
+def open_solved(page: Page, server: Server) -> None:
+    open_notebook(page, server, write_notebook(server, "chronus.ipynb", CELL))
+    run_all_cells(page)
+    wait_for_text(page, STATUS, "not solved", 60)
+    page.locator("button.wb-solve").click()
+    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+
+
+def open_tab(page: Page, name: str) -> None:
+    page.locator(".wb-results .lm-TabBar-tab").get_by_text(name, exact=True).click()
+
+
+def explain_a_verdict(page: Page) -> None:
+    """A refused job is told the earliest deadline; with that it is guaranteed, and Undo takes it back."""
+    open_tab(page, "Admission")
+    told = ".wb-admission-told"
+    wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted", 60)
+    see_chart(page, "Admission", "admission", "best effort")
+    shot(page, "chronus-admission")
+    page.locator("button.wb-admission-accept").click()
+    wait_for_text(page, told, "job-[0-9]+: guaranteed", 120)
+    shot(page, "chronus-accepted")
+    page.locator("button.wb-undo").click()
+    wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted", 120)
+
+
+def drag_a_deadline(page: Page) -> None:
+    """The first deadline is dragged: the run follows, and Undo comes back."""
+    see_chart(page, "Rewards", "rewards", "Rewards of the jobs")
+    handle = page.locator(".wb-rewards .wb-handle").first
+    handle.scroll_into_view_if_needed()
+    before, spot = handle.get_attribute("aria-valuetext"), handle.bounding_box()
+    assert before is not None and spot is not None
+    x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 60, y, steps=5)
+    shot(page, "chronus-dragging")
+    text = page.locator(STATUS).inner_text()
+    page.mouse.up()
+    page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=text)
+    moved = page.locator(".wb-rewards .wb-handle").first
+    expect(moved).not_to_have_attribute("aria-valuetext", before)
+    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+    shot(page, "chronus-dragged")
+    moved.focus()
+    after = moved.get_attribute("aria-valuetext")
+    assert after is not None
+    moved.press("Shift+ArrowRight")
+    expect(page.locator(".wb-rewards .wb-handle").first).not_to_have_attribute("aria-valuetext", after)
+    page.locator("button.wb-undo").click()
+    expect(page.locator(".wb-rewards .wb-handle").first).to_have_attribute("aria-valuetext", after)
+    page.locator("button.wb-undo").click()
+    expect(page.locator(".wb-rewards .wb-handle").first).to_have_attribute("aria-valuetext", before)
+    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+
+
+def vary_a_knob(page: Page) -> None:
+    """Three runs are made and set beside each other; the lab's own run stays."""
+    open_tab(page, "Vary")
+    page.locator(".wb-vary-what select").select_option(label="Rewards of the jobs")
+    shot(page, "chronus-vary-before")
+    page.locator("button.wb-vary-run").click()
+    wait_for_text(page, ".wb-vary-said", "3 of 3 runs made", 120)
+    see_chart(page, "Vary", "vary", "Rewards of the jobs")
+    shot(page, "chronus-vary")

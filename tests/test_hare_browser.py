@@ -1,0 +1,117 @@
+"""The lab of Hare in a real browser: its runs with tasks and switches, the pages beside them, in Lab and in Voila."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import (
+    DRAWN,
+    Problems,
+    Server,
+    browser_test,
+    open_notebook,
+    run_all_cells,
+    see_chart,
+    shot,
+    wait_for_text,
+    write_notebook,
+)
+
+CELL = """
+from widgets import HareLab
+
+HareLab("hare_testbed")
+"""
+STATUS = ".wb-status"
+PAGES = ".wb-pages > .lm-TabBar .lm-TabBar-tab"
+SAID = ".wb-page:not(.lm-mod-hidden) .wb-page-status"
+
+
+@browser_test
+def test_the_lab_of_hare_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
+    open_notebook(page, lab_server, write_notebook(lab_server, "hare.ipynb", CELL))
+    run_all_cells(page)
+    the_story(page, "lab")
+
+
+@browser_test
+def test_the_lab_of_hare_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
+    open_notebook(page, voila_server, write_notebook(voila_server, "hare.ipynb", CELL))
+    the_story(page, "voila")
+
+
+def the_story(page: Page, where: str) -> None:
+    """A run, then each page."""
+    wait_for_text(page, STATUS, "not solved", 60)
+    page.locator("button.wb-solve").click()
+    wait_for_text(page, STATUS, r"Done: \d+ decisions", 60)
+    shot(page, f"hare-{where}-run")
+    see_chart(page, "Tasks", "tasks", r"Tasks by GPU: \d+ tasks of 24 jobs on 15 GPUs")
+    shot(page, f"hare-{where}-tasks")
+    figure_1(page, where)
+    synchronisation(page, where)
+    what_if(page, where)
+    bounds(page, where)
+
+
+def turn_to(page: Page, title: str) -> None:
+    page.locator(PAGES).get_by_text(title, exact=True).click()
+
+
+def drawn(page: Page, view: str, label: str) -> None:
+    """A chart is there, and more on its canvas than one colour."""
+    chart = page.locator(f".wb-view-{view}")
+    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label), timeout=30_000)
+    page.wait_for_function(DRAWN, arg=f".wb-view-{view}", polling=100)
+    expect(chart.locator(".wb-error-note")).to_be_hidden()
+
+
+def figure_1(page: Page, where: str) -> None:
+    """Three schedules side by side; a time that cannot be is refused beside its cell, not with a traceback."""
+    turn_to(page, "Fig. 1")
+    wait_for_text(page, SAID, r"\(a\) 10\.5 s, \(b\) 9 s, \(c\) 8\.5 s", 60)
+    for letter in "abc":
+        drawn(page, f"figure1-{letter}", "8 tasks of 3 jobs on 3 GPUs")
+    shot(page, f"hare-{where}-figure1")
+
+
+def synchronisation(page: Page, where: str) -> None:
+    turn_to(page, "Fig. 4: synchronisation")
+    wait_for_text(page, SAID, "scale-fixed 1.*x", 30)
+    for letter in "abc":
+        drawn(page, f"synchronisation-{letter}", "6 tasks of 4 jobs on 3 GPUs")
+    shot(page, f"hare-{where}-synchronisation")
+    page.locator(".wb-sync-jobs select").select_option(label="of the tab Run")
+    drawn(page, "synchronisation-a", "tasks of 24 jobs on 15 GPUs")
+    wait_for_text(page, SAID, "adaptive .*x relaxed", 30)
+    shot(page, f"hare-{where}-synchronisation-run")
+
+
+def what_if(page: Page, where: str) -> None:
+    turn_to(page, "Figs. 14-19: what if")
+    wait_for_text(page, SAID, r"Weighted JCT over Hare's: Gavel_FIFO \d", 60)
+    drawn(page, "what-bars", "1 lower bound and 5 schedules")
+    drawn(page, "what-curve", "Fig. 14")
+    drawn(page, "what-schedule", "tasks of 24 jobs on 16 GPUs")
+    shot(page, f"hare-{where}-what-if")
+    before = page.locator(SAID).first.inner_text()
+    handle = page.locator(".wb-what-gpus .noUi-handle")
+    handle.focus()
+    handle.press("ArrowRight")
+    page.wait_for_function("([s, before]) => document.querySelector(s).innerText !== before", arg=[SAID, before])
+    drawn(page, "what-schedule", "tasks of 24 jobs on 24 GPUs")
+    page.locator(".wb-what-figure select").select_option(label="Fig. 16: heterogeneity")
+    drawn(page, "what-curve", "Fig. 16")
+    wait_for_text(page, SAID, "Claimed", 30)
+    shot(page, f"hare-{where}-what-if-16")
+
+
+def bounds(page: Page, where: str) -> None:
+    turn_to(page, "Bounds")
+    wait_for_text(page, SAID, "Claimed", 60)
+    drawn(page, "bounds", "1 lower bound and 3 schedules")
+    shot(page, f"hare-{where}-bounds")
+    turn_to(page, "Run")
+    expect(page.locator("button.wb-solve")).to_be_visible()

@@ -1,0 +1,7 @@
+"""Hare's pages: the figures of the paper that a run does not show."""
+
+from widgets.pages.hare.bounds import BoundsPage
+from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
+from widgets.pages.hare.what_if import WhatIfPage
+
+PAGES = (FigureOnePage, SynchronisationPage, WhatIfPage, BoundsPage)

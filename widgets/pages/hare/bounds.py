@@ -1,0 +1,96 @@
+"""Hare's lower bounds against Algorithm 1 on the lab's own jobs, and the measured ratio beside the paper's claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.chart_page import ChartPage
+from widgets.pages.hare.schedules import ROUNDS, SLIDER, listed
+from widgets.results import drawings
+from widgets.side_page import Host
+from widgets.solve_bar import StatusLine
+from widgets.study import Asked
+from widgets.words import what_is_wrong
+from workbench.errors import WorkbenchError
+from workbench.papers.hare.studies import BOUNDS, EXACT, OURS
+
+
+class BoundsPage:
+    """How far Algorithm 1 can be from the best there is, for the jobs of the tab Run, all known ahead."""
+
+    title = "Bounds"
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._said = StatusLine()
+        self._said.add_class("wb-page-status")
+        self._asked = Asked("hare.against_bounds", self._said, lambda _, found: self._show(found), self._summary)
+        self._shown: tuple[Any, ...] | None = None
+        self._parts: list[Mapping[str, Any]] = []
+        self.rounds = w.SelectionSlider(
+            options=ROUNDS, value=30, description="Most rounds a job", style=SLIDER, layout={"width": "97%"}
+        )
+        self.rounds.observe(lambda _: self.opened(), "value")
+        self.rounds.add_class("wb-bound-rounds")
+        self._missing = w.HTML()
+        self.page = ChartPage("bounds", "bounds")
+        text = w.HTML(
+            "<p class='wb-note'>Light bars are lower bounds: no schedule of these jobs is below any of them. Dark bars "
+            "are schedules. What lies between the best bound (the dashed line) and the lowest schedule is not known: "
+            "the bound may be weak, or the schedule. The objective is the sum of weight x completion time, with all "
+            "jobs known ahead and free switches.</p>"
+        )
+        left = w.VBox([self.rounds, text, self._missing])
+        left.add_class("wb-page-controls")
+        right = w.VBox([self._said, self.page.box])
+        right.add_class("wb-page-charts")
+        self.box = w.HBox([left, right])
+        self.box.add_class("wb-page")
+
+    def opened(self) -> None:
+        """Solve for the lab's jobs, if they are others than those that are shown."""
+        try:
+            scenario = self._host.scenario
+        except WorkbenchError as error:
+            self._shown = None
+            self._asked.refuse(f"On the tab Run: {what_is_wrong(error)}")
+            return
+        wanted = (scenario.key(), self.rounds.value)
+        if wanted != self._shown:
+            self._shown = wanted
+            self._parts = []
+            given = {"most_rounds": self.rounds.value}
+            self._asked.ask([(scenario, {**given, "which": which}) for which in (None, *BOUNDS, EXACT)])
+
+    def _show(self, found: Mapping[str, Any]) -> None:
+        self._parts.append(found)
+        charts = drawings().charts
+        title = f"{len(found['jobs'])} jobs, {found['tasks']:,} tasks, {len(found['gpus'])} GPUs"
+        drawing = charts.bound(
+            self._all("bounds"), self._all("schedules"), x_title="Sum of weight x completion time (s)", title=title
+        )
+        self.page.show(drawing, None)
+        self._missing.value = listed(self._all("cannot"))
+
+    def _all(self, field: str) -> dict[str, Any]:
+        """Of all that has come so far."""
+        return {name: value for part in self._parts for name, value in part[field].items()}
+
+    def _summary(self) -> str:
+        bounds = self._all("bounds")
+        best = max(bounds, key=lambda name: bounds[name])
+        measured = self._all("schedules")[OURS] / bounds[best] if bounds[best] > 0 else None
+        return claim_text({**self._parts[0], "measured": measured}, best)
+
+
+def claim_text(found: Mapping[str, Any], bound: str) -> str:
+    """The measured ratio beside the claim, in words; bound: the name of what it is measured against."""
+    if found["measured"] is None:
+        return "The bound is 0: there is no ratio."
+    return (
+        f"Measured: Algorithm 1 (earliest finish) is at most {found['measured']:.3g} times the optimum, by the bound "
+        f"of the {bound}. Claimed: \u03b1(2 + \u03b1) = {found['claimed']:.4g}, \u03b1 = {found['alpha']:.3g}."
+    )

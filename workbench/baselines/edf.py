@@ -1,0 +1,72 @@
+"""Earliest deadline first: jobs with deadlines in their order, before best-effort jobs, which stand by arrival.
+
+A job with a deadline that finds no room takes the GPUs of best-effort jobs, the last in line first. It keeps its own
+until it is done: nobody gets them by asking for an early deadline. Jobs that do not fit are passed. A job's deadline is
+its first (`workbench.mechanisms.slo`).
+Source: Chronus, section 4.3. It does not say what becomes of a job whose deadline is over: here it keeps its place, as
+plain EDF has it, or goes to the best-effort jobs (knob `missed`; a running job keeps its GPUs all the same).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.contract import Knobs, Memory, Scheduler, Timing
+from workbench.decision import Decision, Snapshot
+from workbench.knob import Knob
+from workbench.mechanisms import queue
+from workbench.mechanisms.line import Rule
+from workbench.mechanisms.per_job import PerJob
+from workbench.mechanisms.slo import due_s, holds, places
+from workbench.throughput import FloatArray
+
+ROUND_S = replace(queue.ROUND_S, default=60.0)
+AWARE = queue.aware(
+    "Give a job the fastest type that has room (otherwise the first in the cluster's order that has); nobody moves"
+)
+MISSED = Knob(
+    "missed",
+    "keeps_place",
+    "A waiting job whose deadline is over keeps its place among the others with deadlines, or stands with best effort",
+    kind="str",
+    choices=("keeps_place", "best_effort"),
+)
+
+
+class Edf(Scheduler):
+    """In the order of deadlines; only best-effort jobs are preempted."""
+
+    name = "edf"
+    title = "Earliest deadline first"
+    knobs = (ROUND_S, AWARE, MISSED)
+    uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return queue.timing(knobs)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        jobs, late = snapshot.jobs, knobs["missed"] == "best_effort"
+        deadline_s = due_s(jobs.jobs)
+        place = _line(snapshot, deadline_s, late)
+        rule = Rule(preemptive=True, blocking=False, aware=bool(knobs["heterogeneity_aware"]), steady=not late)
+        has = np.flatnonzero(np.isfinite(deadline_s))
+        signals = {"deadline_s": PerJob([jobs.names[row] for row in has.tolist()], deadline_s[has])}
+        return queue.serve(snapshot, lambda rows: place[rows], rule, signals), None
+
+
+def _line(snapshot: Snapshot, deadline_s: FloatArray, late: bool) -> FloatArray:
+    """(jobs,) places: running jobs with deadlines, whom nobody comes before; others with deadlines by these; running
+    best-effort jobs, then waiting ones, each by arrival."""
+    runs = holds(snapshot)
+    slo = np.isfinite(deadline_s)
+    waits = slo & ~runs & ~(late & (deadline_s < snapshot.now_s))
+    group = np.select([slo & runs, waits, runs], [0, 1, 2], 3)
+    return places(group, np.where(group == 1, deadline_s, 0.0))
+
+
+TITLE = "Earliest deadline first"
+SCHEDULERS = (Edf(),)

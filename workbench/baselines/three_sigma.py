@@ -1,0 +1,441 @@
+r"""3Sigma: every cycle, which waiting job starts when and on which type, by a MILP over start times.
+
+max   sum_i sum_o v_io x_io                                       (3Sigma)  expected_value
+s.t.  sum_o x_io <= 1                      for all i              (3Sigma)  one_start
+      sum_i sum_o g_io h_iot x_io <= c_jt  for all j, t           (3Sigma)  capacity
+      x_io in {0, 1}                       for all i, o           (3Sigma)  start
+
+Source: Park et al., 3Sigma (EuroSys 2018), as Chronus compares itself with it (section 4.3): jobs with deadlines are
+not preempted, best-effort jobs may be, a cycle is 60 s. An option o is a type and a slot of time in which the job would
+start. `v_io` is what that is worth on average over the job's run time, `h_iot` the chance that the job would then still
+hold its `g_io` GPUs in slot t. In the capacity of type j count the options of that type; `c_jt` is what running jobs
+with deadlines are expected to leave of its GPUs. Only starts in the first slot are executed; then all is planned anew.
+
+A job with a deadline (its first: strict deadlines only) has one option for each type and slot in which it may still be
+in time, worth its first reward times the chance of that. (ours): an option is worth `early` less in the last slot than
+in the first, since a plan that puts jobs off gains nothing here. A best-effort job is planned for the first slot only,
+where it may be preempted after it; it is worth `best_effort` over the slots until it would be done, and `keep` more if
+it runs already, on the type it runs on. So is a job with a deadline that can no longer be in time. Run times are
+believed ones, uniform around their mean with a deviation of `runtime_cv` (3Sigma learns distributions from history; by
+default they are known here). Of the waiting jobs the `most_jobs` most urgent are planned: those with deadlines by
+laxity, then best effort, shortest first. Who is chosen is placed on the fewest nodes, those with deadlines first; who
+finds none waits. A best-effort job that is not chosen keeps GPUs that nobody else gets, and best-effort jobs get what
+the plan leaves idle now. A plan stands for a slot in which no job comes or goes and no node fails.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.boundaries import LONGEST_ROUND_S
+from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
+from workbench.errors import InputError
+from workbench.knob import Knob
+from workbench.mechanisms.slo import due_s, holds
+from workbench.placement import Gpus, Request, Room, place, runs_spread
+from workbench.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
+from workbench.throughput import FloatArray
+
+NAME = "three_sigma"
+ROUND_S = Knob("round_s", 60.0, "Length of a cycle", "s", "paper", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
+SLOT_S = Knob("slot_s", 600.0, "Length of a slot of the plan", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
+SLOTS = Knob("slots", 12, "Slots that are planned ahead", "slots", kind="int", minimum=1, maximum=1000, main=True)
+BEST_EFFORT = Knob("best_effort", 10.0, "Worth of a best-effort job that is done within a slot", "1", minimum=0.0)
+KEEP = Knob("keep", 0.1, "How much more a best-effort job is worth where it runs already", "1", minimum=0.0)
+EARLY = Knob("early", 0.01, "How much less a start in the last slot is worth", "1", minimum=0.0, maximum=1.0)
+RUNTIME_CV = Knob(
+    "runtime_cv", 0.0, "Standard deviation of run times, over their mean", "1", "paper", minimum=0.0, maximum=0.5
+)
+MOST_JOBS = Knob("most_jobs", 50, "Waiting jobs that are planned", "jobs", kind="int", minimum=1, maximum=100_000)
+GAP = Knob("gap", 0.01, "How far from the best a plan may be, relative to its worth", minimum=0.0, maximum=0.5)
+NODE_LIMIT = Knob("node_limit", 500, "Nodes of the search tree after which a plan is taken", kind="int", minimum=1)
+PROBLEM = (SLOT_S, SLOTS, BEST_EFFORT, KEEP, EARLY, RUNTIME_CV, MOST_JOBS)
+
+
+@dataclass(frozen=True, eq=False)
+class ThreeSigmaData:
+    """The numbers of one cycle. All arrays are read-only.
+
+    job, kind, slot, gpus, value: one entry for each option, of which job (row) it is, its type (column), the slot of
+    its start, its GPUs and what it is worth; hold: (options x slots) chance that it holds them, 0 to 1; room: (types x
+    slots) GPUs, at least 0. A job has at most one option for a type and slot. Raises InputError that says where.
+    """
+
+    jobs: tuple[str, ...]
+    types: tuple[str, ...]
+    job: IntArray
+    kind: IntArray
+    slot: IntArray
+    gpus: IntArray
+    value: FloatArray
+    hold: FloatArray
+    room: FloatArray
+
+    def __post_init__(self) -> None:
+        slots, count = np.atleast_2d(self.room).shape[1], len(np.atleast_1d(self.job))
+        self._keep("room", (len(self.types), slots), 0.0, math.inf)
+        self._keep("job", (count,), 0, len(self.jobs) - 1, whole=True)
+        self._keep("kind", (count,), 0, len(self.types) - 1, whole=True)
+        self._keep("slot", (count,), 0, slots - 1, whole=True)
+        self._keep("gpus", (count,), 1, math.inf, whole=True)
+        self._keep("value", (count,), 0.0, math.inf)
+        self._keep("hold", (count, slots), 0.0, 1.0)
+        keys = list(zip(self.job.tolist(), self.kind.tolist(), self.slot.tolist(), strict=True))
+        if len(set(keys)) < len(keys):
+            twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+            raise InputError("three_sigma data, (job, kind, slot)", twice, "each option once")
+
+    def _keep(self, field: str, shape: tuple[int, ...], low: float, high: float, whole: bool = False) -> None:
+        given = np.array(getattr(self, field), dtype=float)
+        if given.shape != shape:
+            raise InputError(f"three_sigma data, {field}", given.shape, f"an array of shape {shape}")
+        wrong = ~(np.isfinite(given) & (given >= low) & (given <= high)) | (whole & (given % 1 != 0))
+        if wrong.any():
+            bounds = f"from {low:g}" + (f" to {high:g}" if high < math.inf else "")
+            noun = "finite whole numbers" if whole else "finite numbers"
+            raise InputError(f"three_sigma data, {field}", float(given[wrong][0]), f"{noun} {bounds}")
+        array = given.astype(np.int64) if whole else given
+        array.setflags(write=False)
+        object.__setattr__(self, field, array)
+
+    def key(self, option: int) -> tuple[str, str, int]:
+        """Job, type and slot of an option."""
+        return self.jobs[self.job[option]], self.types[self.kind[option]], int(self.slot[option])
+
+
+def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
+    """Return the unsolved MILP."""
+    m = pyo.ConcreteModel(NAME)
+    keys = [data.key(option) for option in range(len(data.job))]
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
+    m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
+    m.SLOTS = pyo.RangeSet(0, data.room.shape[1] - 1, doc="t | slots of time, the first one begins now")
+    m.OPTIONS = pyo.Set(dimen=3, initialize=keys, doc="i,o | options of each job: type, slot of its start")
+
+    numbers = dict(zip(keys, data.value.tolist(), strict=True))
+    m.value = pyo.Param(m.OPTIONS, initialize=numbers, doc="v_io | what an option is worth, expected | 1")
+    counts = dict(zip(keys, data.gpus.tolist(), strict=True))
+    m.gpus = pyo.Param(m.OPTIONS, initialize=counts, doc="g_io | GPUs of an option | GPUs")
+    chances = {(*key, t): float(data.hold[o, t]) for o, key in enumerate(keys) for t in m.SLOTS}
+    m.hold = pyo.Param(m.OPTIONS, m.SLOTS, initialize=chances, doc="h_iot | chance that it holds them in a slot | 1")
+    room = {(j, t): float(data.room[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
+    m.room = pyo.Param(m.TYPES, m.SLOTS, initialize=room, doc="c_jt | GPUs expected to be left of a type | GPUs")
+    m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, doc="(3Sigma) x_io | whether a job starts so | 1")
+    of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
+    for key in keys:
+        of_job[key[0]].append(key)
+
+    @m.Objective(sense=pyo.maximize, doc="(3Sigma) summed worth of what starts")
+    def expected_value(m):
+        return pyo.quicksum(m.value[key] * m.start[key] for key in m.OPTIONS)
+
+    @m.Constraint(m.JOBS, doc="(3Sigma) a job starts at most once")
+    def one_start(m, i):
+        return pyo.quicksum(m.start[key] for key in of_job[i]) <= 1 if of_job[i] else pyo.Constraint.Skip
+
+    @m.Constraint(m.TYPES, m.SLOTS, doc="(3Sigma) the GPUs expected to be held are there")
+    def capacity(m, j, t):
+        used = [m.gpus[key] * m.hold[key, t] * m.start[key] for key in keys if key[1] == j and m.hold[key, t] > 0]
+        return pyo.quicksum(used) <= m.room[j, t] if used else pyo.Constraint.Skip
+
+    return m
+
+
+def choose(data: ThreeSigmaData, solver: Solver | None = None) -> tuple[IntArray, Solved]:
+    """The best options (their numbers), by the same programme as a sparse matrix; it begins from nobody starting."""
+    count, slots = data.hold.shape
+    option, t = np.nonzero(data.hold)
+    jobs = len(data.jobs)
+    rows = jobs + data.room.size
+    programme = Programme(
+        cost=data.value,
+        matrix=Columns.of(
+            np.concatenate([data.job, jobs + data.kind[option] * slots + t]),
+            np.concatenate([np.arange(count), option]),
+            np.concatenate([np.ones(count), data.gpus[option] * data.hold[option, t]]),
+            (rows, count),
+        ),
+        row_lower=np.full(rows, -np.inf),
+        row_upper=np.concatenate([np.ones(jobs), data.room.ravel()]),
+        lower=np.zeros(count),
+        upper=np.ones(count),
+        integer=np.ones(count, dtype=bool),
+        maximise=True,
+        start=np.zeros(count),
+        name=NAME,
+    )
+    found = solve_matrix(programme, solver)
+    return _checked(data, np.flatnonzero(found.values > 0.5)), found.solved
+
+
+def _checked(data: ThreeSigmaData, chosen: IntArray) -> IntArray:
+    """The options chosen; raises SolverFailedError for a job that starts twice, or more GPUs than there are."""
+    starts = np.bincount(data.job[chosen], minlength=len(data.jobs))
+    if starts.max(initial=0) > 1:
+        raise SolverFailedError(NAME, data.jobs[int(starts.argmax())], "at most one start for a job")
+    used = np.zeros_like(data.room)
+    np.add.at(used, data.kind[chosen], data.gpus[chosen, None] * data.hold[chosen])
+    over = used - data.room > 1e-6 * np.maximum(1.0, data.room)
+    if over.any():
+        kind, t = np.argwhere(over)[0].tolist()
+        expected = f"at most {data.room[kind, t]:g} in slot {t}"
+        raise SolverFailedError(NAME, f"{used[kind, t]:g} GPUs of {data.types[kind]}", expected)
+    return chosen
+
+
+class ThreeSigma(Formulation[ThreeSigmaData]):
+    """Who starts when, and where."""
+
+    name = NAME
+    title = "3Sigma: start times of jobs with deadlines"
+    knobs = PROBLEM
+    reading = (
+        "The objective is the summed expected worth of the starts. A job without a start waits, or, if it runs and is "
+        "best effort, may lose its GPUs."
+    )
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> ThreeSigmaData:
+        """The most urgent waiting jobs, and the best-effort jobs that run."""
+        return gather(snapshot, knobs).data
+
+    def build(self, data: ThreeSigmaData, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        return build(data)
+
+    def read(self, model: pyo.ConcreteModel, data: ThreeSigmaData, knobs: Knobs) -> Result:
+        """Who starts; raises SolverFailedError for values that break a limit."""
+        return _result(data, _checked(data, read(model, data)))
+
+    def trivial(self, data: ThreeSigmaData, knobs: Knobs) -> Result | None:
+        """No options, nothing to choose."""
+        return None if len(data.job) else _result(data, np.zeros(0, dtype=np.int64))
+
+
+def read(model: pyo.ConcreteModel, data: ThreeSigmaData) -> IntArray:
+    """The options that a solved model chooses."""
+    found = [option for option in range(len(data.job)) if model.start[data.key(option)].value > 0.5]
+    return np.array(found, dtype=np.int64)
+
+
+def _result(data: ThreeSigmaData, chosen: IntArray) -> Result:
+    starts: dict[str, dict[str, str | int] | None] = dict.fromkeys(data.jobs)
+    for option in chosen.tolist():
+        job, kind, slot = data.key(option)
+        starts[job] = {"type": kind, "gpus": int(data.gpus[option]), "slot": slot}
+    return Result("feasible", float(data.value[chosen].sum()), "max", "1", {"starts": starts})
+
+
+# --- from a snapshot --------------------------------------------------------------------------------------------------
+
+
+class Planned(NamedTuple):
+    """The numbers of a cycle, and the rows of its jobs in the snapshot; timely: (jobs of the snapshot,) whether a job
+    has a deadline that it may still meet."""
+
+    data: ThreeSigmaData
+    rows: IntArray
+    timely: BoolArray
+
+
+def gather(snapshot: Snapshot, knobs: Knobs) -> Planned:
+    """The options of the jobs that are planned, at speeds as believed."""
+    jobs, slot_s, cv = snapshot.jobs, float(knobs["slot_s"]), float(knobs["runtime_cv"])
+    runs, kinds = holds(snapshot), held_kinds(snapshot)
+    with np.errstate(divide="ignore"):
+        run_s = jobs.steps_left[:, None] / snapshot.speeds()
+    slack_s = due_s(jobs.jobs) - snapshot.now_s
+    slo, shortest_s = np.isfinite(slack_s), run_s.min(axis=1, initial=np.inf)
+    timely = slo & ~runs & (first_rewards(snapshot) > 0) & (in_time(shortest_s, np.where(slo, slack_s, 0.0), cv) > 0)
+    waiting = _urgent(~runs, timely, slack_s, shortest_s)[: int(knobs["most_jobs"])]
+    rows = np.concatenate([np.flatnonzero(runs & ~slo), waiting])
+    steps = np.arange(int(knobs["slots"]), dtype=np.float64)
+    fits = (jobs.gpus[rows, None] <= snapshot.workers) & np.isfinite(run_s[rows])
+    elsewhere = runs[rows, None] & (kinds[rows, None] != np.arange(len(snapshot.types)))
+    chance = in_time(run_s[rows, :, None], slack_s[rows, None, None] - steps * slot_s, cv)
+    first = np.where(timely[rows, None, None], chance > 0, steps == 0)
+    job, kind, slot = np.nonzero(first & (fits & ~elsewhere)[:, :, None])
+    row, after = rows[job], steps - slot[:, None]
+    of_slo = first_rewards(snapshot)[row] * chance[job, kind, slot] * (1.0 - knobs["early"] * slot / len(steps))
+    of_rest = knobs["best_effort"] * (1.0 + knobs["keep"] * runs[row]) / np.maximum(1.0, run_s[row, kind] / slot_s)
+    lasts = np.where(timely[row, None], outlasts(run_s[row, kind][:, None], after * slot_s, cv), after == 0)
+    data = ThreeSigmaData(
+        jobs=tuple(jobs.names[row] for row in rows.tolist()),
+        types=snapshot.types,
+        job=job,
+        kind=kind,
+        slot=slot,
+        gpus=jobs.gpus[row],
+        value=np.where(timely[row], of_slo, of_rest),
+        hold=np.where(after < 0, 0.0, lasts),
+        room=_room(snapshot, np.flatnonzero(runs & slo), kinds, steps * slot_s, cv),
+    )
+    return Planned(data, rows, timely)
+
+
+def held_kinds(snapshot: Snapshot) -> IntArray:
+    """(jobs,) type on which each job holds GPUs, -1 for those that wait."""
+    room, found = Room(snapshot.nodes), np.full(len(snapshot.jobs), -1, dtype=np.int64)
+    for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items()):
+        found[snapshot.jobs.at[str(unit)]] = room.kind_of(lease.gpus)
+    return found
+
+
+def first_rewards(snapshot: Snapshot) -> FloatArray:
+    """(jobs,) reward of each job's first deadline, 0 for best effort."""
+    return np.array([job.rewards[0][1] if job.rewards else 0.0 for job in snapshot.jobs.jobs], dtype=float)
+
+
+def _urgent(waits: BoolArray, timely: BoolArray, slack_s: FloatArray, shortest_s: FloatArray) -> IntArray:
+    """Rows of waiting jobs: those that may be in time by laxity, then the others, shortest first."""
+    rows = np.flatnonzero(waits & np.isfinite(shortest_s))
+    key = np.where(timely[rows], slack_s[rows] - shortest_s[rows], shortest_s[rows])
+    return rows[np.lexsort((key, ~timely[rows]))]
+
+
+def _room(snapshot: Snapshot, rows: IntArray, kinds: IntArray, from_s: FloatArray, cv: float) -> FloatArray:
+    """(types x slots) GPUs that running jobs with deadlines (rows) are expected to leave."""
+    jobs, had = snapshot.jobs, {**snapshot.leases, **snapshot.ended}
+    left = np.repeat(snapshot.workers.astype(float)[:, None], len(from_s), axis=1)
+    for row in rows.tolist():
+        speed = snapshot.belief.on_nodes(jobs.jobs[row], had[jobs.names[row]].gpus)
+        mean_s = np.full(1, jobs.steps_left[row] / speed if speed > 0 else np.inf)
+        left[kinds[row]] -= jobs.gpus[row] * outlasts(mean_s, from_s, cv)
+    room: FloatArray = np.maximum(left, 0.0)
+    return room
+
+
+def outlasts(mean_s: FloatArray, span_s: FloatArray, cv: float) -> FloatArray:
+    """Chance that a run time with this mean is longer than a span; uniform, or known where `cv` is 0."""
+    if cv == 0:
+        return (mean_s > span_s).astype(float)
+    half = math.sqrt(3.0) * cv * mean_s
+    found: FloatArray = np.clip((mean_s + half - span_s) / (2.0 * half), 0.0, 1.0)
+    return found
+
+
+def in_time(mean_s: FloatArray, slack_s: FloatArray, cv: float) -> FloatArray:
+    """Chance that a run time with this mean is no longer than the slack; 0 for an infinite mean."""
+    known = np.isfinite(mean_s)
+    found: FloatArray = np.where(known, 1.0 - outlasts(np.where(known, mean_s, 1.0), slack_s, cv), 0.0)
+    return found
+
+
+class ThreeSigmaScheduler(Scheduler):
+    """Plans every cycle; executes the starts of the first slot."""
+
+    name = NAME
+    title = "3Sigma: MILP over start times, jobs with deadlines not preempted"
+    knobs = (ROUND_S, *PROBLEM, GAP, NODE_LIMIT)
+    uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return Timing(float(knobs["round_s"]))
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        if holds(snapshot).all() and not snapshot.ended:
+            return Decision(next_s=math.inf), None
+        began = time.perf_counter()
+        planned = gather(snapshot, knobs)
+        build_s = time.perf_counter() - began
+        solver = Solver(gap=float(knobs["gap"]), node_limit=int(knobs["node_limit"]), start=True)
+        chosen, solved = choose(planned.data, solver)
+        held = _place(snapshot, planned, chosen)
+        leases = snapshot.leases
+        gone = frozenset(unit for unit, lease in leases.items() if held.get(str(unit)) != lease.gpus)
+        new = {name: gpus for name, gpus in held.items() if name not in leases or name in gone}
+        decision = Decision(
+            assign=tuple(Assignment(name, gpus, math.inf) for name, gpus in new.items()),
+            preempt=gone,
+            signals={"worth": _worth(planned.data, chosen)},
+            solution=Solution(
+                solved.status, solved.objective, solved.bound, solved.gap, build_s + solved.build_s, solved.solve_s
+            ),
+            why=_why(planned, chosen, new, gone),
+            next_s=math.inf if len(held) == len(snapshot.jobs) else snapshot.now_s + float(knobs["slot_s"]),
+        )
+        return decision, None
+
+
+def _place(snapshot: Snapshot, planned: Planned, chosen: IntArray) -> dict[str, Gpus]:
+    """Who holds which GPUs from now on. Running jobs with deadlines and chosen running ones stay; then those who start,
+    with deadlines first; running ones that were not chosen stay where nobody else is; the rest goes to best effort."""
+    jobs, data = snapshot.jobs, planned.data
+    had = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
+    room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+    kinds, accept = held_kinds(snapshot), runs_spread(snapshot)
+    now = [option for option in chosen.tolist() if data.slot[option] == 0]
+    picked = {data.jobs[data.job[option]]: int(data.kind[option]) for option in now}
+    planned_be = {data.jobs[i] for i, row in enumerate(planned.rows.tolist()) if kinds[row] >= 0}
+    held: dict[str, Gpus] = {}
+
+    def stay(names: Iterable[str]) -> None:
+        for name in names:
+            row = jobs.at[name]
+            if room.keep(int(kinds[row]), sum(had[name].values()), had[name]):
+                held[name] = had[name]
+
+    def begin(names: Iterable[str], kind_of: dict[str, int]) -> None:
+        requests = [Request(name, kind_of[name], int(jobs.gpus[jobs.at[name]])) for name in names]
+        held.update({str(unit): gpus for unit, gpus in place(requests, room, accept=accept).items()})
+
+    stay(name for name in had if name not in planned_be or name in picked)
+    begin((name for name in picked if name not in had and planned.timely[jobs.at[name]]), picked)
+    begin((name for name in picked if name not in had and not planned.timely[jobs.at[name]]), picked)
+    stay(name for name in had if name not in held)
+    _fill(snapshot, planned, room, held)
+    return held
+
+
+def _fill(snapshot: Snapshot, planned: Planned, room: Room, held: dict[str, Gpus]) -> None:
+    """Give GPUs that are left to best-effort jobs that wait, shortest first, each on its fastest type with room."""
+    jobs, accept = snapshot.jobs, runs_spread(snapshot)
+    speeds, left = snapshot.speeds(), room.left(len(snapshot.types))
+    waits = ~holds(snapshot) & ~planned.timely
+    shortest_s = jobs.steps_left / np.maximum(speeds.max(axis=1, initial=0.0), np.finfo(float).tiny)
+    for row in np.flatnonzero(waits)[np.argsort(shortest_s[waits], kind="stable")].tolist():
+        name, gpus = jobs.names[row], int(jobs.gpus[row])
+        if not any(left):
+            break
+        if name in held or gpus > max(left):
+            continue
+        for kind in np.argsort(-speeds[row], kind="stable").tolist():
+            if speeds[row, kind] > 0 and gpus <= left[kind]:
+                found = place([Request(name, kind, gpus)], room, accept=accept)
+                if found:
+                    held[name] = found[name]
+                    left[kind] -= gpus
+                    break
+
+
+def _worth(data: ThreeSigmaData, chosen: IntArray) -> dict[str, float]:
+    return {data.jobs[data.job[option]]: float(data.value[option]) for option in chosen.tolist()}
+
+
+def _why(planned: Planned, chosen: IntArray, new: Mapping[str, Gpus], gone: frozenset[Unit]) -> dict[str, Reason]:
+    """Why jobs start or lose their GPUs."""
+    data = planned.data
+    picked = {data.jobs[data.job[option]]: option for option in chosen.tolist()}
+    why: dict[str, Reason] = {}
+    for name, gpus in new.items():
+        if name in picked:
+            worth, kind = float(data.value[picked[name]]), data.types[data.kind[picked[name]]]
+            why[name] = Reason("planned", f"planned to start now on {kind}, worth {worth:.3g}", {"worth": worth})
+        else:
+            why[name] = Reason("leftover", f"{sum(gpus.values())} GPUs that the plan leaves idle now")
+    why.update((str(unit), Reason("made_room", "jobs with deadlines or shorter ones took its GPUs")) for unit in gone)
+    return why
+
+
+TITLE = "3Sigma"
+FORMULATIONS = (ThreeSigma(),)
+SCHEDULERS = (ThreeSigmaScheduler(),)

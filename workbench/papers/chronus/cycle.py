@@ -1,0 +1,520 @@
+"""One cycle of the selector and the allocator: promises kept and given, leases given out, and what is said of it.
+
+Beside best-effort leases, SLO leases are given out where they end too; else those of guaranteed jobs go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.boundaries import boundary_after, boundary_from
+from workbench.contract import Knobs
+from workbench.decision import Assignment, Reason, Snapshot, Solution, Verdict
+from workbench.errors import counted
+from workbench.mechanisms.per_job import PerJob
+from workbench.papers.chronus import across_types, planning, spot
+from workbench.papers.chronus.admission import Admission, admit
+from workbench.papers.chronus.allocating import place_guaranteed
+from workbench.papers.chronus.clusters import Free, Gpus, Nodes, held_by
+from workbench.papers.chronus.feasibility import feasible
+from workbench.papers.chronus.guarantees import (
+    Admissions,
+    Claims,
+    Promises,
+    acceptance,
+    keep,
+    refusal,
+    steps_from,
+    worth_meeting,
+)
+from workbench.papers.chronus.instance import Instance, Leases
+from workbench.papers.chronus.options import Pool
+from workbench.papers.chronus.patterns import Shape
+from workbench.papers.chronus.profiling import Known, Profiler
+from workbench.papers.chronus.terms import leases_needed, next_boundary, seconds_up
+from workbench.solvers import relative_gap
+from workbench.throughput import FloatArray, Placement
+
+PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0
+"""Values of the signal `queue`."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cycle decides, profiles aside."""
+
+    assign: tuple[Assignment, ...]
+    promises: tuple[Promises, ...]
+    verdicts: Mapping[str, Verdict]
+    why: Mapping[str, Reason]
+    signals: Mapping[str, Mapping[str, float]]
+    solution: Solution
+
+
+class Cycle:
+    """One cycle; `promise`, `lease_guaranteed`, `lease_spot`, in that order, then `outcome`."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        knobs: Knobs,
+        known: Mapping[str, Known],
+        promises: Sequence[Promises],
+        profiler: Profiler,
+    ) -> None:
+        self._snapshot, self._knobs, self._known, self.profiler = snapshot, knobs, known, profiler
+        self._now_s, self._at = snapshot.now_s, snapshot.jobs.at
+        self._slo_s, self._be_s = int(knobs["slo_lease_s"]), int(knobs["be_lease_s"])
+        self._slo = boundary_from(self._now_s, float(self._slo_s)) == self._now_s
+        self._start_s = next_boundary(self._now_s, self._slo_s)
+        self.nodes = Nodes.of(snapshot)
+        self._before = tuple(promises)
+        self._promises = [own.at(self._start_s, self._slo_s) for own in promises]
+        self._left = self._steps_ahead()
+        self._solver = planning.solver_of(knobs)
+        self._solutions: list[Solution] = []
+        self._verdicts: dict[str, Verdict] = {}
+        self._why: dict[str, Reason] = {}
+        self._broken: dict[str, float] = {}
+        self._assign: list[Assignment] = []
+        self._placed: dict[str, Gpus] = {}
+        if self._slo:
+            self._resize()
+        else:
+            self._give_back()
+
+    def _steps_ahead(self) -> FloatArray:
+        """(jobs,) steps left when the next SLO lease begins, as estimated for guaranteed jobs."""
+        left = np.array(self._snapshot.jobs.steps_left)
+        if self._start_s > self._now_s:
+            kind_of = dict(zip(self._snapshot.nodes.names, self._snapshot.nodes.kind.tolist(), strict=True))
+            for name in (name for promises in self._promises for name in promises.leases):
+                lease, row = self._snapshot.leases.get(name), self._at.get(name)
+                if lease is not None and row is not None:
+                    kind = kind_of[next(iter(lease.gpus))]
+                    left[row] -= (min(lease.until_s, self._start_s) - self._now_s) * self._known[name].speeds[kind]
+        return left
+
+    def _node_gpus(self, kind: int) -> int | None:
+        """The size of nodes for which gangs of a type are rounded up, None if they are not."""
+        return self.nodes.size(kind) if self._knobs["round_up"] and self._knobs["topology"] else None
+
+    def _claims(self, names: Sequence[str], kind: int) -> Claims:
+        jobs, miss = self._snapshot.jobs, float(self._knobs["miss_reward"])
+        rows = [self._at[name] for name in names]
+        return Claims(
+            tuple(names),
+            tuple(jobs.gpus.item(row) for row in rows),
+            tuple(self._left.item(row) / self._known[name].speeds[kind] for name, row in zip(names, rows, strict=True)),
+            tuple(
+                steps_from(worth_meeting(jobs.jobs[row].rewards, miss), jobs.arrival_s.item(row), self._start_s)
+                for row in rows
+            ),
+        )
+
+    def _instance(
+        self, names: Sequence[str], kind: int, gpus: Sequence[int], previous: Leases, sure: int | None = None
+    ) -> Instance:
+        """The plan's instance of some jobs; sure: the first so many are guaranteed, None: all."""
+        certain = np.arange(len(names)) < (len(names) if sure is None else sure)
+        claims = self._claims(names, kind)
+        return claims.instance(gpus, self._node_gpus(kind), self._start_s, self._knobs, certain, previous)
+
+    # The profiling cluster -------------------------------------------------------------------------------------------
+
+    def _resize(self) -> None:
+        """Estimate it again where that is due, and let it grow for who is in line, as far as all promises are kept.
+
+        Running profiles stay in it.
+        """
+        profiler, kinds = self.profiler, range(len(self._promises))
+        if profiler.is_due(self._now_s, self._knobs):
+            held = held_by(self._snapshot, profiler.own_jobs)
+            wanted = profiler.wanted(self._now_s, self._knobs)
+            regular = [max(self.nodes.covering(kind, held), self._affordable(kind, wanted[kind])) for kind in kinds]
+            profiler = self.profiler = profiler.resized(tuple(regular), self._now_s)
+        self.profiler = profiler.grown(tuple(self._grown(kind) for kind in kinds))
+
+    def _give_back(self) -> None:
+        """Let it shrink to its regular size again where nobody is in line any more, running profiles aside."""
+        profiler = self.profiler
+        if profiler.capacity == profiler.regular:
+            return
+        held, found = held_by(self._snapshot, profiler.own_jobs), list(profiler.capacity)
+        for kind, regular in enumerate(profiler.regular):
+            if not profiler.largest(kind):
+                found[kind] = max(regular, self.nodes.covering(kind, held))
+        self.profiler = profiler.grown(tuple(found))
+
+    def _affordable(self, kind: int, wanted: int) -> int:
+        """GPUs of the largest profiling cluster, as wanted at most, beside which all promises can be kept."""
+        most, least = wanted, self.profiler.regular[kind]
+        while most > least:
+            middle = (most + least + 1) // 2
+            least, most = (middle, most) if self._can_keep(kind, middle, middle) else (least, middle - 1)
+        return most
+
+    def _grown(self, kind: int) -> int:
+        """GPUs of the profiling cluster in this SLO lease."""
+        regular = self.profiler.regular[kind]
+        enough = self.nodes.enough(kind, self.profiler.largest(kind))
+        return enough if enough > regular and self._can_keep(kind, enough, regular) else regular
+
+    def _can_keep(self, kind: int, now: int, later: int) -> bool:
+        """Whether there is a plan that keeps all promises beside a profiling cluster of so many GPUs."""
+        promises = self._promises[kind]
+        names, gpus = self._unfinished(promises), self.nodes.beside(kind, now, later)
+        return not names or feasible(self._instance(names, kind, gpus, promises.leases), self._solver).plan is not None
+
+    # The selector ----------------------------------------------------------------------------------------------------
+
+    def _unfinished(self, promises: Promises) -> list[str]:
+        """The guaranteed jobs that will not be done when the next SLO lease begins."""
+        return [name for name in promises.leases if name in self._at and self._left[self._at[name]] > 0]
+
+    def promise(self, new: Sequence[str]) -> None:
+        """Keep the promises, give verdicts on the jobs that are new, and in a cycle of SLO leases plan."""
+        miss = float(self._knobs["miss_reward"])
+        there = [name for name in new if name in self._at]
+        wanting = [name for name in there if worth_meeting(self._snapshot.jobs.jobs[self._at[name]].rewards, miss)]
+        for name in there:
+            if name not in wanting:
+                self._verdicts[name] = "best_effort"
+                self._why[name] = Reason("best_effort", "has no deadline: best effort")
+        kinds = range(len(self._promises))
+        for kind in kinds:
+            if self._slo or (wanting and self._together) or any(self._known[n].speeds[kind] > 0 for n in wanting):
+                self._keep(kind)
+        self._admit(wanting)
+        if not self._planned_together():
+            self._solutions += [self._planned(kind) for kind in kinds]
+
+    def _keep(self, kind: int) -> None:
+        """Carry the promises on; those that cannot be kept any longer are broken."""
+        promises, profiler = self._promises[kind], self.profiler
+        profiling = profiler.capacity[kind] if self._slo else profiler.regular[kind]
+        gpus = self.nodes.beside(kind, profiling, profiler.regular[kind])
+        names = self._unfinished(promises)
+        early = any(own and name not in self._at for name, own in promises.leases.items())
+        now, later = gpus  # a plan reckons with nodes that are back: it has to be looked at while they are not
+        changed = promises.changed or early or gpus != promises.gpus or now != later
+        if changed or not self._as_planned(names, kind):
+            data = self._instance(names, kind, gpus, promises.leases)
+            leases, broken = keep(data, self._solver)
+            for name, why in broken.items():
+                self._verdicts[name] = "best_effort"
+                self._why[name] = Reason("guarantee_broken", f"its guarantee is broken: {why}; best effort from now on")
+                self._broken[name] = 1.0
+            changed = True
+        else:
+            leases = {name: promises.leases[name] for name in names}
+        self._promises[kind] = replace(promises, leases=leases, gpus=gpus, changed=changed)
+
+    def _as_planned(self, names: Sequence[str], kind: int) -> bool:
+        """Whether every guaranteed job needs just the leases that it has."""
+        promises = self._promises[kind]
+        if not names:
+            return True
+        left_s = [self._left.item(self._at[name]) / self._known[name].speeds[kind] for name in names]
+        needed = leases_needed(seconds_up(left_s).clip(1), self._slo_s - int(self._knobs["reserve_overhead"]))
+        return list(needed.tolist()) == [len(promises.leases[name]) for name in names]
+
+    def _admit(self, wanting: Sequence[str]) -> None:
+        """Verdicts on jobs with deadlines, in the order in which they were profiled; on types the fastest first."""
+        if not wanting:
+            return
+        desks = self._desks(wanting)
+        for place, name in enumerate(wanting):
+            tried: list[Admission] = []
+            for kind in _fastest_first(self._known[name].speeds):
+                tried.append(desks[kind].admit(name))
+                if tried[-1].guaranteed:
+                    self._verdicts[name] = "guaranteed"
+                    self._why[name] = acceptance(tried[-1], desks[kind].leases_of(name))
+                    break
+            else:
+                self._promise_as(desks)
+                tried += self._admit_together(name, tried)
+                if tried[-1].leases is not None:
+                    self._verdicts[name] = "guaranteed"
+                    self._why[name] = acceptance(tried[-1], tried[-1].leases[name])
+                    desks = self._desks(wanting[place + 1 :])
+                else:
+                    self._verdicts[name] = "best_effort"
+                    self._why[name] = refusal(tried)
+        self._promise_as(desks)
+
+    def _desks(self, wanting: Sequence[str]) -> dict[int, Admissions]:
+        """Of each type that one of these jobs runs on: where its verdicts are given."""
+        again, desks = self._knobs["plan_by"] != "greedy", dict[int, Admissions]()
+        for kind, promises in enumerate(self._promises):
+            able = [name for name in wanting if self._known[name].speeds[kind] > 0]
+            if able:
+                data = self._instance(
+                    [*promises.leases, *able], kind, promises.gpus, promises.leases, len(promises.leases)
+                )
+                desks[kind] = Admissions(data, self._solver, plan_again=again)
+        return desks
+
+    def _promise_as(self, desks: Mapping[int, Admissions]) -> None:
+        """Take over what has been promised there."""
+        for kind, desk in desks.items():
+            if desk.leases.keys() != self._promises[kind].leases.keys():
+                self._promises[kind] = replace(self._promises[kind], leases=desk.leases, changed=True)
+
+    # All types together ----------------------------------------------------------------------------------------------
+
+    @property
+    def _together(self) -> bool:
+        """Whether a programme chooses the types of jobs."""
+        return len(self._promises) > 1 and self._knobs["types"] == "programme" and self._knobs["plan_by"] != "greedy"
+
+    @property
+    def _pools(self) -> list[Pool]:
+        return [Pool(name, self._node_gpus(kind)) for kind, name in enumerate(self._snapshot.types)]
+
+    def _pooled(self, also: Sequence[str] = ()) -> Instance:
+        """The plan's instance over all types of the guaranteed jobs and others."""
+        sure = [name for promises in self._promises for name in promises.leases]
+        claims = []
+        for kind in range(len(self._promises)):
+            able = [name for name in (*sure, *also) if self._known[name].speeds[kind] > 0]
+            claims.append(self._claims(able, kind) if able else None)
+        return across_types.pooled(self._pools, self._promises, claims, self._start_s, self._knobs, sure)
+
+    def _admit_together(self, name: str, tried: Sequence[Admission]) -> list[Admission]:
+        """The verdict on a job that every type refused by itself, where others may change their type for it."""
+        if not self._together or all(one.how == "alone" for one in tried):
+            return []
+        data = self._pooled([name])
+        if not across_types.small_enough(data):
+            return []
+        found = admit(data, name, self._solver, explain=False)
+        if found.leases is not None:
+            self._take_over(found.leases, found.choices or {})
+        return [found]
+
+    def _take_over(self, leases: Leases, choices: planning.Choices) -> None:
+        self._promises = across_types.parted(self._pools, self._promises, leases, choices)
+
+    def _planned_together(self) -> bool:
+        """Plan the leases of all types in one, where they are given out and something has changed; whether it did."""
+        if not self._together or not self._slo or not any(promises.changed for promises in self._promises):
+            return False
+        data = self._pooled()
+        if not across_types.small_enough(data):
+            return False
+        leases, choices, solution = planning.plan(data, self._knobs)
+        self._take_over(leases, choices)
+        # Objective and bound are those of all types; they are remembered with the first.
+        told = [(solution.objective, solution.bound), *[(0.0, 0.0)] * (len(self._promises) - 1)]
+        self._promises = [
+            replace(promises, objective=objective, bound=bound, changed=False)
+            for promises, (objective, bound) in zip(self._promises, told, strict=True)
+        ]
+        self._solutions.append(solution)
+        return True
+
+    # One type by itself ----------------------------------------------------------------------------------------------
+
+    def _planned(self, kind: int) -> Solution:
+        """Plan the leases of a type where they are given out and something has changed."""
+        promises = self._promises[kind]
+        if not self._slo or not promises.changed:
+            gap = relative_gap(promises.objective or 0.0, promises.bound)
+            return Solution(planning.KEPT, promises.objective, promises.bound, gap)
+        data = self._instance(list(promises.leases), kind, promises.gpus, promises.leases)
+        leases, _, solution = planning.plan(data, self._knobs)
+        self._promises[kind] = replace(
+            promises, leases=leases, objective=solution.objective, bound=solution.bound, changed=False
+        )
+        return solution
+
+    # The allocator ---------------------------------------------------------------------------------------------------
+
+    def lease_guaranteed(self, free: Sequence[Free]) -> None:
+        """Give out SLO leases where they end now."""
+        if not self._slo:
+            return
+        until_s = boundary_after(self._now_s, float(self._slo_s))
+        for kind, promises in enumerate(self._promises):
+            now = {name: self._gang(name) for name, own in promises.leases.items() if 1 in own}
+            placed = place_guaranteed(
+                now,
+                {name: gpus for name, gpus in free[kind].others.items() if gpus > 0},
+                self.nodes.size(kind),
+                self._previous(now, kind),
+                rounded=bool(self._knobs["round_up"]),
+                topology=bool(self._knobs["topology"]),
+            )
+            for name, at in placed.items():
+                if self._runs(name, at):
+                    free[kind].take(at)
+                    self._assign.append(Assignment(name, at, until_s))
+                    self._placed[name] = at
+
+    def lease_spot(self, free: Sequence[Free], profiler: Profiler) -> None:
+        """Give out best-effort leases on what is left; profiler: after the profiles that begin now."""
+        promised = {name for promises in self._promises for name in promises.leases}
+        held = self._snapshot.leases
+        names = [name for name in self._known if name in self._at and name not in promised and name not in held]
+        if not names:
+            return
+        until_s = boundary_after(self._now_s, float(self._be_s))
+        rows = np.array([self._at[name] for name in names], dtype=np.int64)
+        speed = np.array([self._known[name].speeds for name in names])
+        steps, gpus = self._snapshot.jobs.steps_left[rows], self._snapshot.jobs.gpus[rows]
+        self._queue_s = spot.remaining_s(steps, speed)
+        order = spot.in_order(self._queue_s, gpus, str(self._knobs["be_order"])).tolist()
+        line = [names[row] for row in order]
+        placed = spot.serve(
+            line,
+            gpus[order].tolist(),
+            [_fastest_first(own) for own in speed[order].tolist()],
+            [self._pool(kind, free, profiler) for kind in range(len(free))],
+            {name: lease.gpus for name, lease in self._snapshot.ended.items() if isinstance(name, str)},
+            spot.Rules(
+                str(self._knobs["be_placement"]),
+                int(self._knobs["search"]),
+                int(self._knobs["large"]),
+                bool(self._knobs["topology"]),
+            ),
+        )
+        for name, at in placed.items():
+            self._assign.append(Assignment(name, at, until_s))
+            self._placed[name] = at
+        self._tell_spot(line, placed)
+
+    def _pool(self, kind: int, free: Sequence[Free], profiler: Profiler) -> spot.Pool:
+        nodes, accelerator = self.nodes, self._snapshot.types[kind]
+        reserved = nodes.reserved(kind, profiler.capacity[kind])
+        sizes = zip(nodes.names[kind], nodes.gpus[kind], strict=True)
+        room = sorted((size - reserved.get(name, 0) for name, size in sizes), reverse=True)
+
+        def speed(name: str, shape: Shape) -> float:
+            job, gpus = self._snapshot.jobs.jobs[self._at[name]], sum(shape)
+            few = self._snapshot.cluster.fewest_nodes(accelerator, gpus)
+            word: Placement = "consolidated" if few is None or len(shape) <= few else "unconsolidated"
+            return self._snapshot.belief.steps_per_s(job, accelerator, gpus, word, len(shape))
+
+        return spot.Pool(
+            {name: gpus for name, gpus in free[kind].others.items() if gpus > 0},
+            {name: gpus for name, gpus in free[kind].own.items() if gpus > 0},
+            tuple(room),
+            nodes.size(kind),
+            speed,
+            self._runs,
+        )
+
+    def _gang(self, name: str) -> int:
+        return self._snapshot.jobs.gpus.item(self._at[name])
+
+    def _previous(self, names: Mapping[str, int], kind: int) -> dict[str, Gpus]:
+        """Where jobs have been until now, on nodes of a type."""
+        own, ended = set(self.nodes.names[kind]), self._snapshot.ended
+        return {name: ended[name].gpus for name in names if name in ended and own.issuperset(ended[name].gpus)}
+
+    def _runs(self, name: str, at: Gpus) -> bool:
+        """Whether a job is believed to run on these nodes."""
+        job = self._snapshot.jobs.jobs[self._at[name]]
+        return self._snapshot.belief.on_nodes(job, at) > 0
+
+    # What is said of it ----------------------------------------------------------------------------------------------
+
+    def _tell_spot(self, line: Sequence[str], placed: Mapping[str, Gpus]) -> None:
+        """Why jobs of the spot cluster got leases or not; a verdict given now stays the reason."""
+        for place, name in enumerate(line, start=1):
+            if name in self._why:
+                continue
+            if name in placed:
+                text = f"a best-effort lease: number {place} of {len(line)} by remaining time"
+                self._why[name] = Reason("spot_lease", text, {"place": float(place)})
+            else:
+                text = f"number {place} of {len(line)} by remaining time: too few GPUs are left for it"
+                self._why[name] = Reason("spot_waits", text, {"place": float(place)})
+
+    def _tell_guaranteed(self) -> None:
+        for promises in self._promises:
+            for name, own in promises.leases.items():
+                if name in self._why or not own:
+                    continue
+                if name in self._placed:
+                    text = f"an SLO lease, and {counted(len(own) - 1, 'lease')} to come: the plan meets a deadline"
+                    self._why[name] = Reason("slo_lease", text, {"leases": float(len(own))})
+                elif self._slo and own[0] == 1:
+                    text = "its SLO lease is lost: no nodes hold its gang as it has to be placed"
+                    self._why[name] = Reason("lease_lost", text)
+                elif name not in self._snapshot.leases:
+                    wait_s = self._start_s + (own[0] - 1) * self._slo_s - self._now_s
+                    text = f"guaranteed: the plan has its next lease in {wait_s:g} s"
+                    self._why[name] = Reason("later_lease", text, {"lease": float(own[0])})
+                else:
+                    text = f"runs on its SLO lease until {self._snapshot.leases[name].until_s:g} s"
+                    self._why[name] = Reason("slo_lease", text, {"leases": float(len(own))})
+
+    def _tell_profiler(self, profiler: Profiler) -> None:
+        for place, one in enumerate(profiler.line, start=1):
+            text = f"waits to be profiled on {counted(one.gpus, 'GPU')}: number {place}, first come first served"
+            self._why[one.job] = Reason("profile_waits", text, {"place": float(place)})
+        for running in profiler.running:
+            text = f"new: is profiled until {running.until_s:g} s"
+            self._why[running.waiting.job] = Reason("profiled", text)
+        for one in profiler.held:
+            text = "submission control: its user's jobs have had their GPUs in this interval"
+            self._why[one.job] = Reason("held_back", text)
+
+    def outcome(self, profiler: Profiler) -> Outcome:
+        """What the cycle decides; profiler: after the profiles that begin now."""
+        self._tell_guaranteed()
+        self._tell_profiler(profiler)
+        return Outcome(
+            tuple(self._assign),
+            tuple(self._promises),
+            self._verdicts,
+            self._why,
+            self._signals(profiler),
+            planning.together(self._solutions),
+        )
+
+    def _signals(self, profiler: Profiler) -> dict[str, Mapping[str, float]]:
+        jobs = self._snapshot.jobs
+        sure = {name: own for promises in self._promises for name, own in promises.leases.items() if own}
+        # Beside the promised ones: best-effort leases are over now, so that whoever runs on is in its last SLO lease.
+        leased = {str(name) for name, lease in self._snapshot.leases.items() if lease.kind == "run"}
+        mine = {*sure, *leased}
+        told = [name for name in jobs.names if self._slo or name in mine or name in self._verdicts]
+        queue = [GUARANTEED if name in mine else BEST_EFFORT if name in self._known else PROFILER for name in told]
+        shift = self._start_s - self._now_s
+        running = [*leased, *(name for name in sure if name in self._placed and name not in leased)]
+        guaranteed = sum(self._gang(name) for name in running)
+        profiling = sum(profiler.capacity)
+        total = sum(map(sum, self.nodes.gpus))
+        first = jobs.names[0]
+        found: dict[str, Mapping[str, float]] = {
+            "queue": PerJob(told, np.array(queue)),
+            "remaining_s": PerJob(told, self._remaining_s(told)),
+            "leases_planned": {name: float(len(own)) for name, own in sure.items()},
+            "next_lease_s": {name: shift + (own[0] - 1) * self._slo_s for name, own in sure.items()},
+            "profiling_gpus": {first: float(profiling)},
+            "guaranteed_gpus": {first: float(guaranteed)},
+            "spot_gpus": {first: float(max(0, total - profiling - guaranteed))},
+            "plan_gpus": {first: float(sum(sum(promises.gpus[:1]) for promises in self._promises))},
+            "plan_gpus_later": {first: float(sum(sum(promises.gpus[-1:]) for promises in self._promises))},
+            "profiling_waiting": {first: float(len(profiler.line))},
+            "profiling_held": {first: float(len(profiler.held))},
+        }
+        return {**found, "guarantee_broken": self._broken} if self._broken else found
+
+    def _remaining_s(self, names: Sequence[str]) -> FloatArray:
+        """(names,) seconds left on the fastest type as estimated; nan for jobs that are not profiled yet."""
+        left = [self._snapshot.jobs.steps_left.item(self._at[name]) for name in names]
+        best = [max(self._known[name].speeds) if name in self._known else 0.0 for name in names]
+        return np.array([steps / speed if speed > 0 else np.nan for steps, speed in zip(left, best, strict=True)])
+
+
+def _fastest_first(speeds: Sequence[float]) -> list[int]:
+    """Types on which a job runs, the fastest first; of equal ones the first."""
+    return sorted((kind for kind, speed in enumerate(speeds) if speed > 0), key=lambda kind: -speeds[kind])

@@ -1,0 +1,309 @@
+"""Who is guaranteed, with which leases: what the selector promises and keeps (sections 3.3.2 and 3.3.4).
+
+Each accelerator type has a plan of its own, with the jobs that are guaranteed on it (a homogeneous cluster has the one
+of the paper). On several types (ours) a job is tried on its fastest first, then on the others it runs on; then
+`across_types` looks at all of them together.
+
+A plan begins at a boundary of SLO leases and is told in leases from there. As time goes on it is carried on; a job that
+is new is added only if everybody guaranteed before still is. If overhead, errors of the profiled runtime or faults make
+it impossible to keep every promise, as few as a simple search finds are broken, those with the last deadlines first
+among the ones that have lost their leases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from workbench.contract import Knobs
+from workbench.decision import BoolArray, IntArray, Reason
+from workbench.errors import counted
+from workbench.papers.chronus.admission import Admission, admit
+from workbench.papers.chronus.feasibility import feasible
+from workbench.papers.chronus.instance import Asked, Instance, Leases
+from workbench.papers.chronus.plan import carried_on, of_leases, still_holds
+from workbench.papers.chronus.terms import seconds_down, seconds_up
+from workbench.rewards import Steps
+from workbench.solvers import Solver
+
+
+@dataclass(frozen=True)
+class Promises:
+    """The guaranteed jobs of one type and their plan, a part of a scheduler's memory.
+
+    leases: of each guaranteed job, from 1 at start_s on; gpus: in the first lease and in each later one, for which the
+    plan was made; objective, bound: of the plan when it was last made; changed: jobs were added or broken since.
+    """
+
+    leases: Leases = field(default_factory=dict)
+    start_s: float = 0.0
+    gpus: tuple[int, ...] = ()
+    objective: float | None = None
+    bound: float | None = None
+    changed: bool = False
+
+    def at(self, start_s: float, lease_s: int) -> Promises:
+        """The same plan told from a later boundary on; jobs whose leases are over have none."""
+        passed = round((start_s - self.start_s) / lease_s)
+        if passed == 0:
+            return self
+        later = carried_on(self.leases, passed)
+        return replace(self, leases={name: later.get(name, ()) for name in self.leases}, start_s=start_s)
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """Jobs that have or want a guarantee on one type, in leases from a boundary on.
+
+    names, gpus, left_s (seconds left to run at start_s, estimated), steps (deadlines from start_s): of each.
+    """
+
+    names: tuple[str, ...]
+    gpus: tuple[int, ...]
+    left_s: tuple[float, ...]
+    steps: tuple[Steps, ...]
+
+    def instance(
+        self,
+        gpus: int | Sequence[int],
+        node_gpus: int | None,
+        start_s: float,
+        knobs: Knobs,
+        sure: BoolArray,
+        previous: Leases,
+    ) -> Instance:
+        """The plan's instance; gpus: of the type outside the profiling cluster, in each lease or lease by lease, the
+        last for all later ones; node_gpus: round up for such nodes."""
+        runtime_s = seconds_up(self.left_s).clip(1).tolist()
+        asked = [
+            Asked(count, seconds, steps, 0, bool(certain))
+            for count, seconds, steps, certain in zip(self.gpus, runtime_s, self.steps, sure.tolist(), strict=True)
+        ]
+        return Instance.made(
+            gpus,
+            int(knobs["slo_lease_s"]),
+            asked,
+            node_gpus=node_gpus,
+            miss_reward=float(knobs["miss_reward"]),
+            names=self.names,
+            reserved_s=int(knobs["reserve_overhead"]),
+            start_s=start_s,
+            previous=previous,
+        )
+
+
+def worth_meeting(rewards: Steps | None, miss_reward: float) -> Steps:
+    """The deadlines of a job that are worth more than a miss; none for best effort."""
+    return tuple((deadline_s, reward) for deadline_s, reward in rewards or () if reward > miss_reward)
+
+
+def steps_from(rewards: Steps, arrival_s: float, start_s: float) -> Steps:
+    """Rewards with deadlines in whole seconds from the start of a plan; of equal ones the first, worth most."""
+    at = seconds_down([arrival_s + deadline_s - start_s for deadline_s, _ in rewards]).tolist()
+    first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
+    return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
+
+
+def keep(data: Instance, solver: Solver) -> tuple[Leases, dict[str, str]]:
+    """Leases with which everybody keeps the promise, and why for those with whom that cannot be.
+
+    data: the jobs that have been guaranteed, all of them marked so, and the last plan.
+    """
+    held = still_holds(data, data.previous) if data.possible.all() else None
+    if held is not None:
+        return held.leases, {}
+    broken = {data.jobs[row]: data.why_not(row) for row in np.flatnonzero(~data.possible).tolist()}
+    data = data.with_jobs(data.possible)
+    answer = feasible(data, solver)
+    if answer.plan is not None:
+        return answer.plan.leases, broken
+    kept, lost = _kept_alone(data)
+    broken.update(dict.fromkeys(lost, "the others' guarantees leave too few leases before its last deadline"))
+    return kept, broken
+
+
+def _kept_alone(data: Instance) -> tuple[Leases, tuple[str, ...]]:
+    """The jobs that keep their leases, and of the others, the most pressing first, those for whom there is room."""
+    has, left = np.zeros((len(data.jobs), data.leases), dtype=bool), np.array(data.free)
+    others: list[int] = []
+    for row, name in enumerate(data.jobs):
+        own = np.sort(np.array(data.previous.get(name, ()), dtype=np.int64))[: data.needed[row]] - 1
+        fine = len(own) == data.needed[row] and own[-1] < data.last[row]
+        if fine and (left[own] >= data.held[row]).all():
+            has[row, own] = True
+            left[own] -= data.held[row]
+        else:
+            others.append(row)
+    lost: list[int] = []
+    for row in sorted(others, key=lambda other: int(data.last[other])):
+        room = np.flatnonzero((left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
+        if len(room) < data.needed[row]:
+            lost.append(row)
+            continue
+        has[row, room] = True
+        left[room] -= data.held[row]
+    leases = {
+        name: tuple((np.flatnonzero(own) + 1).tolist()) for name, own in zip(data.jobs, has, strict=True) if own.any()
+    }
+    return leases, tuple(data.jobs[row] for row in lost)
+
+
+class Admissions:
+    """Verdicts on jobs one after the other, beside those that are guaranteed already.
+
+    data: of both, the guaranteed ones marked and with their leases as the last plan. In the order of cost: a job cannot
+    alone; what has to run in the first leases is too much; there is room beside the plan; there is if jobs that can
+    wait give it leases and take later ones. Only then the whole question is asked (`admission.admit`). Without
+    plan_again (greedy) nobody's leases change.
+    """
+
+    def __init__(self, data: Instance, solver: Solver, *, plan_again: bool) -> None:
+        self._data, self._solver, self._plan_again = data, solver, plan_again
+        self._row = {name: row for row, name in enumerate(data.jobs)}
+        self._sure = np.array(data.guaranteed)
+        self._supply = np.cumsum(data.free, axis=0)
+        self._pressing = np.zeros_like(self._supply)
+        for row in np.flatnonzero(self._sure).tolist():
+            self._pressing += self._needs(row)
+        self._take(data.previous)
+
+    def _take(self, leases: Leases) -> None:
+        plan = of_leases(replace(self._data, guaranteed=self._sure, previous=leases), leases)
+        self._has, self._left = np.array(plan.has), np.array(plan.left)
+
+    def _needs(self, row: int) -> IntArray:
+        """(leases x sizes) what of a job has to run in the first leases, if it meets its last deadline."""
+        data, first = self._data, np.arange(1, self._data.leases + 1)
+        outside = np.maximum(0, data.last[row] - np.maximum(first, data.first[row] - 1))
+        inside: IntArray = np.maximum(0, data.needed[row] - outside)[:, None] * data.held[row][None, :]
+        return inside
+
+    def leases_of(self, job: str) -> tuple[int, ...]:
+        """The leases of a job, from 1."""
+        return tuple((np.flatnonzero(self._has[self._row[job]]) + 1).tolist())
+
+    @property
+    def leases(self) -> Leases:
+        """The leases of everybody who is guaranteed by now."""
+        return {
+            self._data.jobs[row]: self.leases_of(self._data.jobs[row]) for row in np.flatnonzero(self._sure).tolist()
+        }
+
+    def admit(self, job: str) -> Admission:
+        """The verdict on a job."""
+        data, row = self._data, self._row[job]
+        if not data.possible[row]:
+            return Admission(job, None, "alone", data.why_not(row))
+        if (self._pressing + self._needs(row) > self._supply).any():
+            return Admission(
+                job, None, "demand", "the guaranteed jobs and it need more GPUs than there are by a deadline"
+            )
+        if self._has_room(row):
+            return self._accepted(row, "there is room beside the leases of the guaranteed jobs")
+        if not self._plan_again:
+            return Admission(job, None, "room", "too little room is left beside the leases of the guaranteed jobs")
+        if self._makes_room(row):
+            return self._accepted(row, "there is room if guaranteed jobs that can wait take later leases")
+        found = admit(replace(data, guaranteed=self._sure, previous=self.leases), job, self._solver, explain=False)
+        if found.leases is not None:
+            self._sure[row] = True
+            self._pressing += self._needs(row)
+            self._take(found.leases)
+        return found
+
+    def _accepted(self, row: int, why: str) -> Admission:
+        self._sure[row] = True
+        self._pressing += self._needs(row)
+        job = self._data.jobs[row]
+        return Admission(job, {job: self.leases_of(job)}, "room", why)
+
+    def _has_room(self, row: int) -> bool:
+        """Give a job the earliest leases that are free, if these are enough."""
+        data = self._data
+        room = np.flatnonzero((self._left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
+        if len(room) < data.needed[row]:
+            return False
+        self._has[row, room] = True
+        self._left[room] -= data.held[row]
+        return True
+
+    def _makes_room(self, row: int) -> bool:
+        """Give a job leases that are free, and those of others who can do with later ones; False: nothing changed."""
+        data, by = self._data, int(self._data.last[row])
+        has, left = self._has.copy(), self._left.copy()
+        room = np.flatnonzero((left[:by] >= data.held[row]).all(axis=1)).tolist()
+        for lease in sorted(set(range(by)) - set(room)):
+            if len(room) >= data.needed[row]:
+                break
+            if _vacated(data, has, left, lease, by, data.held[row]):
+                room.append(lease)
+        if len(room) < data.needed[row]:
+            return False
+        own = np.array(sorted(room)[: data.needed[row]], dtype=np.int64)
+        has[row, own] = True
+        left[own] -= data.held[row]
+        self._has, self._left = has, left
+        return True
+
+
+def _vacated(data: Instance, has: BoolArray, left: IntArray, lease: int, by: int, wanted: IntArray) -> bool:
+    """Whether jobs leave a lease for later ones, from `by` on, so that what is wanted is free there.
+
+    has and left are changed then, and only then.
+    """
+    rows = np.flatnonzero(has[:, lease] & (data.last > by))
+    later = (left[by:, None, :] >= data.held[rows][None, :, :]).all(axis=2) & ~has[rows, by:].T
+    later &= np.arange(by, data.leases)[:, None] < data.last[rows][None, :]
+    able = np.flatnonzero(later.any(axis=0))
+    moves: list[tuple[int, int]] = []
+    for spot in able[np.argsort(-data.held[rows[able], 0], kind="stable")].tolist():
+        if (left[lease] >= wanted).all():
+            break
+        other = int(rows[spot])
+        open_ones = by + np.flatnonzero(later[:, spot])
+        open_ones = open_ones[(left[open_ones] >= data.held[other]).all(axis=1)]
+        if len(open_ones):
+            _move(data, has, left, other, lease, int(open_ones[-1]))
+            moves.append((other, int(open_ones[-1])))
+    if (left[lease] >= wanted).all():
+        return True
+    for other, late in moves:
+        _move(data, has, left, other, late, lease)
+    return False
+
+
+def _move(data: Instance, has: BoolArray, left: IntArray, row: int, start: int, end: int) -> None:
+    has[row, start], has[row, end] = False, True
+    left[start] += data.held[row]
+    left[end] -= data.held[row]
+
+
+def refusal(found: Sequence[Admission]) -> Reason:
+    """Why a job is best effort although it has deadlines; found: the verdicts of the types it was tried on."""
+    last = found[-1]
+    text = f"its deadlines cannot be guaranteed: {last.why}; it is treated as best effort"
+    return Reason("refused", text, {"how": last.how, "tried": float(len(found))})
+
+
+def acceptance(found: Admission, leases: Sequence[int]) -> Reason:
+    """Why a job is guaranteed."""
+    text = f"guaranteed with {counted(len(leases), 'lease')}: {found.why}"
+    return Reason("guaranteed", text, {"how": found.how, "leases": float(len(leases))})
+
+
+def total_best(data: Instance) -> float:
+    """What the jobs would earn if each could have the best deadline that it could meet alone: a bound."""
+    total = 0.0
+    fewest = np.full(len(data.jobs), np.iinfo(np.int64).max)
+    np.minimum.at(fewest, data.every.job, data.needed_as)
+    for row, (by, rewards) in enumerate(zip(data.by, data.rewards, strict=True)):
+        able = rewards[by - data.first[row] + 1 >= fewest[row]]
+        total += float(able[0]) if len(able) and data.possible[row] else data.miss_reward
+    return total
+
+
+def leases_of(values: Mapping[str, Sequence[int] | None]) -> Leases:
+    """The leases of the jobs that have some, from what a formulation reports."""
+    return {name: tuple(own) for name, own in values.items() if own is not None}

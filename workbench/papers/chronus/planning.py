@@ -1,0 +1,119 @@
+"""The plan of a scheduling cycle of SLO leases: whose lease it is now, and whose later (section 3.3.4).
+
+If the last plan, carried on, with the new jobs in it, is within `gap` of what all jobs could earn each for itself, it
+stands. Else the programme is solved from there on, as the knob `plan_by` says:
+  printed, master: `chronus.leases` with that model;
+  auto: the printed model up to `SMALL` variables, else the master, and the printed one again where lifting does not
+  keep the promises;
+  feasibility: no reward is looked at, any plan that keeps the promises will do (Fig. 7b);
+  greedy (ours): jobs keep the leases they had when they came, the earliest that were free; nobody plans again.
+How far a round may go is told in gap and nodes of the search, not in seconds, so that equal runs are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.contract import Knobs
+from workbench.decision import Solution
+from workbench.knob import Knob
+from workbench.papers.chronus.guarantees import leases_of, total_best
+from workbench.papers.chronus.instance import Instance, Leases
+from workbench.papers.chronus.leases import Leases as LeasesFormulation
+from workbench.papers.chronus.leases import variables
+from workbench.papers.chronus.lifting import improved
+from workbench.papers.chronus.options import Choice
+from workbench.papers.chronus.plan import Plan, of_leases
+from workbench.solvers import Solver, TimeLimitError
+from workbench.solvers.report import relative_gap, report
+
+PLAN_BY = Knob(
+    "plan_by",
+    "auto",
+    "How leases are planned: the programme (as printed, by the master in s, or auto: the master once it is larger "
+    "than a few jobs); feasibility alone "
+    "(Fig. 7b); or greedy, the earliest free leases when a job comes",
+    source="paper",
+    kind="str",
+    choices=("auto", "printed", "master", "feasibility", "greedy"),
+    main=True,
+)
+GAP = Knob(
+    "gap", 0.005, "Gap to the bound with which a plan is good enough", unit="1", kind="float", minimum=0.0, maximum=1.0
+)
+NODES = Knob(
+    "nodes",
+    2000,
+    "Nodes of the search tree after which a solve ends with the best plan so far",
+    kind="int",
+    minimum=0,
+    maximum=10_000_000,
+)
+KNOBS = (PLAN_BY, GAP, NODES)
+FORMULATION = LeasesFormulation()
+Choices = Mapping[str, Choice]
+"""What jobs run as."""
+SMALL = 300
+"""Variables up to which `auto` plans by the printed model; with 400 and more it takes seconds a cycle."""
+KEPT = "kept"
+WORSE = (KEPT, "optimal", "feasible", "time_limit")
+"""Statuses of a plan: carried on as it was, or as a solver says; the worst last."""
+
+
+def solver_of(knobs: Knobs) -> Solver:
+    """How far a solve may go."""
+    return Solver(gap=float(knobs["gap"]), node_limit=int(knobs["nodes"]))
+
+
+def plan(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, Solution]:
+    """Leases of all jobs, all guaranteed and in the last plan; what they run as; and how good the plan is."""
+    if not data.jobs:
+        return {}, {}, Solution("optimal", 0.0, 0.0, 0.0)
+    by, gap = str(knobs["plan_by"]), float(knobs["gap"])
+    kept = of_leases(data, data.previous)
+    if by in ("feasibility", "greedy"):
+        chosen = kept if by == "greedy" else kept.shifted_left
+        return chosen.leases, chosen.choices, _told("feasible", chosen, total_best(data))
+    bound = total_best(data)
+    kept = improved(kept)
+    if bound - kept.objective <= gap * abs(bound):
+        kept = kept.shifted_left
+        return kept.leases, kept.choices, _told("", kept, bound)
+    try:
+        found = FORMULATION.run(data, {"model": _model(by, data), "gap": gap}, solver_of(knobs))
+    except TimeLimitError:
+        kept = kept.shifted_left
+        return kept.leases, kept.choices, _told("time_limit", kept, bound)
+    leases = leases_of(found.values["leases"])
+    choices: Choices = kept.choices
+    if "choice" in found.values:
+        choices = {name: Choice(**own) for name, own in found.values["choice"].items() if own is not None}
+    if found.objective is not None and found.objective < kept.objective:
+        leases, choices = kept.shifted_left.leases, kept.choices
+    objective = max(found.objective or 0.0, kept.objective)
+    told = report(objective, found.bound, found.status == "time_limit")
+    return leases, choices, Solution(told.status, objective, told.bound, told.gap, found.build_s, found.solve_s)
+
+
+def _model(by: str, data: Instance) -> str:
+    """The model of `chronus.leases` that plans."""
+    if by == "auto":
+        return "printed" if variables(data) <= SMALL else "master"
+    return by
+
+
+def _told(status: str, chosen: Plan, bound: float) -> Solution:
+    told = report(chosen.objective, bound, timed_out=False)
+    return Solution(status or told.status, chosen.objective, told.bound, told.gap)
+
+
+def together(solutions: Sequence[Solution]) -> Solution:
+    """What the plans of several types come to; the status is the worst."""
+    if len(solutions) == 1:
+        return solutions[0]
+    status = max((one.status for one in solutions), key=WORSE.index)
+    objective = sum(one.objective or 0.0 for one in solutions)
+    bounds = [one.bound for one in solutions if one.bound is not None]
+    bound = sum(bounds) if len(bounds) == len(solutions) else None
+    build_s, solve_s = sum(one.build_s for one in solutions), sum(one.solve_s for one in solutions)
+    return Solution(status, objective, bound, relative_gap(objective, bound), build_s, solve_s)

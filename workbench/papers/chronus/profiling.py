@@ -1,0 +1,327 @@
+"""The profiler (section 3.2): every job first runs for T_profile, first come first served, on at most two nodes.
+
+Jobs that are done by then never reach the queues. Of the others the profiler knows the time of an iteration on one node
+and on two, and from these on n nodes (3.2.2): `t_n = t_1 + log2(n) (t_2 - t_1)`. A gang on more than two nodes whose
+speed is another has an estimate that is off, and a guarantee given on it may not be kept.
+
+Submission control (3.2.1): in each interval of T_profile a user's jobs enter the line up to a number of GPUs; the
+others are held back to a later interval, in their order. (ours): a job counts with the GPUs it is profiled on; a user's
+first job in an interval enters in any case; a job without a user has its own quota.
+
+The profiling cluster (3.2.3) has `lambda T_profile` GPUs, lambda the GPUs that asked to be profiled per second in the
+last hour, which is a load of 1: with the headroom of 1 the line grows where arrivals cluster. (ours): in the first hour
+there is no estimate and no profiling cluster: profiles take what the guaranteed jobs leave. So does later the first in
+line that the cluster could not hold even empty. And no cluster is so small that one in line never gets its turn: for
+an SLO lease it grows to hold the largest of the line, where all promises can be kept beside it. What is borrowed, and
+what it has grown by, is given back by the next boundary of SLO leases, or once nobody is in line any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.boundaries import boundary_after
+from workbench.contract import Knobs
+from workbench.decision import Assignment, Belief, Snapshot
+from workbench.job import Job
+from workbench.knob import Knob
+from workbench.papers.chronus.clusters import Free, Nodes
+from workbench.papers.chronus.terms import MOST_S
+
+PROFILE_S = Knob(
+    "profile_s",
+    300,
+    "T_profile: how long a new job is profiled; 0: jobs are known when they arrive",
+    unit="s",
+    source="paper",
+    kind="int",
+    minimum=0,
+    maximum=MOST_S,
+)
+PROFILE_GPUS = Knob(
+    "profile_gpus",
+    None,
+    "GPUs of the profiling cluster, fixed; none: as many as the jobs of the last hour ask for",
+    unit="GPUs",
+    source="paper",
+    kind="int",
+    minimum=0,
+    maximum=1_000_000,
+    optional=True,
+)
+HEADROOM = Knob(
+    "profile_headroom",
+    1.0,
+    "Times lambda T_profile that the profiling cluster is to have; 1, the paper's, is a load of 1",
+    unit="1",
+    minimum=0.0,
+    maximum=100.0,
+)
+UPDATE_S = Knob(
+    "profile_update_s",
+    3600,
+    "After so long the profiling cluster's GPUs are estimated again, at the next boundary of SLO leases",
+    unit="s",
+    source="paper",
+    kind="int",
+    minimum=1,
+    maximum=MOST_S,
+)
+SUBMISSION_GPUS = Knob(
+    "submission_gpus",
+    24,
+    "GPUs that a user's jobs may be profiled on in each interval of T_profile; none: no submission control",
+    unit="GPUs",
+    source="paper",
+    kind="int",
+    minimum=1,
+    maximum=1_000_000,
+    optional=True,
+)
+KEEP_PROGRESS = Knob(
+    "profile_progress",
+    True,
+    "Steps done while being profiled count; jobs that end meanwhile end either way",
+    kind="bool",
+)
+NOISE = Knob(
+    "runtime_noise",
+    0.0,
+    "Standard deviation of the Gaussian error of the profiled runtime, over the runtime (Fig. 6d)",
+    unit="1",
+    source="paper",
+    minimum=0.0,
+    maximum=10.0,
+)
+KNOBS = (PROFILE_S, PROFILE_GPUS, HEADROOM, UPDATE_S, SUBMISSION_GPUS, KEEP_PROGRESS, NOISE)
+LEAST_FACTOR = 0.05
+"""A noisy runtime is at least so much of the profiled one (ours)."""
+
+
+class Known(NamedTuple):
+    """What the profiler found of a job: steps/s of its gang on each type, error included; 0 where it does not run."""
+
+    speeds: tuple[float, ...]
+
+
+class Waiting(NamedTuple):
+    """A job to be profiled on so many GPUs of type number `kind`."""
+
+    job: str
+    kind: int
+    gpus: int
+    user: str
+
+
+class Running(NamedTuple):
+    """A job that is profiled until `until_s`; own: in the profiling cluster, else on borrowed GPUs."""
+
+    waiting: Waiting
+    until_s: float
+    own: bool
+
+
+@dataclass(frozen=True)
+class Profiler:
+    """Whom the profiler knows of, a scheduler keeps it in its memory.
+
+    last: (arrival, position) of the last job that came; held: back by submission control; line: waits for GPUs; used:
+    GPUs of each user in interval number `interval`; asked: (types,) GPUs that asked to be profiled since updated_s;
+    regular: (types,) GPUs of the profiling cluster, capacity: with what it has grown by for this SLO lease; estimated:
+    whether they are of an estimate, or fixed.
+    """
+
+    asked: tuple[int, ...]
+    regular: tuple[int, ...]
+    capacity: tuple[int, ...]
+    estimated: bool = False
+    updated_s: float = 0.0
+    last: tuple[float, int] = (-1.0, -1)
+    held: tuple[Waiting, ...] = ()
+    line: tuple[Waiting, ...] = ()
+    running: tuple[Running, ...] = ()
+    used: Mapping[str, int] = field(default_factory=dict)
+    interval: int = -1
+
+    def at(self, snapshot: Snapshot) -> tuple[Profiler, tuple[str, ...]]:
+        """The profiler now, and the jobs that have been profiled since.
+
+        Who is done meanwhile is gone; who lost the GPUs to a fault is the first in line again.
+        """
+        if not self.running:
+            return self, ()
+        now_s, gone = snapshot.now_s, set(snapshot.finished)
+        left = [one for one in self.running if one.waiting.job not in gone]
+        profiled = tuple(one.waiting.job for one in left if one.until_s <= now_s)
+        later = [one for one in left if one.until_s > now_s]
+        lost = tuple(one.waiting for one in later if one.waiting.job not in snapshot.leases)
+        running = tuple(one for one in later if one.waiting.job in snapshot.leases)
+        return replace(self, running=running, line=(*lost, *self.line)), profiled
+
+    @property
+    def own_jobs(self) -> tuple[str, ...]:
+        """Jobs that are profiled in the profiling cluster."""
+        return tuple(one.waiting.job for one in self.running if one.own)
+
+    def entered(self, new: Sequence[Waiting], now_s: float, knobs: Knobs) -> Profiler:
+        """With jobs that have arrived, and those that submission control lets in now."""
+        if not new and not self.held:
+            return self
+        asked = list(self.asked)
+        for one in new:
+            asked[one.kind] += one.gpus
+        interval = int(now_s // int(knobs["profile_s"]))
+        used = dict(self.used) if interval == self.interval else {}
+        limit = knobs["submission_gpus"]
+        held, line = [], list(self.line)
+        for one in (*self.held, *new):
+            before = used.get(one.user, 0)
+            if limit is None or not one.user or before == 0 or before + one.gpus <= limit:
+                line.append(one)
+                if limit is not None and one.user:
+                    used[one.user] = before + one.gpus
+            else:
+                held.append(one)
+        return replace(
+            self,
+            asked=tuple(asked),
+            held=tuple(held),
+            line=tuple(line),
+            used=used,
+            interval=interval,
+        )
+
+    def wanted(self, now_s: float, knobs: Knobs) -> tuple[int, ...]:
+        """(types,) GPUs that lambda asks for, rounded up."""
+        over_s = max(now_s - self.updated_s, 1.0)
+        share = float(knobs["profile_headroom"]) * int(knobs["profile_s"]) / over_s
+        return tuple(math.ceil(gpus * share - 1e-9) for gpus in self.asked)
+
+    def is_due(self, now_s: float, knobs: Knobs) -> bool:
+        """Whether the profiling cluster is to be estimated again."""
+        return knobs["profile_gpus"] is None and now_s - self.updated_s >= int(knobs["profile_update_s"])
+
+    def resized(self, regular: tuple[int, ...], now_s: float) -> Profiler:
+        """With another profiling cluster from now on."""
+        none = (0,) * len(self.asked)
+        return replace(self, regular=regular, capacity=regular, estimated=True, updated_s=now_s, asked=none)
+
+    def grown(self, capacity: tuple[int, ...]) -> Profiler:
+        """With so large a profiling cluster for an SLO lease."""
+        return replace(self, capacity=capacity)
+
+    def largest(self, kind: int) -> int:
+        """GPUs of the largest profile in line for a type, 0 if nobody is."""
+        return max((one.gpus for one in self.line if one.kind == kind), default=0)
+
+    def next_s(self, now_s: float, knobs: Knobs) -> float | None:
+        """When there may be more to do before the next arrival or completion; None if nobody waits."""
+        ends = [one.until_s for one in self.running] if self.line else []
+        if self.held:
+            ends.append(boundary_after(now_s, float(knobs["profile_s"])))
+        return min(ends, default=None)
+
+
+def first_profiler(gpus: Sequence[int], knobs: Knobs) -> Profiler:
+    """The profiler before the first job; gpus: (types,) of the cluster.
+
+    A fixed number is shared by the types as they have GPUs, the rest going to the first ones.
+    """
+    fixed = knobs["profile_gpus"]
+    none = (0,) * len(gpus)
+    if fixed is None:
+        return Profiler(none, none, none)
+    shares = [int(fixed) * own // sum(gpus) for own in gpus]
+    for kind in range(int(fixed) - sum(shares)):
+        shares[kind % len(shares)] += 1
+    return Profiler(none, tuple(shares), tuple(shares), estimated=True)
+
+
+def start_profiles(
+    profiler: Profiler, snapshot: Snapshot, nodes: Nodes, free: Sequence[Free], slo_end_s: float, knobs: Knobs
+) -> tuple[tuple[Assignment, ...], Profiler]:
+    """The profiles that begin now, first come first served, and the profiler then; free: by type, taken from.
+
+    slo_end_s: the next boundary of SLO leases, by which borrowed GPUs are back.
+    """
+    if not profiler.line:
+        return (), profiler
+    until_s = snapshot.now_s + int(knobs["profile_s"])
+    line, running = list(profiler.line), list(profiler.running)
+    started: list[Assignment] = []
+    while line:
+        first = line[0]
+        part, grown = free[first.kind], profiler.capacity[first.kind] > profiler.regular[first.kind]
+        at = part.profiling(first.gpus) if not grown or until_s <= slo_end_s else None
+        own = at is not None
+        may_borrow = not profiler.estimated or not nodes.could_hold(first.kind, first.gpus, profiler.capacity)
+        if at is None and may_borrow and until_s <= slo_end_s:
+            at = part.borrowed(first.gpus)
+        if at is None:
+            break
+        job = snapshot.jobs.jobs[snapshot.jobs.at[first.job]]
+        steps = _steps(job, float(snapshot.jobs.steps_left[snapshot.jobs.at[first.job]]), at, snapshot.belief, knobs)
+        started.append(Assignment(first.job, at, until_s, "profile", steps))
+        running.append(Running(first, until_s, own))
+        line.pop(0)
+    return tuple(started), replace(profiler, line=tuple(line), running=tuple(running))
+
+
+def _steps(job: Job, left: float, at: Mapping[str, int], belief: Belief, knobs: Knobs) -> float | None:
+    """How many steps a profile may do: all, or none where progress is lost and the job would not be done by its end.
+
+    None also for a gang that has no speed on so few nodes.
+    """
+    rate = belief.on_nodes(job, at)
+    if rate <= 0:
+        return 0.0
+    if knobs["profile_progress"] or left / rate <= int(knobs["profile_s"]):
+        return None
+    return 0.0
+
+
+def profiled_on(job: Job, kinds: Sequence[float], nodes: Nodes) -> tuple[int, int]:
+    """Type and GPUs with which a job is profiled: its fastest type, at most two nodes; kinds: its speed on each.
+
+    Of types that have no node now, the others come first.
+    """
+    there = [speed if nodes.most(kind) else 0.0 for kind, speed in enumerate(kinds)]
+    speeds = there if max(there) > 0 else list(kinds)
+    kind = int(np.argmax(speeds))
+    return kind, min(job.gpus, nodes.two_nodes(kind))
+
+
+def iteration_s(one_node_s: float, two_nodes_s: float, nodes: int) -> float:
+    """t_n (3.2.2): seconds of an iteration on n nodes from those on one and on two."""
+    return one_node_s + math.log2(nodes) * (two_nodes_s - one_node_s)
+
+
+def estimated_speed(job: Job, accelerator: str, measured: float, node_gpus: int | None, belief: Belief) -> float:
+    """Steps/s of the whole gang as the profiler has them; measured: as it would be measured on all its GPUs.
+
+    Gangs of up to two nodes are measured as they are. For larger ones t_1 and t_2 are measured with full nodes; where
+    these have no speed of their own, or nodes differ in size, the gang's own stands (ours). An iteration of a gang of
+    g does g steps.
+    """
+    if node_gpus is None or measured <= 0:
+        return measured
+    nodes = -(-job.gpus // node_gpus)
+    if nodes <= 2:
+        return measured
+    one = belief.steps_per_s(job, accelerator, node_gpus, "consolidated", 1)
+    two = belief.steps_per_s(job, accelerator, 2 * node_gpus, "consolidated", 2)
+    if one <= 0 or two <= 0:
+        return measured
+    seconds = iteration_s(node_gpus / one, 2 * node_gpus / two, nodes)
+    return job.gpus / seconds if seconds > 0 else measured
+
+
+def error_factor(knobs: Knobs, rng: np.random.Generator) -> float:
+    """By what a profiled runtime is multiplied: 1 without noise."""
+    scale = float(knobs["runtime_noise"])
+    return max(LEAST_FACTOR, 1.0 + scale * float(rng.standard_normal())) if scale > 0 else 1.0

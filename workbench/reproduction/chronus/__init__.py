@@ -1,0 +1,26 @@
+"""Chronus's evaluation (section 5)."""
+
+from workbench.reproduction.chronus.allocator import figure_8a, figure_8b
+from workbench.reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
+from workbench.reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
+from workbench.reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
+from workbench.reproduction.chronus.settings import SIZES, Size
+
+TITLE = "Chronus"
+FIGURES = (
+    figure_6a,
+    figure_6b,
+    figure_6c,
+    figure_6d,
+    figure_7a,
+    figure_7b,
+    figure_7c,
+    figure_7d,
+    figure_8a,
+    figure_8b,
+    figure_9ab,
+    figure_9cf,
+    reasons,
+)
+
+__all__ = ["FIGURES", "SIZES", "TITLE", "Size"]

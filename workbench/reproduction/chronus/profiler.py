@@ -1,0 +1,214 @@
+"""The profiler (section 5.1): its size, submission control, short jobs and errors. Fig. 6."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import pandas as pd
+
+from workbench.charts.curves import curve
+from workbench.charts.groups import grouped_bars
+from workbench.reproduction.chronus.lines import CHRONUS, Line, bars, mean, points, said, sweep, values
+from workbench.reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
+from workbench.reproduction.figure import Figure, Panel, Row
+
+SECTION = "5.1"
+DYNAMIC, ROOMY = "dynamic", "dynamic, headroom 4"
+DYNAMIC_WAIT_S, DYNAMIC_MISSES = 32.0, 0.05
+LONGEST_FREE_S, LONGEST_CONTROLLED_S = 2105.0, 960.0
+HEADROOM = 4.0
+"""ours: the paper's cluster has what arrivals ask for on average, a load of 1."""
+FREE, CONTROLLED = "without", "with"
+SHORTEST = "SRTF, run times known"
+MISSES = "wDMR"
+
+
+def _mixed(size: Size) -> Setting:
+    """Short and H_MIX2 together."""
+    return at(size, short=True)
+
+
+def _sizes(size: Size) -> dict[str, tuple[Setting, Line]]:
+    """Fixed sizes, by their GPUs, and the dynamic one."""
+    setting = _mixed(size)
+    found = {}
+    for share in size.sizes:
+        gpus = max(2, round(share * setting.nodes * NODE_GPUS))
+        found[f"{gpus} GPUs"] = (setting, CHRONUS.but(f"{gpus} GPUs", profile_gpus=gpus))
+    found[DYNAMIC] = (setting, CHRONUS)
+    found[ROOMY] = (setting, CHRONUS.but(ROOMY, profile_headroom=HEADROOM))
+    return found
+
+
+def figure_6a(size: Size) -> Figure:
+    """Fixed sizes of the profiling cluster against the dynamic one."""
+    every = _sizes(size)
+    found = sweep(every, size.seeds)
+    scale = "As printed its load is 1, so the line grows; our cluster, and with it the profiler, is smaller."
+    rows = []
+    for name in every:
+        paper = (DYNAMIC_WAIT_S, DYNAMIC_MISSES) if name == DYNAMIC else (None, None)
+        why = scale if name == DYNAMIC else "Four times as many GPUs, ours." if name == ROOMY else "The paper draws it."
+        for label, unit, measure, printed in (
+            ("profiling delay, mean", "s", "mean_profiling_delay_s", paper[0]),
+            (MISSES, "1", "weighted_miss_rate", paper[1]),
+        ):
+            rows.append(
+                Row(
+                    f"{label}, {name}",
+                    unit,
+                    printed,
+                    mean(found, name, measure),
+                    f"{said(values(found, name, measure))} {why}",
+                    SECTION,
+                )
+            )
+    rows.append(
+        Row(
+            f"{MISSES}, {DYNAMIC} / best fixed size",
+            "1",
+            None,
+            _over_best(found, every),
+            f"In the paper the dynamic size has the lowest: at most 1. {origin(_mixed(size))}.",
+            SECTION,
+        )
+    )
+    delay = {name: ("mean delay", name) for name in every}
+    panels = {
+        "a": Panel(
+            bars(found, "weighted_miss_rate", {name: (MISSES, name) for name in every}),
+            grouped_bars,
+            {"title": "Size of the profiling cluster", "x_title": "Size", "y_title": MISSES},
+        ),
+        "b": Panel(
+            bars(found, "mean_profiling_delay_s", delay),
+            grouped_bars,
+            {"title": "Delay before profiling", "x_title": "Size", "y_title": "Delay (s)"},
+        ),
+    }
+    return Figure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
+
+
+def _over_best(found: pd.DataFrame, names: Iterable[str]) -> float:
+    """The dynamic size over the best fixed one; NaN where that misses nothing."""
+    fixed = min(mean(found, name, "weighted_miss_rate") for name in names if name not in (DYNAMIC, ROOMY))
+    return mean(found, DYNAMIC, "weighted_miss_rate") / fixed if fixed else math.nan
+
+
+def figure_6b(size: Size) -> Figure:
+    """Submission control: at most 24 GPUs of a user in each interval."""
+    setting = _mixed(size)
+    every = {FREE: (setting, CHRONUS.but(FREE, submission_gpus=None)), CONTROLLED: (setting, CHRONUS)}
+    found = sweep(every, size.seeds)
+    rows = []
+    for name, paper in ((FREE, LONGEST_FREE_S), (CONTROLLED, LONGEST_CONTROLLED_S)):
+        longest = values(found, name, "max_profiling_delay_s")
+        why = "From arrival on, so that time held back counts; the users and their batches are ours."
+        rows.append(
+            Row(
+                f"longest profiling delay, {name} submission control",
+                "s",
+                paper,
+                sum(longest) / len(longest),
+                f"{said(longest)} {why}",
+                SECTION,
+            )
+        )
+        rows.append(
+            Row(
+                f"profiling delay, mean, {name} submission control",
+                "s",
+                None,
+                mean(found, name, "mean_profiling_delay_s"),
+                "The paper draws the distribution.",
+                SECTION,
+            )
+        )
+    ratio = [
+        b / a
+        for a, b in zip(*(values(found, name, "max_profiling_delay_s") for name in (FREE, CONTROLLED)), strict=True)
+    ]
+    rows.append(
+        Row(
+            f"longest profiling delay, {CONTROLLED} / {FREE}",
+            "1",
+            LONGEST_CONTROLLED_S / LONGEST_FREE_S,
+            sum(ratio) / len(ratio),
+            f"{said(ratio)} Below 1: a user's batch no longer blocks the others'.",
+            SECTION,
+        )
+    )
+    names = {name: ("longest", name) for name in every}
+    panel = Panel(
+        bars(found, "max_profiling_delay_s", names),
+        grouped_bars,
+        {"title": "Submission control", "x_title": "Submission control", "y_title": "Longest delay (s)"},
+    )
+    return Figure("Fig. 6b", "Submission control", tuple(rows), {"a": panel})
+
+
+def figure_6c(size: Size) -> Figure:
+    """Completion times of short jobs, which end in the profiler."""
+    every = {**_sizes(size), SHORTEST: (_mixed(size), Line(SHORTEST, "srtf"))}
+    found = sweep(every, size.seeds)
+    rows = [
+        Row(
+            f"JCT of short jobs, {name}",
+            "s",
+            None,
+            mean(found, name, "short_jct_s"),
+            f"{said(values(found, name, 'short_jct_s'))} The paper draws it: falls with more GPUs; dynamic is slightly "
+            "above SRTF.",
+            SECTION,
+        )
+        for name in every
+    ]
+    ratio = mean(found, DYNAMIC, "short_jct_s") / mean(found, SHORTEST, "short_jct_s")
+    rows.append(
+        Row(
+            "JCT of short jobs, dynamic / SRTF",
+            "1",
+            None,
+            ratio,
+            "The paper: slightly above 1; here the line of a cluster with a load of 1 adds to it.",
+            SECTION,
+        )
+    )
+    panel = Panel(
+        bars(found, "short_jct_s", {name: ("short jobs", name) for name in every}),
+        grouped_bars,
+        {"title": "Short jobs", "x_title": "Size", "y_title": "Mean JCT (s)"},
+    )
+    return Figure("Fig. 6c", "Short jobs", tuple(rows), {"a": panel})
+
+
+def figure_6d(size: Size) -> Figure:
+    """Gaussian errors of profiled run times."""
+    every = {
+        (workload, noise): (at(size, workload=workload), CHRONUS.but(f"noise {noise:g}", runtime_noise=noise))
+        for workload in ("slo", "mix2")
+        for noise in size.noise
+    }
+    found = sweep(every, size.seeds)
+    rows = []
+    for workload, noise in every:
+        numbers = values(found, (workload, noise), "weighted_miss_rate")
+        broken = mean(found, (workload, noise), "broken_guarantees")
+        rows.append(
+            Row(
+                f"{MISSES}, H_{workload.upper()}, noise {100 * noise:g} %",
+                "1",
+                None,
+                sum(numbers) / len(numbers),
+                f"{said(numbers)} {broken:.1f} guarantees broken; the paper draws it: robust below 40 %.",
+                SECTION,
+            )
+        )
+    names = {key: (f"H_{key[0].upper()}", 100 * key[1]) for key in every}
+    panel = Panel(
+        points(found, "weighted_miss_rate", names),
+        curve,
+        {"title": "Errors of profiled run times", "x_title": "Standard deviation (%)", "y_title": MISSES},
+    )
+    return Figure("Fig. 6d", "Errors of the profiler", tuple(rows), {"a": panel})

@@ -1,0 +1,165 @@
+"""The job selector (section 5.2): leases, objective, the unguaranteed, latency. Fig. 7."""
+
+from __future__ import annotations
+
+from workbench.charts.curves import curve
+from workbench.charts.groups import grouped_bars
+from workbench.reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, mean, points, said, sweep, values
+from workbench.reproduction.chronus.settings import Size, at, origin, times
+from workbench.reproduction.figure import Figure, Panel, Row
+
+SECTION = "5.2"
+BEST_EFFORT_LEASE_S, PROFILE_S = 300, 300
+LONGEST_S = 10.0
+MISSES = "wDMR"
+WORKLOADS = ("slo", "mix1", "mix2")
+
+
+def of_lease(minutes: int) -> Line:
+    """Chronus with SLO leases of so many minutes; the other times as in the paper unless they have to be shorter."""
+    lease_s = 60 * minutes
+    short = min(BEST_EFFORT_LEASE_S, lease_s)
+    return CHRONUS.but(f"{minutes} min", slo_lease_s=lease_s, be_lease_s=short, profile_s=min(PROFILE_S, lease_s))
+
+
+def figure_7a(size: Size) -> Figure:
+    """Length of SLO leases."""
+    setting = at(size)
+    every = {minutes: (setting, of_lease(minutes)) for minutes in size.lease_min}
+    found = sweep(every, size.seeds)
+    rows = []
+    for minutes in every:
+        misses, jct = (values(found, minutes, measure) for measure in ("weighted_miss_rate", "best_effort_jct_s"))
+        restarts = mean(found, minutes, "restarts")
+        rows.append(
+            Row(
+                f"{MISSES}, leases of {minutes} min",
+                "1",
+                None,
+                sum(misses) / len(misses),
+                f"{said(misses)} {restarts:.0f} restarts; in the paper lowest between 15 and 30 min.",
+                SECTION,
+            )
+        )
+        rows.append(
+            Row(
+                f"JCT of best effort, leases of {minutes} min",
+                "h",
+                None,
+                mean(found, minutes, "best_effort_jct_s") / HOUR,
+                f"In s, {said(jct)} In the paper the length does not matter above 15 min.",
+                SECTION,
+            )
+        )
+    best = min(every, key=lambda minutes: mean(found, minutes, "weighted_miss_rate"))
+    rows.append(
+        Row(
+            "length of the lease with the lowest wDMR",
+            "min",
+            20.0,
+            float(best),
+            f"The paper's 15 to 30 min suit run times that are longer than here. {origin(setting)}.",
+            SECTION,
+        )
+    )
+    names = {minutes: (MISSES, minutes) for minutes in every}
+    panel = Panel(
+        points(found, "weighted_miss_rate", names),
+        curve,
+        {"title": "Length of SLO leases", "x_title": "Lease (min)", "y_title": MISSES},
+    )
+    return Figure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
+
+
+OBJECTIVE, FEASIBLE, GREEDY = "objective", "feasibility only", "greedy (ours)"
+
+
+def figure_7b(size: Size) -> Figure:
+    """With the objective against any plan that is feasible, and against leases that are never planned again."""
+    setting = at(size)
+    every = {
+        OBJECTIVE: (setting, CHRONUS),
+        FEASIBLE: (setting, CHRONUS.but(FEASIBLE, plan_by="feasibility")),
+        GREEDY: (setting, CHRONUS.but(GREEDY, plan_by="greedy")),
+    }
+    found = sweep(every, size.seeds)
+    kinds = {"weighted_miss_rate": MISSES, "strict_miss_rate": f"{MISSES}, strict", "soft_miss_rate": f"{MISSES}, soft"}
+    rows = [
+        Row(
+            f"{label}, {name}",
+            "1",
+            None,
+            mean(found, name, measure),
+            f"{said(values(found, name, measure))} The paper: much higher without the objective, for soft jobs above "
+            "all, no number.",
+            SECTION,
+        )
+        for measure, label in kinds.items()
+        for name in every
+    ]
+    frame = bars(found, "soft_miss_rate", {name: ("soft", name) for name in every})
+    panel = Panel(frame, grouped_bars, {"title": "Objective", "x_title": "Plan", "y_title": "wDMR of soft jobs"})
+    return Figure("Fig. 7b", "Objective against feasibility", tuple(rows), {"a": panel})
+
+
+def figure_7c(size: Size) -> Figure:
+    """What becomes of jobs that were refused a guarantee."""
+    every = {
+        f"{trace}_{workload.upper()}": (at(size, trace, workload=workload), CHRONUS)
+        for trace in size.traces
+        for workload in WORKLOADS
+    }
+    found = sweep(every, size.seeds)
+    rows = []
+    for name, (setting, _) in every.items():
+        numbers = values(found, name, "unguaranteed_miss_rate")
+        count = mean(found, name, "unguaranteed")
+        rows.append(
+            Row(
+                f"{MISSES} of the unguaranteed, {name}",
+                "1",
+                None,
+                mean(found, name, "unguaranteed_miss_rate"),
+                f"{said(numbers)} {count:.0f} jobs; the paper: very high, no number. {origin(setting)}.",
+                SECTION,
+            )
+        )
+    frame = bars(found, "unguaranteed_miss_rate", {name: ("unguaranteed", name) for name in every})
+    panel = Panel(frame, grouped_bars, {"title": "Jobs without a guarantee", "x_title": "Workload", "y_title": MISSES})
+    return Figure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
+
+
+def figure_7d(size: Size) -> Figure:
+    """Seconds of the longest plan, the cluster and the jobs growing together."""
+    every = {scale: (times(at(size), scale), CHRONUS) for scale in size.scales}
+    found = sweep(every, 1)
+    rows = []
+    for scale, (setting, _) in every.items():
+        rows.append(
+            Row(
+                f"longest plan, {setting.nodes} nodes, {setting.jobs} jobs",
+                "s",
+                None,
+                mean(found, scale, "plan_s"),
+                "One seed, wall time; the paper: below 10 s (Gurobi, 96 nodes and more).",
+                SECTION,
+            )
+        )
+    largest = max(every)
+    rows.append(
+        Row(
+            "longest plan of all",
+            "s",
+            LONGEST_S,
+            mean(found, largest, "plan_s"),
+            f"The paper's is an upper limit: less than. {origin(every[largest][0])}.",
+            SECTION,
+        )
+    )
+    names = {scale: ("longest plan", setting.nodes * 8) for scale, (setting, _) in every.items()}
+    panel = Panel(
+        points(found, "plan_s", names),
+        curve,
+        {"title": "Latency of plans", "x_title": "GPUs", "y_title": "Seconds", "whole_x": True},
+    )
+    return Figure("Fig. 7d", "Latency of plans", tuple(rows), {"a": panel})
