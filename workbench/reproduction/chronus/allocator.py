@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.charts.groups import grouped_bars
-from workbench.reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, mean, said, sweep, values
+from workbench.reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, drawn, mean, said, sweep, values
 from workbench.reproduction.chronus.settings import Setting, Size, at, origin
 from workbench.reproduction.figure import Figure, Panel, Row
 
@@ -33,14 +33,12 @@ def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Panel
     names = {key: (key[0], f"{100 * key[1]:g} %") for key in every}
     options: dict[str, Any] = {"x_title": "Hostile among jobs of several GPUs"}
     jct = {**options, "title": f"{what}: best effort", "y_title": "Mean JCT (h)"}
-    return {
-        "a": Panel(
-            bars(found, "weighted_miss_rate", names),
-            grouped_bars,
-            {**options, "title": f"{what}: misses", "y_title": MISSES},
-        ),
+    misses = {**options, "title": f"{what}: misses", "y_title": MISSES}
+    panels = {
+        "a": Panel(bars(found, "weighted_miss_rate", names), grouped_bars, misses),
         "b": Panel(bars(found, "best_effort_jct_s", names, 1 / HOUR), grouped_bars, jct),
     }
+    return drawn(panels)
 
 
 def _rows(found: pd.DataFrame, every: Points, why: str) -> list[Row]:

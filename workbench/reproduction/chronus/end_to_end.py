@@ -19,6 +19,7 @@ from workbench.reproduction.chronus.lines import (
     OTHERS,
     Line,
     bars,
+    drawn,
     mean,
     points,
     said,
@@ -154,7 +155,7 @@ def figure_9ab(size: Size) -> Figure:
             {**options, "title": "Best effort", "y_title": "Mean JCT (h)"},
         ),
     }
-    return Figure("Fig. 9a-b", "Schedulers on the workloads", rows, panels)
+    return Figure("Fig. 9a-b", "Schedulers on the workloads", rows, drawn(panels))
 
 
 def figure_9cf(size: Size) -> Figure:
@@ -201,7 +202,7 @@ def figure_9cf(size: Size) -> Figure:
             curve,
             {**options, "title": f"{trace}_MIX2: best effort", "y_title": "Mean JCT (h)"},
         )
-    return Figure("Fig. 9c-f", "Job density", tuple(rows), panels)
+    return Figure("Fig. 9c-f", "Job density", tuple(rows), drawn(panels))
 
 
 def changes(size: Size) -> dict[str, Line]:

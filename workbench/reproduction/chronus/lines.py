@@ -14,6 +14,7 @@ from workbench.api import simulate
 from workbench.errors import counted
 from workbench.metrics import per_job, summary
 from workbench.reproduction.chronus.settings import Setting, is_short
+from workbench.reproduction.figure import Panel
 from workbench.run import Run
 
 HOUR = 3600.0
@@ -125,3 +126,8 @@ def bars(found: pd.DataFrame, measure: str, names: Mapping[Any, tuple[str, str]]
     """The same for bars: series, group, value, low, high."""
     columns = {"line": "series", "x": "group", "y": "value"}
     return points(found, measure, names, scale).rename(columns=columns)
+
+
+def drawn(panels: Mapping[str, Panel]) -> dict[str, Panel]:
+    """The panels that have something to draw: at the tiny size there may be no best-effort job."""
+    return {letter: panel for letter, panel in panels.items() if not panel.frame.empty}
