@@ -12,8 +12,10 @@ from workbench.metrics import summary
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 
+NOBODY = Presence()
 
-def ask(snapshot: Snapshot, memory: Presence = Presence(), **knobs: object) -> tuple[Decision, Presence]:  # noqa: B008
+
+def ask(snapshot: Snapshot, memory: Presence = NOBODY, **knobs: object) -> tuple[Decision, Presence]:
     return Themis().decide(snapshot, memory, Themis().settle(knobs), np.random.default_rng(0))
 
 

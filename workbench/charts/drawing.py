@@ -149,3 +149,15 @@ def _plain(column: pd.Series[Any]) -> list[Any]:
     if pd.api.types.is_float_dtype(column):
         return [value if math.isfinite(value) else None for value in values]
     return values
+
+
+def zoom() -> alt.Parameter:
+    """Drag to move along x, Alt and the wheel to come closer, a double click for the whole again."""
+    return alt.selection_interval(
+        name="zoom",
+        bind="scales",
+        encodings=["x"],
+        zoom="wheel![event.altKey]",
+        translate="[pointerdown, window:pointerup] > window:pointermove!",
+        clear="dblclick",
+    )

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.drawing import Layer, Marks, marks, message_layer
+from workbench.charts.drawing import Layer, Marks, marks, message_layer, zoom
 from workbench.charts.gantt_data import (
     JOB_PX,
     MANY_MARKS,
@@ -96,16 +96,7 @@ def _axes(frame: Frame) -> Layer:
             ),
             y=alt.Y("row:Q", scale=alt.Scale(domain=[0, frame.rows], nice=False, zero=False, reverse=True), axis=None),
         )
-        .add_params(
-            alt.selection_interval(
-                name="zoom",
-                bind="scales",
-                encodings=["x"],
-                zoom="wheel![event.altKey]",
-                translate="[pointerdown, window:pointerup] > window:pointermove!",
-                clear="dblclick",
-            )
-        )
+        .add_params(zoom())
         .properties(name="plot")
     )
 

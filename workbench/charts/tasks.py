@@ -19,7 +19,7 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.bars import lanes
-from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
+from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, zoom
 from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.cluster import Cluster
 from workbench.decision import task_parts
@@ -276,16 +276,7 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
                 axis=alt.Axis(format=",~r", grid=True, tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
             )
         )
-        .add_params(
-            alt.selection_interval(
-                name="zoom",
-                bind="scales",
-                encodings=["x"],
-                zoom="wheel![event.altKey]",
-                translate="[pointerdown, window:pointerup] > window:pointermove!",
-                clear="dblclick",
-            )
-        )
+        .add_params(zoom())
     )
     shown = marks("bars").transform_calculate(
         x0=f"datum.start_s / {per}",

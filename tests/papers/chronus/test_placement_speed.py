@@ -123,11 +123,17 @@ def mean_jct_s(base, jobs, *, best_effort):
     return (chosen["finish_s"] - chosen["arrival_s"]).mean()
 
 
+def changed(jobs, other):
+    """The part of the jobs whose completion time differs by more than 1 %."""
+    jct = [each["finish_s"] - each["arrival_s"] for each in (jobs, other)]
+    return ((jct[1] / jct[0] - 1).abs() > 0.01).mean()
+
+
 def test_round_up_and_local_search_change_the_outcome(hostile):
-    """Fig. 8: the whole run differs, not only where gangs are; heuristics may go either way on 40 jobs."""
-    base, (usual, as_asked, quasi, _) = hostile
-    for other in (as_asked, quasi):
-        assert abs(mean_jct_s(base, other, best_effort=True) / mean_jct_s(base, usual, best_effort=True) - 1) > 0.002
+    """Fig. 8: the run differs job by job, not only where gangs are; the means may go either way on 40 jobs."""
+    _, (usual, as_asked, quasi, anywhere) = hostile
+    assert changed(usual, as_asked) > 0.5 and changed(usual, anywhere) > 0.5
+    assert changed(usual, quasi) >= 0.05  # only gangs of part of a node are placed otherwise
 
 
 def test_gangs_on_the_first_free_gpus_are_later_than_with_the_allocator(hostile):
