@@ -1,7 +1,7 @@
 """JupyterLab, Voila and Chromium for tests: started once per run, offline, and gone when the tests are.
 
-A test asks for the fixtures `lab_server` or `voila_server` and `page`, writes a notebook with `write_notebook`, opens
-it with `open_notebook`, and is decorated with `@browser_test`: all such tests share one worker, one server of each
+A test asks for the fixtures `lab_server` or `voila_server` and `page`, begins with `run_notebook` and, with a lab in
+the notebook, `solve_first`, and is decorated with `@browser_test`: all such tests share one worker, one server of each
 kind and one browser. A test fails when its page asked for anything outside this machine or reported an error.
 Screenshots taken with `shot` are kept in the folder WORKBENCH_SHOTS, for people to look at.
 """
@@ -37,7 +37,12 @@ PROJECT = Path(__file__).resolve().parents[1]
 START_S = 90.0
 STOP_S = 15.0
 RUN_MS = 120_000
+BROWSER = "browser"
+TOGETHER = ("tests/reproduction",)
+LONGEST = (BROWSER, "tests/test_notebooks.py", *TOGETHER)
 SCREEN = (1280, 900)
+STATUS = ".wb-status"
+"""Where a lab says how it stands."""
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--headless",
@@ -76,7 +81,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 def browser_test(test: Test) -> Test:
     """Mark a test that drives a browser: one worker runs them all, so that they share servers and browser."""
-    marked: Test = pytest.mark.browser(pytest.mark.xdist_group("browser")(test))
+    marked: Test = pytest.mark.browser(test)
     return marked
 
 
@@ -185,8 +190,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(kind: Literal["lab", "voila"], folder: Path) -> Iterator[Server]:
-    """Start a server as `make lab` or `make dashboard` does, on a free port of this machine only, with a token."""
+def serving(kind: Literal["lab", "voila"], folder: Path, *more: str) -> Iterator[Server]:
+    """Start a server as `make lab` or `make dashboard` does, on a free port of this machine only, with a token.
+
+    more: further options of a dashboard.
+    """
     root = folder / "notebooks"
     root.mkdir(parents=True)
     server = Server(kind, f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), root, folder / f"{kind}.log")
@@ -203,7 +211,7 @@ def serving(kind: Literal["lab", "voila"], folder: Path) -> Iterator[Server]:
             "--LabApp.expose_app_in_browser=True",
         ]
     else:
-        options = ["dashboard", "--no-browser", f"--port={port}", f"--token={server.token}", str(root)]
+        options = ["dashboard", "--no-browser", f"--port={port}", f"--token={server.token}", *more, str(root)]
     with child(
         [str(PROJECT / "tools" / "serve"), *options], env=private_home(folder / "home"), cwd=root, log=server.log
     ) as process:
@@ -303,6 +311,19 @@ def run_all_cells(page: Page) -> None:
         assert page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')"), "a cell failed"
 
 
+def run_notebook(page: Page, server: Server, name: str, *cells: str) -> None:
+    """Write a notebook of these code cells, open it, and wait until all of it has run."""
+    open_notebook(page, server, write_notebook(server, name, *cells))
+    run_all_cells(page)
+
+
+def solve_first(page: Page, timeout_s: float = 60) -> None:
+    """Press Solve in a lab that has just appeared, and wait until its run is done."""
+    wait_for_text(page, STATUS, "not solved", 60)
+    page.locator("button.wb-solve").first.click()
+    wait_for_text(page, STATUS, r"Done: \d+ decisions", timeout_s)
+
+
 def wait_for_text(page: Page, selector: str, pattern: str, timeout_s: float = 20) -> str:
     """Wait until the element's text matches a regular expression; return the text."""
     try:
@@ -335,6 +356,7 @@ def shot(page: Page, name: str) -> None:
     """Keep a picture of the page for people to look at, if WORKBENCH_SHOTS names a folder."""
     if folder := os.environ.get("WORKBENCH_SHOTS"):
         Path(folder).mkdir(parents=True, exist_ok=True)
+        page.bring_to_front()  # of a page in the background there is none
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
@@ -343,18 +365,27 @@ def shot(page: Page, name: str) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give all tests of files named `test_..._browser.py` to one worker.
+    """Give each file to one worker, so that what its tests share is made once, and begin with what takes longest.
 
-    Such tests are marked as one `xdist_group` too, but pytest-xdist 3.8 writes that into an attribute of the test's
-    name that pytest 9.2 no longer reads, and then spreads the group over all workers without a word.
+    All `test_..._browser.py` are one unit, for one server and one browser, and so is each folder of `TOGETHER`.
+    pytest-xdist's own `loadgroup` would not do: 3.8 writes a test's group into an attribute of its name that pytest
+    9.2 no longer reads, and then spreads groups over all workers without a word.
     """
-    from xdist.scheduler import LoadGroupScheduling
+    from xdist.scheduler import LoadScopeScheduling
 
-    class OneBrowser(LoadGroupScheduling):
+    class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "browser" if "_browser.py::" in nodeid else super()._split_scope(nodeid)
+            file = nodeid.partition("::")[0]
+            if file.endswith("_browser.py"):
+                return BROWSER
+            return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
 
-    return OneBrowser(config, log)
+        def _assign_work_unit(self, node: Any) -> None:
+            for unit in reversed([unit for unit in LONGEST if unit in self.workqueue]):
+                self.workqueue.move_to_end(unit, last=False)
+            super()._assign_work_unit(node)
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -367,7 +398,7 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def voila_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Return the Voila of this run."""
-    with serving("voila", tmp_path_factory.mktemp("voila")) as server:
+    with serving("voila", tmp_path_factory.mktemp("voila"), "--kernels=100") as server:
         yield server
 
 

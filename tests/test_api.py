@@ -387,3 +387,14 @@ def test_ignored_properties():
     assert workbench.ignored(weighted, "gavel.max_min_fairness") == ("rewards",)
     assert workbench.ignored(scenario(), "fifo") == ()
     assert workbench.ignored(scenario(jobs=[]), "fifo") == ()
+
+
+def test_what_a_scheduler_reads_depends_on_its_knobs() -> None:
+    from workbench.api import properties_set, reading
+
+    scenario = workbench.preset("compare_mixed")
+    assert properties_set(scenario) == ("gpu_choices", "weight", "rewards")
+    plain = {"gpu_choices": "ignores", "weight": "with other knobs", "rewards": "with other knobs"}
+    assert reading(scenario, "hadar") == plain
+    assert reading(scenario, "hadar", {"utility": "step"}) == {**plain, "rewards": "reads"}
+    assert reading(scenario, "srtf") == dict.fromkeys(plain, "ignores")

@@ -93,8 +93,8 @@ def test_simulate(options: dict[str, Any], where: str) -> None:
     [
         ({"solver": 3}, "solver"),
         ({"solver": None}, "solver"),
-        ({"time_limit_s": "x"}, "time limit"),
-        ({"time_limit_s": math.inf}, "time limit"),
+        ({"time_limit_s": "x"}, "time_limit"),
+        ({"time_limit_s": math.inf}, "time_limit"),
         ({"gap": "x"}, "gap"),
         ({"gap": True}, "gap"),
         ({"at": []}, "at"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.__main__ import chosen_cases
+from benchmarks.__main__ import chosen_cases, run
 from benchmarks.cases import CASES
 
 
@@ -34,3 +34,11 @@ ALLOCATIONS = [case for case in CASES if not case.name.startswith(("knob to char
 @pytest.mark.parametrize("case", ALLOCATIONS, ids=lambda case: case.name)
 def test_an_allocation_is_measured_at_its_smallest_size(case):
     assert case.prepare(min(case.budgets))()
+
+
+def test_what_cannot_be_measured_says_what_it_needs(monkeypatch, tmp_path, capsys):
+    case = next(case for case in CASES if case.needs)
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    assert run(case) == []
+    said = capsys.readouterr().out
+    assert "not measured" in said and all(name in said for name in case.needs)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
+    STATUS,
     Problems,
     Server,
     browser_test,
-    open_notebook,
-    run_all_cells,
+    run_notebook,
     see_chart,
     shot,
+    solve_first,
     wait_for_text,
-    write_notebook,
 )
 
 CELL = """
@@ -23,7 +23,6 @@ lab = ChronusLab("chronus_example")
 lab.set("chronus")
 lab
 """
-STATUS = ".wb-status"
 CHARTS = (
     ("Leases", "leases", "Leases and deadlines"),
     ("Rewards", "rewards", "Rewards of the jobs"),
@@ -53,11 +52,8 @@ def test_the_lab_of_chronus_without_code(page: Page, voila_server: Server, probl
 
 
 def open_solved(page: Page, server: Server) -> None:
-    open_notebook(page, server, write_notebook(server, "chronus.ipynb", CELL))
-    run_all_cells(page)
-    wait_for_text(page, STATUS, "not solved", 60)
-    page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+    run_notebook(page, server, "chronus.ipynb", CELL)
+    solve_first(page, 120)
 
 
 def open_tab(page: Page, name: str) -> None:
@@ -95,7 +91,7 @@ def drag_a_deadline(page: Page) -> None:
     page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=text)
     moved = page.locator(".wb-rewards .wb-handle").first
     expect(moved).not_to_have_attribute("aria-valuetext", before)
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+    solved_again(page)
     shot(page, "chronus-dragged")
     moved.focus()
     after = moved.get_attribute("aria-valuetext")
@@ -106,6 +102,13 @@ def drag_a_deadline(page: Page) -> None:
     expect(page.locator(".wb-rewards .wb-handle").first).to_have_attribute("aria-valuetext", after)
     page.locator("button.wb-undo").click()
     expect(page.locator(".wb-rewards .wb-handle").first).to_have_attribute("aria-valuetext", before)
+    solved_again(page)
+
+
+def solved_again(page: Page) -> None:
+    """After an edit a lab solves by itself if the last run was quick; on a busy machine it was not."""
+    if "not solved" in wait_for_text(page, STATUS, r"Done: \d+ decisions|not solved", 120):
+        page.locator("button.wb-solve").click()
     wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import widgets.lab
-import widgets.study
+import widgets.lab.lab
+import widgets.work.study
 from tests.lab.support import Waiter, look_at, solve, titles
 from widgets import ChronusLab, Lab
 from workbench.api import snapshot_at
@@ -37,8 +37,8 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
     """A lab with the example solved."""
     monkeypatch.chdir(tmp_path)
     waiter = Explaining()
-    monkeypatch.setattr(widgets.lab, "process_work", lambda: waiter)
-    monkeypatch.setattr(widgets.study, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.work.study, "process_work", lambda: waiter)
     lab = ChronusLab("chronus_example")
     lab.waiter = waiter
     solve(lab, scheduler="chronus")
@@ -127,7 +127,7 @@ def test_setting_the_earliest_deadline_turns_a_refusal_into_a_guarantee_and_undo
         assert lab.state == "working", "it is solved at once"
         lab.waiter.answer()
         assert verdicts(lab)[job] == "guaranteed", job
-        lab._on_undo()
+        lab._frame.undo.click()
         lab.waiter.answer()
         assert verdicts(lab)[job] == "best_effort"
     assert {job.name: job.rewards for job in lab.scenario.jobs} == before
@@ -137,7 +137,7 @@ def test_a_deadline_just_before_the_earliest_one_is_refused(lab: Lab) -> None:
     job = next(job for job, verdict in verdicts(lab).items() if verdict == "best_effort" and rewards(lab)[job])
     earliest_s = open_admission(lab, job)["earliest_s"] - lab.run.jobs.set_index("job").loc[job, "arrival_s"]
     for last_s, verdict in ((earliest_s - 1.5, "best_effort"), (earliest_s + 1.5, "guaranteed")):
-        lab._editors.set_rewards({job: strict(last_s)})
+        lab._scenario.editors.set_rewards({job: strict(last_s)})
         lab.waiter.answer()
         assert verdicts(lab)[job] == verdict
 

@@ -2,13 +2,14 @@
 
 import multiprocessing
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import workbench
-from workbench.comparison import Case, plan_cases
+from workbench.comparison import Case, best_of, plan_cases
 from workbench.decision import InvalidDecision
 from workbench.errors import InputError, ScenarioError
 from workbench.knob import Knob
@@ -71,7 +72,12 @@ def test_the_short_table_is_the_main_part_of_all(drawn):
 def test_it_says_what_it_is_in_a_line_and_as_a_page_with_units(drawn):
     assert repr(drawn) == "<Comparison: 6 runs of test-compare-lottery, fifo>"
     page = drawn._repr_html_()
-    assert "2 schedulers, 6 runs" in page and "Mean JCT" in page and "<th>Seed</th>" in page and " %</td>" in page
+    assert (
+        "2 schedulers, 6 runs" in page
+        and "Mean JCT" in page
+        and "<th>Seed</th>" in page
+        and "Utilisation (%)</th>" in page
+    )
     assert page.count("<tr") == 7
     assert "<th>Seed</th>" not in workbench.compare(SMALL, ["fifo"])._repr_html_()
 
@@ -83,6 +89,34 @@ def test_mean_and_spread_over_seeds(drawn):
     assert drawn.spread().loc["test-compare-lottery", "mean_jct_s"] == pytest.approx(np.std(mine, ddof=1))
     assert drawn.spread().loc["fifo", "mean_jct_s"] == 0
     assert list(drawn.mean().index) == list(drawn.spread().index) == list(drawn.labels)
+
+
+def test_the_best_of_each_measure_is_marked_the_way_that_is_better():
+    means = pd.DataFrame(
+        {
+            "mean_jct_s": [3.0, 1.0, 1.0 + 1e-12],
+            "utilisation": [0.9, 0.8, 0.7],
+            "allocated": [0.9, 0.8, 0.7],
+            "makespan_s": [5.0, 5.0, 5.0],
+            "cost_usd": [1.0, 2.0, np.nan],
+        },
+        index=["a", "b", "c"],
+    )
+    best = best_of(means)
+    assert best["mean_jct_s"].tolist() == [False, True, True] and best["utilisation"].tolist() == [True, False, False]
+    assert not best[["allocated", "makespan_s", "cost_usd"]].to_numpy().any()
+
+
+def test_the_best_of_a_comparison_is_that_of_its_means(drawn):
+    assert drawn.best().equals(best_of(drawn.mean()))
+    means = drawn.mean()["mean_jct_s"]
+    assert drawn.best()["mean_jct_s"].idxmax() == means.idxmin()
+
+
+def test_seeds_that_agree_have_no_spread_not_even_the_rounding_of_their_mean(drawn):
+    same = drawn.measures.assign(makespan_s=0.1)
+    assert same.loc[same["scheduler"] == "fifo", "makespan_s"].std() > 0, "the rounding that this is about"
+    assert (replace(drawn, measures=same).spread()["makespan_s"] == 0).all()
 
 
 def test_one_seed_has_no_spread():
@@ -186,9 +220,10 @@ def test_the_number_of_workers_does_not_matter():
     assert set(multiprocessing.active_children()) == before
 
 
-def test_own_schedulers_stay_in_this_process():
-    with pytest.raises(InputError, match="declared in this process"):
-        workbench.compare(SMALL, ["fifo", "test-compare-lottery"], workers=2)
+def test_own_schedulers_take_part_beside_processes():
+    several = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"], workers=2)
+    one = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"])
+    assert several.cases == one.cases and several.runs == one.runs
 
 
 def test_a_failure_in_another_process_is_the_same_error():
@@ -203,9 +238,25 @@ def test_a_failure_in_another_process_is_the_same_error():
     assert set(multiprocessing.active_children()) == before
 
 
-def test_an_invalid_decision_is_not_hidden():
+def test_a_run_that_fails_is_listed_with_its_reason_and_ends_no_other():
+    heard = []
+    found = workbench.compare(
+        SMALL, ["fifo", "test-compare-greedy", "las"], seeds=[1, 2], on_run=lambda case, run: heard.append(case)
+    )
+    assert found.labels == ("fifo", "las") and heard == list(found.cases)
+    assert [(case.label, case.seed) for case, _ in found.failed] == [
+        ("test-compare-greedy", 1),
+        ("test-compare-greedy", 2),
+    ]
+    assert all(isinstance(error, InvalidDecision) and "99" in str(error) for _, error in found.failed)
+    assert len(found.measures) == len(found.runs) == len(found.summaries) == 4
+    assert list(found.mean().index) == ["fifo", "las"] and "2 failed" in repr(found)
+    assert "Failed: test-compare-greedy, seed 1: " in found._repr_html_()
+
+
+def test_if_every_run_fails_the_first_error_is_raised():
     with pytest.raises(InvalidDecision, match="test-compare-greedy"):
-        workbench.compare(SMALL, ["fifo", "test-compare-greedy"])
+        workbench.compare(SMALL, ["test-compare-greedy"], seeds=[1, 2])
 
 
 # --- Saving -----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.columns import parse_clipboard
-from widgets.edit_table import Column, EditTable, Errors, Row
+from widgets.parts.columns import parse_clipboard
+from widgets.parts.edit_table import Column, EditTable, Errors, Row
 
 COLUMNS = [
     Column("name", "Job"),

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.full_scenario import FULL
-from widgets.core_panel import CorePanel
-from widgets.editors import Editors, spoken
+from widgets.editors.core_panel import CorePanel
+from widgets.editors.scenario_tables import Editors, spoken
 from workbench.errors import InputError, Problem, ScenarioError
 from workbench.presets import preset, presets
 from workbench.scenario import Scenario
@@ -98,7 +98,7 @@ def test_what_is_shown_again_is_left_alone() -> None:
     ("table", "row", "column", "text", "says"),
     [
         ("cluster.nodes", 0, "gpus", "0", "Nodes, row 1, GPUs each: must be at least 1"),
-        ("cluster.nodes", 1, "name", "fast", "Nodes, row 2, Name: expected a name of its own"),
+        ("cluster.nodes", 1, "name", "fast", "Nodes, row 2, Name: expected a name of its own (row 1 has it already)"),
         ("cluster.accelerators", 1, "name", "", "GPU types, row 2, Type: required"),
         ("jobs", 2, "gpus", "two", "Jobs, row 3, GPUs: 'two' is not a whole number"),
         ("jobs", 0, "steps", "-1", "Jobs, row 1, Steps: must be at least 0"),
@@ -130,7 +130,7 @@ def test_a_cell_that_is_wrong_in_two_ways_stays_wrong() -> None:
     jobs.edit(1, "name", "vision")
     with pytest.raises(ScenarioError):
         editors.read()
-    assert "a name of its own" in jobs.errors["1.name"]
+    assert jobs.errors["1.name"] == "expected a name of its own (row 1 has it already)"
     jobs.edit(1, "name", "")
     with pytest.raises(ScenarioError):
         editors.read()
@@ -189,21 +189,41 @@ def test_a_problem_that_no_table_shows_is_told_as_it_is() -> None:
         ("_restart", "-1 s", "Restart"),
         ("_seed", "-1", "Seed"),
         ("_seed", "9" * 30, "Seed"),
+        ("_mtbf", "0.5 s", "Time between failures"),
+        ("_mtbf", "", "Time to repair"),  # a repair of nothing
+        ("_mttr", "", "Time to repair"),
+        ("_mttr", "0 s", "Time to repair"),
+        ("_checkpoint", "often", "Checkpoint every"),
+        ("_checkpoint", "0", "Checkpoint every"),
     ],
 )
 def test_core_panel_says_what_it_cannot_read(control: str, text: str, where: str) -> None:
     changes: list[int] = []
     core = CorePanel(lambda: changes.append(1))
-    core.show({"restart": {"restart_s": 5.0}}, 3)
+    core.show({"restart": {"restart_s": 5.0}, "faults": {"mtbf_s": 1000.0, "mttr_s": 60.0}, "checkpoint_s": 30.0}, 3)
     assert changes == [] and core.parts()["core"]["restart"]["restart_s"] == 5.0 and core.parts()["seed"] == 3
     getattr(core, control).value = text
     assert changes == [1]
     with pytest.raises(InputError) as found:
         core.parts()
     assert found.value.where == where
-    assert "role='alert'" in core._errors[where.lower()].value
+    beside = next(name for name, field in core._texts.items() if field.description == where)
+    assert "role='alert'" in core._errors[beside].value
     core.show(None, None)
     assert all(error.value == "" for error in core._errors.values())
+
+
+def test_core_panel_takes_faults_and_checkpoints_as_typed_and_keeps_listed_outages() -> None:
+    outages = [{"node": "a-0", "from_s": 0.0, "to_s": 60.0}]
+    core = CorePanel(lambda: None)
+    core.show({"faults": {"list": outages}}, None)
+    core._mtbf.value, core._mttr.value, core._checkpoint.value = "1 d", "2 h", "10 min"
+    found = core.parts()["core"]
+    assert found["faults"] == {"list": outages, "mtbf_s": 86400.0, "mttr_s": 7200.0}
+    assert found["checkpoint_s"] == 600.0
+    core._mttr.value = core._mtbf.value = core._checkpoint.value = ""
+    found = core.parts()["core"]
+    assert found["faults"] == {"list": outages, "mtbf_s": None, "mttr_s": None} and found["checkpoint_s"] is None
 
 
 def renamed(key: str, row: int, name: str) -> dict[str, Any]:

@@ -52,6 +52,15 @@ def test_what_one_error_sets_for_itself_is_copied():
     assert pickle.loads(pickle.dumps(error)).as_json()["status"] == "interrupted"
 
 
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_what_json_tells_of_an_error_makes_it_again(error):
+    told = json.loads(json.dumps(error.as_json(), allow_nan=False))
+    found = WorkbenchError.from_json(told)
+    assert found.as_json() == told and found.status == error.status
+    assert isinstance(found, InputError) == isinstance(error, InputError)
+    assert getattr(found, "problems", ()) == getattr(error, "problems", ())
+
+
 @pytest.mark.parametrize(
     ("value", "plain"),
     [

@@ -124,3 +124,24 @@ def test_what_json_does_not_have_is_named_with_its_place(text: str, path: str, w
         parse_json(text)
     assert (caught.value.path, caught.value.word) == (path, word)
     assert parse_json('{"a": "NaN"}') == {"a": "NaN"}, "a text is no number"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hello", "'hello' at line 1, column 1, where a value should stand"),
+        ('{"a": 1,\n "b": nope}', "'nope}' at line 2, column 7, where a value should stand"),
+        ("{a: 1}", "'a: 1}' at line 1, column 2, where a key in double quotes should stand"),
+        ("[1 2]", "'2]' at line 1, column 4, where a comma or a closing bracket should stand"),
+        ('{"a" 1}', "'1}' at line 1, column 6, where a colon should stand"),
+        ("[1] [2]", "'[2]' at line 1, column 5, where the end should stand"),
+        ('{"a": 1', "the end of the text at line 1, column 8, where a comma or a closing bracket should stand"),
+        ('["' + "x" * 50, f"'\"{'x' * 19}...' at line 1, column 2, where text with its closing quotation mark"),
+        ('["a\nb"]', "the end of the line at line 1, column 4, where text without line ends"),
+        (" \n", "nothing, an empty text"),
+    ],
+)
+def test_what_is_no_json_is_told_with_line_column_and_what_should_be_there(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=r"where|empty") as caught:
+        parse_json(text)
+    assert str(caught.value).startswith(said)

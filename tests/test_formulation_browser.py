@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import Server, browser_test, open_notebook, run_all_cells, shot, write_notebook
+from tests.browser_support import Server, browser_test, run_notebook, shot
 
 PAGE = ".wb-formulation"
 
@@ -14,8 +14,7 @@ PAGE = ".wb-formulation"
 @pytest.mark.parametrize("scheduler", ["gavel.water_filling", "gavel.min_cost_slo"])
 def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, scheduler: str) -> None:
     cell = f'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab.set("{scheduler}")\nlab.solve()\nlab'
-    open_notebook(page, lab_server, write_notebook(lab_server, scheduler.replace(".", "_") + ".ipynb", cell))
-    run_all_cells(page)
+    run_notebook(page, lab_server, scheduler.replace(".", "_") + ".ipynb", cell)
     page.locator(".wb-results .lm-TabBar-tab", has_text="Formulation").click(timeout=60_000)
     expect(page.locator(f"{PAGE} .wb-equations mjx-container")).to_be_visible(timeout=60_000)
     expect(page.locator(f"{PAGE} .wb-symbols mjx-container").first).to_be_visible(timeout=20_000)

@@ -11,12 +11,11 @@ from tests.browser_support import (
     Problems,
     Server,
     browser_test,
-    open_notebook,
-    run_all_cells,
+    run_notebook,
     see_chart,
     shot,
+    solve_first,
     wait_for_text,
-    write_notebook,
 )
 
 CELL = """
@@ -24,29 +23,25 @@ from widgets import HareLab
 
 HareLab("hare_testbed")
 """
-STATUS = ".wb-status"
 PAGES = ".wb-pages > .lm-TabBar .lm-TabBar-tab"
 SAID = ".wb-page:not(.lm-mod-hidden) .wb-page-status"
 
 
 @browser_test
 def test_the_lab_of_hare_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
-    open_notebook(page, lab_server, write_notebook(lab_server, "hare.ipynb", CELL))
-    run_all_cells(page)
+    run_notebook(page, lab_server, "hare.ipynb", CELL)
     the_story(page, "lab")
 
 
 @browser_test
 def test_the_lab_of_hare_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
-    open_notebook(page, voila_server, write_notebook(voila_server, "hare.ipynb", CELL))
+    run_notebook(page, voila_server, "hare.ipynb", CELL)
     the_story(page, "voila")
 
 
 def the_story(page: Page, where: str) -> None:
     """A run, then each page."""
-    wait_for_text(page, STATUS, "not solved", 60)
-    page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 60)
+    solve_first(page)
     shot(page, f"hare-{where}-run")
     see_chart(page, "Tasks", "tasks", r"Tasks by GPU: \d+ tasks of 24 jobs on 15 GPUs")
     shot(page, f"hare-{where}-tasks")
@@ -74,6 +69,8 @@ def figure_1(page: Page, where: str) -> None:
     wait_for_text(page, SAID, r"\(a\) 10\.5 s, \(b\) 9 s, \(c\) 8\.5 s", 60)
     for letter in "abc":
         drawn(page, f"figure1-{letter}", "8 tasks of 3 jobs on 3 GPUs")
+    height = page.locator(".wb-playback:visible").evaluate("e => e.offsetHeight")
+    assert height < 2 * 40, "the playback is one line above the schedules"
     shot(page, f"hare-{where}-figure1")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import widgets.lab
-import widgets.study
+import widgets.lab.lab
+import widgets.work.study
 from tests.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HareLab
 from widgets.pages.hare.bounds import BoundsPage
@@ -29,7 +29,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A lab with Fig. 1's example solved."""
     monkeypatch.chdir(tmp_path)
     waiter = Waiter()
-    for module in (widgets.lab, widgets.study):
+    for module in (widgets.lab.lab, widgets.work.study):
         monkeypatch.setattr(module, "process_work", lambda: waiter)
     lab = HareLab("hare_example")
     lab.waiter = waiter
@@ -118,6 +118,17 @@ def test_figure_1_has_the_totals_of_the_text_and_follows_the_table(lab: Any) -> 
     assert sums[0] == pytest.approx(10.5 + 1.5) and sums[2] <= sums[1] <= sums[0]
 
 
+def test_the_schedules_of_a_page_are_played_together_through_all_that_begins_and_ends(lab: Any) -> None:
+    page = page_of(lab, FigureOnePage)
+    page.opened()
+    answer(lab)
+    gantts = page.gantts
+    assert gantts.playback.last > 5 and gantts.playback.until_s is None and gantts.playback.label == "up to 4.5 s"
+    gantts.playback.number = 0
+    assert [one.view.params["until"] for one in gantts.pages] == [0.5] * 3, "J3 has a task of 0.5 s on GPU1"
+    assert all("until" in one.drawing.params for one in gantts.pages)
+
+
 def test_a_time_that_cannot_be_is_refused_in_words(lab: Any) -> None:
     page = page_of(lab, FigureOnePage)
     page.opened()
@@ -172,7 +183,7 @@ def test_the_synchronisations_of_the_labs_own_jobs(lab: Any) -> None:
     page.more.value = 1.0
     (found,) = answer(lab)
     assert found["schedules"][2]["objective"] >= more
-    lab._editors.tables["jobs"].edit(0, "weight", "-2")
+    lab._scenario.editors.tables["jobs"].edit(0, "weight", "-2")
     page.opened()
     assert page._said.state == "invalid" and "Run" in page._said.text
 
@@ -265,9 +276,11 @@ def test_an_older_answer_is_not_shown(lab: Any) -> None:
     older = lab.waiter.asked[-1]
     page.controls["gpus"].value = 8
     older[1]({"kind": "progress", "number": 0, "found": {}})
-    older[1]({"kind": "error", "error": {"where": "x", "value": 1, "expected": "y"}})
+    older[1]({"kind": "error", "status": "error", "error": {"where": "x", "value": 1, "expected": "y"}})
     assert page._said.state == "working" and page.bars.drawing is None
-    lab.waiter.asked[-1][1]({"kind": "error", "error": {"where": "seed", "value": 1, "expected": "y"}})
+    lab.waiter.asked[-1][1](
+        {"kind": "error", "status": "error", "error": {"where": "seed", "value": 1, "expected": "y"}}
+    )
     assert page._said.state == "failed" and page._said.text == "seed: got 1; expected y"
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
+    STATUS,
     Problems,
     Server,
     browser_test,
-    open_notebook,
-    run_all_cells,
+    run_notebook,
     see_chart,
     shot,
+    solve_first,
     wait_for_text,
-    write_notebook,
 )
 
 CELL = """
@@ -26,7 +26,6 @@ lab = HopsLab(whole.replace(jobs=jobs))
 lab.set(profile_iterations=0)
 lab
 """
-STATUS = ".wb-status"
 CHARTS = (
     ("Plan", "plan", "Plan at .*: GPUs of each job"),
     ("Window", "window", "Service window of the queue, at "),
@@ -40,11 +39,8 @@ CHARTS = (
 def test_the_lab_of_hops_from_the_first_plan_to_an_estimator(
     page: Page, lab_server: Server, problems: Problems
 ) -> None:
-    open_notebook(page, lab_server, write_notebook(lab_server, "hops.ipynb", CELL))
-    run_all_cells(page)
-    wait_for_text(page, STATUS, "not solved", 60)
-    page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 60)
+    run_notebook(page, lab_server, "hops.ipynb", CELL)
+    solve_first(page)
     for tab, view, label in CHARTS:
         see_chart(page, tab, view, label)
         shot(page, f"hops-{view}")

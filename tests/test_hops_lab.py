@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import widgets.lab
+import widgets.lab.lab
 from tests.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HopsLab, Lab
-from widgets.results import OF_TIME, TOGETHER
-from widgets.tried import Trials, Tried, names
+from widgets.lab.results import OF_TIME, TOGETHER
+from widgets.lab.tried import Trials, Tried, names
 from workbench import metrics
 from workbench.api import simulate
 from workbench.presets import preset
@@ -36,7 +36,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, crowd: Scenario) -> Lab
     """A lab with the crowd solved."""
     monkeypatch.chdir(tmp_path)
     waiter = Waiter()
-    monkeypatch.setattr(widgets.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     lab = HopsLab(crowd)
     lab.waiter = waiter
     solve(lab, **KNOBS)
@@ -59,7 +59,7 @@ def test_the_window_is_that_of_the_longest_queue_and_follows_the_playback(lab: L
         summed += least[row.job]
         assert row.summed_gpus == summed
     results = lab._results
-    results._round.value = results._round.max - 1
+    results.playback.number = results.playback.last - 1
     later = results._pages["Window"].drawing
     assert later is not drawing and len(later.table) < len(drawing.table)
 
@@ -160,7 +160,7 @@ def test_what_was_tried_is_set_against_each_other(lab: Lab) -> None:
     assert look_at(lab, "Trade-off").table["name"].tolist() == ["lambda 4", "lambda 1"], "the same run counts once"
     solve(lab, scheduler="sia")
     assert look_at(lab, "Trade-off").table["name"].tolist() == ["hops, lambda 4", "hops, lambda 1", "sia"]
-    lab._editors.tables["jobs"].edit(0, "weight", "2")
+    lab._scenario.editors.tables["jobs"].edit(0, "weight", "2")
     solve(lab)
     assert "Trade-off" not in titles(lab), "another scenario begins anew"
 
@@ -201,14 +201,14 @@ def test_a_slider_for_lambda_goes_to_infinity(lab: Lab) -> None:
 
 def test_only_charts_of_a_time_are_drawn_again_by_the_playback(lab: Lab) -> None:
     drawn = {tab: look_at(lab, tab) for tab in titles(lab) if tab in lab._results._pages}
-    lab._results._round.value = 0
+    lab._results.playback.number = 0
     for tab, before in drawn.items():
         assert (look_at(lab, tab) is not before) == (tab in OF_TIME), tab
 
 
 def test_other_labs_have_no_tabs_of_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     waiter = Waiter()
-    monkeypatch.setattr(widgets.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     lab = GavelLab()
     lab.solve()
     waiter.answer()

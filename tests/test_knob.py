@@ -46,8 +46,8 @@ def test_what_is_taken(knob: Knob, given: Any, found: Value) -> None:
 @pytest.mark.parametrize(
     ("knob", "given", "expected"),
     [
-        (ROUND, "inf", "a number >= 1 and <= 1e+09 s, or a duration such as 2 h 30 min"),
-        (ROUND, math.inf, "<= 1e+09 s"),
+        (ROUND, "inf", "a number >= 1 and <= 1,000,000,000 s, or a duration such as 2 h 30 min"),
+        (ROUND, math.inf, "<= 1,000,000,000 s"),
         (ROUND, math.nan, ">= 1"),
         (ROUND, "0.5 s", ">= 1"),
         (ROUND, "2 parsecs", "a duration such as 2 h 30 min"),

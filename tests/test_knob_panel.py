@@ -9,7 +9,7 @@ import ipywidgets as w
 import pytest
 from ipywidgets.widgets import widget
 
-from widgets.knob_panel import Control, KnobPanel
+from widgets.editors.knob_panel import Control, KnobPanel
 from workbench.contract import Scheduler
 from workbench.errors import InputError
 from workbench.knob import Knob, Value
@@ -62,8 +62,8 @@ def test_every_value_is_shown_and_read_back_exactly(scheduler: Scheduler, knob: 
 def test_labels_and_help(scheduler: Scheduler, knob: Knob) -> None:
     control = panel(scheduler)[0]._controls[knob.name]
     assert knob.help in control.widget.tooltip
-    unit = f"({knob.unit})" if knob.unit and knob.unit != "s" else ""
-    assert unit in control.widget.description and "_" not in control.widget.description
+    unit = "" if knob.unit in ("s", "1") else knob.unit
+    assert unit.lower() in control.widget.description.lower() and "_" not in control.widget.description
     if knob.unit == "s" and isinstance(control.widget, w.Text) and knob.default:
         assert control.widget.value[-1].isalpha()  # `6 min`, `10 s`: the unit is in the value
 

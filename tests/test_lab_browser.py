@@ -20,18 +20,20 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser_support import (
     PROJECT,
     SCREEN,
+    STATUS,
     Problems,
     Server,
     browser_test,
     open_notebook,
     run_all_cells,
+    run_notebook,
     shot,
+    solve_first,
     wait_for_text,
     write_notebook,
 )
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("start_here")\nlab'
-STATUS = ".wb-status"
 GANTT = ".wb-view-gantt"
 FIRST_GANTT_S = 10.0
 KNOB_S = 1.0
@@ -70,9 +72,7 @@ def journey(page: Page, server: Server, name: str) -> None:
 
 def solve(page: Page) -> None:
     """Press Solve and see a Gantt chart."""
-    wait_for_text(page, STATUS, "not solved", 60)
-    page.locator("button.wb-solve").first.click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 60)
+    solve_first(page)
     page.wait_for_selector(f"{GANTT} canvas")
 
 
@@ -114,10 +114,19 @@ def changed(page: Page, before: str) -> None:
 def play(page: Page) -> None:
     """Play goes through the rounds from the beginning."""
     wait_for_text(page, ".wb-tools", r"up to \d h")
-    page.locator(".wb-tools .jupyter-button").nth(2).click()
+    page.locator(".wb-play-toggle").click()
     wait_for_text(page, ".wb-tools", "up to [1-5]?[0-9] min", 10)
-    page.locator(".wb-tools .jupyter-button").nth(2).click()
-    track = page.locator(".wb-round .noUi-base").bounding_box()
+    page.locator(".wb-play-toggle").click()
+    expect(page.locator(".wb-playback")).to_have_attribute("data-playing", "false")
+    page.locator(f"{GANTT} [role=figure]").focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".wb-round")).to_have_value("0")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".wb-round")).to_have_value("1")
+    page.keyboard.press(" ")
+    expect(page.locator(".wb-playback")).to_have_attribute("data-playing", "true")
+    page.keyboard.press(" ")
+    track = page.locator(".wb-round").bounding_box()
     assert track is not None
     page.mouse.click(track["x"] + track["width"] - 2, track["y"] + track["height"] / 2)
     wait_for_text(page, ".wb-tools", r"up to \d h")
@@ -292,14 +301,13 @@ def nameless(page: Page) -> list[str]:
 
 @browser_test
 def test_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
-    open_notebook(page, lab_server, write_notebook(lab_server, "gavel_lab.ipynb", CELL))
-    run_all_cells(page)
+    run_notebook(page, lab_server, "gavel_lab.ipynb", CELL)
     journey(page, lab_server, "lab")
 
 
 @browser_test
 def test_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
-    open_notebook(page, voila_server, write_notebook(voila_server, "gavel_lab.ipynb", CELL))
+    run_notebook(page, voila_server, "gavel_lab.ipynb", CELL)
     journey(page, voila_server, "voila")
 
 
@@ -383,8 +391,7 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
         "import workbench\nfrom widgets import GavelLab\n"
         's = workbench.preset("hadar_simulated")\nlab = GavelLab(s.replace(jobs=s.jobs[:20]))\nlab'
     )
-    open_notebook(page, lab_server, write_notebook(lab_server, "knob.ipynb", cell))
-    run_all_cells(page)
+    run_notebook(page, lab_server, "knob.ipynb", cell)
     solve(page)
     page.wait_for_timeout(1000)
     took = []
@@ -410,11 +417,11 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
         "hear = lab._hear\n"
         "def timed(number, message):\n"
         "    began = time.time()\n    hear(number, message)\n"
-        '    lab._file.said.text = f"shown at {began:.3f} in {time.time() - began:.2f} s" if "run" in message else ""\n'
+        "    took = time.time() - began\n"
+        '    lab._frame.file.said.text = f"shown at {began:.3f} in {took:.2f} s" if "run" in message else ""\n'
         "lab._hear = timed\nlab",
     )
-    open_notebook(page, lab_server, write_notebook(lab_server, "many.ipynb", *cells))
-    run_all_cells(page)
+    run_notebook(page, lab_server, "many.ipynb", *cells)
     wait_for_text(page, STATUS, "not solved", 60)
     page.locator("button.wb-solve").click()
     page.wait_for_selector(f"{GANTT} canvas", timeout=120_000)
@@ -448,6 +455,10 @@ def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems, 
     try:
         run_all_cells(page)
         solve(page)
+        expect(page.locator(".wb-present-bar")).to_be_hidden()
+        save, present = (page.locator(f".wb-top {x}").bounding_box() for x in (".wb-save", ".wb-present-begin"))
+        assert save is not None and present is not None
+        assert width < SCREEN[0] or abs(save["y"] - present["y"]) < save["height"] / 2, "the top bar is one line"
         shot(page, f"dark-{width}")
         for i in range(1, 4):
             page.locator(".wb-left .lm-TabBar-tab").nth(i).click()

@@ -410,7 +410,7 @@ def test_json_and_table(three: Run) -> None:
     assert short.loc["mean_jct_s"].tolist() == ["Mean JCT", "3 min 43 s", ""]
     assert short.loc["utilisation"].tolist() == ["Utilisation", "55.5", "%"]
     assert short.loc["cost_usd"].tolist() == ["Cost", "0.22", "USD"]
-    assert short.loc["jobs_finished"].tolist() == ["Jobs finished", "3", "jobs"]
+    assert short.loc["jobs_finished"].tolist() == ["Jobs finished", "3", ""]
     assert table(summary(three), [m.name for m in METRICS])["metric"].tolist() == [m.name for m in METRICS]
 
 

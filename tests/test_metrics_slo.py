@@ -14,7 +14,7 @@ from pytest import approx
 from tests.mechanisms.support import make
 from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Decision
-from workbench.metrics import metric, per_job, summary, table
+from workbench.metrics import broken_s, metric, per_job, summary, table
 from workbench.metrics.declared import MAIN_OF_SLOS, OF_SLOS
 from workbench.papers.paper import find_scheduler
 from workbench.presets import preset
@@ -40,6 +40,15 @@ def run_of(finish_s: list[float | None], rewards: list[Any], verdicts: list[list
     ]
     more = pd.DataFrame(events, columns=run.events.columns)
     return dataclasses.replace(run, jobs=table_of_jobs, events=pd.concat([run.events, more]) if events else run.events)
+
+
+def test_a_guarantee_was_broken_where_another_verdict_than_best_effort_came_first() -> None:
+    run = run_of(
+        [50.0] * 4, [SOFT] * 4, [["guaranteed"], ["best_effort"], ["guaranteed", "best_effort"], ["guaranteed"]]
+    )
+    late = run.events.assign(time_s=np.arange(len(run.events), dtype=float))
+    of = dict(zip(late["job"] + late["reason"], late["time_s"], strict=True))
+    assert broken_s(dataclasses.replace(run, events=late)) == {"j2": of["j2best_effort"]}
 
 
 def test_shares_of_soft_rewards_by_hand() -> None:

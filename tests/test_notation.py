@@ -124,6 +124,8 @@ def test_render_falls_back_to_plain_text():
         ("sum_{k in C_m} X_kj", r"$\sum_{k \in C_{m}} X_{kj}$"),
         ("weights 3, 1, 1 on 3 GPUs of 1/M", "weights 3, 1, 1 on 3 GPUs of 1/M"),
         ("x_m / sum_m w_m", "`x_m / sum_m w_m`"),
+        ("`z_jtb` and `mu_j` of `Hare_Sched`", r"$z_{jtb}$ and $\mu_{j}$ of `Hare_Sched`"),
+        ("`x_m / sum_m w_m`", "`x_m / sum_m w_m`"),
     ],
 )
 def test_symbols_within_a_text(plain, marked):

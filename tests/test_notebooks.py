@@ -76,9 +76,13 @@ def test_what_a_notebook_points_to_exists(path: Path) -> None:
             found = getattr(found, part)
 
 
+def shows_widgets(cell: Any) -> bool:
+    return any("application/vnd.jupyter.widget-view+json" in out.get("data", {}) for out in cell.get("outputs", []))
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=names(NOTEBOOKS))
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a copy, with the kernel's events pumped between cells so that labs live."""
+    """In a copy, with the kernel's events pumped after cells that show widgets, so that labs live."""
     shutil.copy(path, tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
@@ -91,7 +95,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         async with client.async_setup_kernel():
             for index, cell in enumerate(notebook.cells):
                 await client.async_execute_cell(cell, index)
-                await asyncio.sleep(0.1 if cell.cell_type == "code" else 0)
+                await asyncio.sleep(0.1 if shows_widgets(cell) else 0)
 
     asyncio.run(run())
     took = time.perf_counter() - began

@@ -1,5 +1,6 @@
 """The project's own files agree: pyproject.toml, the lock, the conda file, the wheel, and the scripts in tools/."""
 
+import importlib.util
 import os
 import re
 import socket
@@ -18,6 +19,7 @@ import pytest
 import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
@@ -106,11 +108,10 @@ def test_conda_file_names_the_same_packages_with_the_same_bounds() -> None:
     listed = {}
     for entry in environment["dependencies"]:
         if isinstance(entry, str) and entry != "pip":
-            name, bound = entry.split(">=")
-            listed[name] = bound
-    expected = {CONDA_NAMES.get(r.name, r.name): lower_bound(r) for r in declared()}
-    expected["python"] = PROJECT["requires-python"].removeprefix(">=")
-    assert listed == expected
+            listed[Requirement(entry).name] = Requirement(entry).specifier
+    expected = {CONDA_NAMES.get(r.name, r.name): r.specifier for r in declared()}
+    expected["python"] = SpecifierSet(PROJECT["requires-python"])
+    assert listed == expected and all(map(lower_bound, declared()))
 
 
 def test_build_tools_are_locked() -> None:
@@ -266,6 +267,14 @@ def test_find_python_says_what_to_install_when_there_is_none(tmp_path: Path) -> 
     assert "apt-get install python3 python3-venv" in found.stderr
 
 
+def test_modules_that_the_scripts_name_are_there() -> None:
+    scripts = [ROOT / "Makefile", *(path for path in (ROOT / "tools").iterdir() if path.is_file())]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
+    named = set(re.findall(r"(?:from|import|-m) ((?:workbench|widgets)(?:\.\w+)*)", text))
+    assert "widgets.parts.assets" in named
+    assert [name for name in sorted(named) if importlib.util.find_spec(name) is None] == []
+
+
 def test_make_alone_lists_the_targets() -> None:
     shown = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True).stdout
     for target in ["setup", "lab", "dashboard", "test", "test-long", "bench", "lint", "lock", "clean"]:
@@ -314,7 +323,7 @@ def test_dashboard_pages_refer_to_no_other_host(tmp_path: Path) -> None:
     finally:
         server.terminate()
         server.wait(timeout=30)
-    assert "treepage.js" in listing
+    assert 'href="/voila/render/one.ipynb"><strong>Heading</strong>' in listing
     assert "Heading" in page
     assert "42" in page
     assert "404" in missing

@@ -43,6 +43,7 @@ CLUSTERS = {
     "chronus_example": (4, {"v100": 32}),
     "chronus_96x8": (96, {"v100": 768}),
     "chronus_120x8": (120, {"v100": 960}),
+    "compare_mixed": (15, {"v100": 20, "p100": 20, "k80": 20}),
 }
 
 
@@ -75,6 +76,14 @@ def test_the_clusters_are_the_papers(name: str, facts: tuple[int, dict[str, int]
 
 def test_every_cluster_is_checked() -> None:
     assert set(NAMES) == set(CLUSTERS) | {"start_here"}
+
+
+def test_the_mixed_preset_has_every_kind_of_job() -> None:
+    jobs = preset("compare_mixed").jobs
+    assert len(jobs) == 20 and max(job.gpus for job in jobs) == 8
+    assert sum(job.gpu_choices is not None for job in jobs) == sum(job.weight != 1 for job in jobs) == 4
+    assert sorted(len(job.rewards) for job in jobs if job.rewards) == [1] * 4 + [4] * 4
+    assert all(job.gpus in job.gpu_choices for job in jobs if job.gpu_choices)
 
 
 def test_presets_build_fast() -> None:

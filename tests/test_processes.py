@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.processes import in_processes
+from workbench.processes import Pool, in_processes
 
 LARGE = 10_000_000
 """Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
@@ -92,3 +92,29 @@ def test_they_end_by_themselves_when_whoever_asked_is_killed():
     parent.kill()
     parent.join()
     assert len(children) == 2 and psutil.wait_procs(children, timeout=30)[1] == []
+
+
+def note_begin() -> None:
+    os.environ["TEST_PROCESSES_BEGUN"] = "yes"
+
+
+def begun(_: int) -> tuple[str | None, int]:
+    return os.environ.get("TEST_PROCESSES_BEGUN"), os.getpid()
+
+
+def test_a_pool_keeps_its_processes_and_begins_each_with_a_call():
+    with Pool(2, note_begin) as pool:
+        first, second = pool.map(begun, range(8)), pool.map(begun, range(8))
+        assert pool.alive
+    assert {said for said, _ in first + second} == {"yes"} and "TEST_PROCESSES_BEGUN" not in os.environ
+    assert len({number for _, number in first + second}) <= 2
+    assert not pool.alive
+
+
+def test_a_pool_that_failed_is_closed():
+    pool = Pool(2)
+    with pytest.raises(InputError):
+        pool.map(refuse_three, range(6))
+    assert not pool.alive
+    with pytest.raises(ValueError, match="closed"):
+        pool.map(square, [1])

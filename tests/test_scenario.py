@@ -116,9 +116,9 @@ def test_the_schema_is_one() -> None:
         ("jobs[0].steps", None, "number"),
         ("jobs[0].weight", 0, "a number >= 1e-06"),
         ("jobs[0].weight", 1e-300, "a number >= 1e-06"),
-        ("jobs[0].weight", 1e300, "a number <= 1e+06"),
+        ("jobs[0].weight", 1e300, "a number <= 1,000,000"),
         ("jobs[0].weight", math.nan, "finite number"),
-        ("entities[0].weight", 1e7, "a number <= 1e+06"),
+        ("entities[0].weight", 1e7, "a number <= 1,000,000"),
         ("core.space_sharing", 1, "true or false"),
         ("plan[0].knobs.preset", "\ud800", "written as UTF-8"),
         ("plan", {}, "a list"),
@@ -220,9 +220,10 @@ def test_a_pair_needs_the_speed_of_each_model_alone() -> None:
         ("jobs[0].gpu_choices", [2, 1], "jobs[0].gpu_choices", "rising"),
         ("jobs[0].gpu_choices", [], "jobs[0].gpu_choices", "at least one"),
         ("jobs[0].gpu_choices", [2, 4], "jobs[0]", "to contain gpus"),
-        ("jobs[0].rewards", [], "jobs[0]", "rising deadlines"),
-        ("jobs[0].rewards", [[2, 1], [1, 1]], "jobs[0]", "rising deadlines"),
-        ("jobs[0].rewards", [[1, 1], [2, 2]], "jobs[0]", "do not increase"),
+        ("jobs[0].rewards", [], "jobs[0].rewards", "job j0: rewards as [deadline_s, reward] pairs"),
+        ("jobs[0].rewards", [[2, 1], [1, 1]], "jobs[0].rewards", "job j0: rewards as [deadline_s, reward] pairs"),
+        ("jobs[0].rewards", [[0, 1], [2, 1]], "jobs[0].rewards", "job j0: rewards with deadlines above 0 s"),
+        ("jobs[0].rewards", [[1, 1], [2, 2]], "jobs[0].rewards", "do not increase"),
         ("core.faults.mttr_s", None, "core.faults", "both, or neither"),
         ("core.faults.list[0].from_s", 60, "core.faults.list[0].to_s", "a time after from_s"),
         ("throughputs[1]", FULL["throughputs"][0], "throughputs[1]", "one row for each case"),
@@ -332,6 +333,15 @@ def test_a_job_that_can_run_nowhere_is_named() -> None:
         Scenario.from_dict(data).require_runnable()
     assert caught.value.where == "jobs[2]"
     Scenario.from_dict(FULL).require_runnable()
+
+
+def test_a_job_that_runs_at_the_start_must_be_able_to() -> None:
+    """Nobody would ever take it away from GPUs on which it does no step."""
+    data = changed("throughputs[0].steps_per_s", 0)
+    data["running"] = [{"job": "j0", "gpus": {"a-0": 1}}]
+    with pytest.raises(ScenarioError, match=r"nodes on which j0 \(resnet50\) has a throughput > 0") as caught:
+        Scenario.from_dict(data).require_runnable()
+    assert caught.value.problems[-1].where == "running[0].gpus"
 
 
 def test_from_frames() -> None:

@@ -214,6 +214,14 @@ def test_only_matrices_by_columns():
         solve_matrix(replace(problem, matrix=sp.csr_array(problem.matrix)))
 
 
+def test_numbers_that_highs_does_not_take_are_named():
+    """Its coefficients stay below 1e15 (HiGHS, option large_matrix_value)."""
+    problem = knapsack()
+    huge = sp.csc_array(np.full(problem.matrix.shape, -3e15))
+    with pytest.raises(SolverFailedError, match=r"a coefficient of 3e\+15.*expected coefficients below 1e\+15"):
+        solve_matrix(replace(problem, matrix=huge))
+
+
 @BOTH
 def test_a_range_is_one_row_with_one_dual(name):
     """3x + 2y over 1 <= x + y <= 10, x - y = 2: half a unit more of the range's upper side is worth 2.5 a unit."""

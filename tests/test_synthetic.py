@@ -163,7 +163,7 @@ def test_bad_options(options: dict[str, object], where: str) -> None:
 
 
 def test_bad_clusters_and_rows() -> None:
-    with pytest.raises(InputError, match="throughputs"):
+    with pytest.raises(InputError, match=r"cluster: got .tpu.; expected a type on which models of gavel run"):
         generate("tpu=1x1")
     with pytest.raises(ScenarioError, match="generator: cluster"):
         generate({"accelerators": [], "nodes": []})

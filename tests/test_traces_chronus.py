@@ -132,7 +132,7 @@ def test_jobs_that_must_miss_are_kept_and_counted(tmp_path: Path) -> None:
         (line(expect_time_list="159-159-229-289"), "deadlines that do not rise"),
         (line(expect_value_list="10-8-9-2"), "rewards that increase with time"),
         (line() + ",extra", "13 columns instead of 12"),
-        ("only", "1 columns instead of 12"),
+        ("only", "1 column instead of 12"),
     ],
 )
 def test_a_bad_row_is_dropped_and_reported(tmp_path: Path, bad: str, reason: str) -> None:

@@ -48,7 +48,7 @@ def read(files: tuple[Path, Path], *lines: str, **options: Any) -> tuple[Scenari
 
 
 def test_the_format_is_found_by_scanning() -> None:
-    assert list(FORMATS) == ["chronus", "gavel", "philly"]
+    assert list(FORMATS) == ["chronus", "gavel", "helios", "philly", "sacct", "shockwave", "swf", "tiresias"]
     with pytest.raises(InputError, match="gavel"):
         convert("csv", "x")
 
@@ -108,7 +108,7 @@ def test_an_slo_is_a_multiple_of_the_duration_on_a_v100(files: tuple[Path, Path]
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (line().replace("\t", " "), "1 columns instead of 10"),
+        (line().replace("\t", " "), "1 column instead of 10"),
         (line() + "\textra", "11 columns instead of 10"),
         (line(steps="many"), "total steps is not a finite number"),
         (line(steps="nan"), "total steps is not a finite number"),
@@ -166,7 +166,9 @@ def test_window_and_sample(files: tuple[Path, Path]) -> None:
     assert one == two
     assert [job.name for job in one.jobs] != [job.name for job in other.jobs]
     assert [job.arrival_s for job in one.jobs] == sorted(job.arrival_s for job in one.jobs)
-    assert len(read(files, *lines, sample=99)[0].jobs) == 20
+    every, report = read(files, *lines, sample=99)
+    assert len(every.jobs) == 20
+    assert "a sample of 99 jobs was asked for, there are 20: all are kept" in report.notes
 
 
 def test_arrivals_count_from_the_first_in_the_file(files: tuple[Path, Path]) -> None:

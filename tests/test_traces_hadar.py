@@ -59,6 +59,7 @@ def test_every_row_is_kept_or_dropped_for_a_reason_by_hand() -> None:
     }
     assert (report.rows_read, report.rows_kept) == (8, 3)
     assert "S 1, M 1, L 0, XL 1" in report.notes[1]
+    assert report.notes[2] == "a sample of 480 jobs was asked for, there are 3: all are kept"
     scenario.require_runnable()
     for job, gpu_hours in zip(scenario.jobs, (1, 10, 70), strict=True):
         speed = scenario.table.row(job.model, "k80", job.gpus)

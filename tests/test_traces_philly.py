@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from workbench.errors import InputError
 from workbench.scenario import Scenario
 from workbench.traces import Report, convert, parse_cluster
 from workbench.traces.deadlines import runtimes, with_deadlines
-from workbench.traces.timed import models
 
 DAY = "2017-10-09 "
 DROP: Any = object()
@@ -99,9 +99,10 @@ def test_a_missing_time_is_one_of_three_words(tmp_path: Path, nothing: Any) -> N
         (job(attempts=[attempt(nodes=[(i, 8) for i in range(5)])]), "more GPUs than any type of the cluster has"),
         (job(attempts=[attempt(end="10:05:00")]), "run time not above 0 or over 1e+10 s"),
         (job(attempts=[attempt(end="09:00:00")]), "run time not above 0 or over 1e+10 s"),
-        (job(attempts=[attempt(end="25:00:00")]), "a time that is not YYYY-MM-DD HH:MM:SS"),
-        (job(attempts=[attempt(end=7)]), "a time that is not YYYY-MM-DD HH:MM:SS"),
-        (job(submitted_time="2017-10-09T10:00:00"), "a time that is not YYYY-MM-DD HH:MM:SS"),
+        (job(attempts=[attempt(end="25:00:00")]), "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"),
+        (job(attempts=[attempt(end=7)]), "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"),
+        (job(submitted_time="2017-10-09T10:00:00"), "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"),
+        (job(submitted_time="1970-01-01 00:00:00"), "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"),
         (job(status="Running"), "status none of Pass, Killed, Failed"),
         (job(user=""), "no user"),
         (job(name=5), "no jobid"),
@@ -126,8 +127,9 @@ def test_models_are_drawn_from_the_seed_whatever_is_kept(tmp_path: Path) -> None
     assert full == again
     of = {kept.name: kept.model for kept in full.jobs}
     assert of != {kept.name: kept.model for kept in other.jobs}
-    counts = [list(of.values()).count(model) for model in models()]
-    assert min(counts) > 25, "of 400 jobs 50 for each of eight models, give or take"
+    counts = Counter(of.values())
+    assert set(counts) == {"InceptionNet", "ResNet", "GAN"}, "2 GPUs for an hour: class M"
+    assert min(counts.values()) > 100, "of 400 jobs 133 for each of three models, give or take"
     for options in ({"sample": 50}, {"from_s": 3600.0, "to_s": 7200.0}):
         some, _ = read(tmp_path, *jobs, seed=1, **options)
         assert {kept.name: kept.model for kept in some.jobs}.items() <= of.items()

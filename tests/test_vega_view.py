@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 import traitlets
 
-from widgets import assets
-from widgets.vega_view import VegaView, data_names, encode_column, encode_table
+from widgets.parts import assets
+from widgets.parts.vega_view import VegaView, data_names, encode_column, encode_table
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ from tests.browser_support import (
 
 SETUP = """
 import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
-from widgets.vega_view import VegaView
-from widgets.edit_table import Column, EditTable
+from widgets.parts.vega_view import VegaView
+from widgets.parts.edit_table import Column, EditTable
 
 def bars(n, slots=20):
     i = np.arange(n)
@@ -33,6 +33,9 @@ chart = (alt.Chart(alt.NamedData("bars"), width="container", height=alt.Step(14)
             tooltip=["job:N", "slot:O", "start_s:Q"])
     .add_params(alt.param(name="selected", value=None)))
 view = VegaView(chart, {"bars": bars(200)}, aria_label="Gantt chart of 200 bars")
+named = alt.Chart(alt.NamedData("names"), width=100, height=40).mark_bar().encode(x="n:Q", y="name:N")
+def names(length): return pd.DataFrame({"name": ["a" * length, "b"], "n": [1, 2]})
+beside = VegaView(named, {"names": names(1)})
 """
 TABLE = """
 table = EditTable(
@@ -58,10 +61,11 @@ broken = VegaView(wrong).add_class("t-broken")
 buttons = ui.HBox([
     on("20,000 bars", "t-many", lambda: view.set_data("bars", bars(20_000))),
     on("100 updates at once", "t-flood", flood), on("200 bars", "t-few", lambda: view.set_data("bars", bars(200))),
-    on("Mend", "t-mend", lambda: broken.show(chart, {"bars": bars(40)}))])
+    on("Mend", "t-mend", lambda: broken.show(chart, {"bars": bars(40)})),
+    on("Longer names", "t-longer", lambda: beside.set_data("names", names(20)))])
 hidden = VegaView(chart, {"bars": bars(60)}).add_class("t-hidden")
 tabs = ui.Tab([ui.HTML("first"), hidden], titles=["One", "Two"])
-ui.VBox([table, buttons, said, view, broken, tabs])
+ui.VBox([table, buttons, said, view, broken, beside.add_class("t-beside"), tabs])
 """
 BIG = """
 big = EditTable([Column(f"c{i}", f"Column {i}", "float" if i else "text") for i in range(8)],
@@ -155,6 +159,16 @@ def recover_and_reveal(page: Page) -> None:
     assert width is not None and width["width"] > 300
 
 
+def make_room(page: Page) -> None:
+    """What stands beside the plot is seen whole, also where new data make it larger."""
+    drawn(page, ".t-beside", "d.what === 'embed'")
+    before = page.locator(".t-beside canvas").bounding_box()
+    page.click(".t-longer")
+    drawn(page, ".t-beside", "d.what === 'data'")
+    after = page.locator(".t-beside canvas").bounding_box()
+    assert before is not None and after is not None and after["width"] > before["width"] + 50
+
+
 def edit_wrongly_and_mend(page: Page) -> None:
     page.wait_for_selector(".t-table tbody input")
     gpus = cell(page, 1, "GPUs")
@@ -168,6 +182,9 @@ def edit_wrongly_and_mend(page: Page) -> None:
     wait_for_text(page, ".t-said", "valid False")
     assert page.evaluate("document.activeElement.cell.line.position") == 1, "Enter goes to the row below"
     shot(page, "table-error")
+    page.locator(".t-table .wb-cell-error").click()
+    assert page.evaluate("document.activeElement.cell.line.position") == 0, "a click on what is said goes to its cell"
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
     page.keyboard.type("3")
     page.keyboard.press("Tab")
@@ -270,4 +287,5 @@ def test_chart_and_table(kind: str, page: Page, problems: Problems, request: pyt
     rows_come_and_go(page)
     draw_update_and_pick(page)
     recover_and_reveal(page)
+    make_room(page)
     many_rows_and_reading(page)

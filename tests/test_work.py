@@ -18,8 +18,9 @@ import pytest
 
 import workbench
 from tests.lab.support import until
-from widgets.thread_work import ThreadWork
-from widgets.work import Message, ProcessWork
+from widgets.work.process import ProcessWork
+from widgets.work.thread import ThreadWork
+from widgets.work.work import Message
 from workbench.presets import preset
 
 # Answers at once what the real worker answers after work: {"kind", "tag", "sleep", "do"}.
@@ -173,7 +174,7 @@ def test_a_simulation_in_the_process_is_the_same_run() -> None:
 
 PARENT = """
 import time
-from widgets.work import ProcessWork
+from widgets.work.process import ProcessWork
 work = ProcessWork()
 print(work._process.pid, work._scratch, flush=True)
 time.sleep(600)
@@ -291,10 +292,10 @@ def test_the_process_starts_before_the_lab_imports_its_libraries() -> None:
     """`scipy.stats` and the charts, seconds each, are no part of what a lab waits for."""
     code = """
 import sys
-import widgets.work
+import widgets.work.process
 def started():
     print([name for name in ("pandas", "pyomo", "altair") if name in sys.modules])
-widgets.work.process_work = started
+widgets.work.process.process_work = started
 from widgets import GavelLab
 print([name for name in ("scipy.stats", "altair", "jsonschema") if name in sys.modules])
 """

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import workbench
@@ -72,6 +73,15 @@ def test_seed_and_end_are_taken(worker: Worker) -> None:
     assert (run.seed, run.end_s) == (5, 600)
 
 
+@pytest.mark.parametrize("until_s", [600.0, 9e9])
+def test_a_run_ends_at_the_earlier_of_a_time_and_a_window(worker: Worker, until_s: float) -> None:
+    ends = {"until_s": until_s, "window": (0, 0)}
+    worker.say(id=9, kind="simulate", scenario=scenario(), scheduler="fifo", **ends)
+    expected = workbench.simulate("preset:start_here", "fifo", until_s=until_s, window=(0, 0))
+    assert Run.load(worker.hear()["run"]) == expected
+    assert expected.end_s == min(until_s, workbench.simulate("preset:start_here", "fifo", window=(0, 0)).end_s)
+
+
 def test_a_belief_is_taken_and_its_errors_come_with_the_run(worker: Worker) -> None:
     worker.say(id=3, kind="simulate", scenario=scenario(), scheduler="srtf", belief="pmi")
     message = worker.hear()
@@ -127,6 +137,39 @@ def test_what_is_wrong_is_answered_and_the_process_goes_on(
     message = worker.hear()
     assert message["kind"] == "error" and message["error"]["where"].startswith(where)
     assert message["error"]["expected"]
+
+
+def hear_many(worker: Worker) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
+    """What is told of each run, by number, and the last message."""
+    assert worker.process.stdout is not None
+    told = {}
+    while (message := json.loads(worker.process.stdout.readline()))["kind"] == "progress":
+        told[message["number"]] = message
+    return told, message
+
+
+def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(worker: Worker) -> None:
+    common = {"scenario": 0, "knobs": {}, "seed": 5}
+    requests = [
+        {**common, "scheduler": "srtf", "belief": "pmi"},
+        {**common, "scheduler": "nobody"},
+        {**common, "scheduler": "las", "scenario": 1, "until_s": 600},
+    ]
+    both = [scenario(), scenario("gavel_example")]
+    for _ in range(2):  # the second time by the same processes
+        worker.say(id=12, kind="many", workers=2, scenarios=both, requests=requests)
+        told, last = hear_many(worker)
+        assert (last["id"], last["kind"]) == (12, "done") and set(told) == {0, 1, 2}
+        assert Run.load(told[0]["run"]) == workbench.simulate("preset:start_here", "srtf", seed=5, belief="pmi")
+        assert Run.load(told[2]["run"]) == workbench.simulate("preset:gavel_example", "las", seed=5, until_s=600)
+        assert told[1]["error"]["where"] == "scheduler" and told[1]["status"] == "invalid_input"
+
+
+def test_many_without_requests_starts_the_processes_and_no_more(worker: Worker) -> None:
+    worker.say(id=13, kind="many", workers=2, scenarios=[], requests=[])
+    assert hear_many(worker)[0] == {}
+    children = psutil.Process(worker.process.pid).children(recursive=True)
+    assert len([child for child in children if "spawn_main" in " ".join(child.cmdline())]) == 2
 
 
 def test_progress_is_told() -> None:

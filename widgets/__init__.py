@@ -1,4 +1,4 @@
-"""Panels for notebooks: labs, and the chart view and editable table that they are made of.
+"""Panels for notebooks: labs, a run's schedule with playback, and the chart view and table that they are made of.
 
 `Lab("gavel")` is the lab of a paper; `from widgets import GavelLab` gives it a name of its own, for every paper.
 Public names are loaded when first used, as in `workbench`: the process that will do a lab's work starts before that.
@@ -7,18 +7,29 @@ Public names are loaded when first used, as in `workbench`: the process that wil
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from widgets.plain_errors import show_errors_in_words
-from widgets.startup import quick_imports
+from widgets.parts.plain_errors import show_errors_in_words
+from widgets.parts.startup import quick_imports
 
 if TYPE_CHECKING:
-    from widgets.edit_table import Column as Column
-    from widgets.edit_table import EditTable as EditTable
-    from widgets.lab import Lab as Lab
-    from widgets.vega_view import VegaView as VegaView
+    from widgets.compare_lab import CompareLab as CompareLab
+    from widgets.lab.lab import Lab as Lab
+    from widgets.parts.edit_table import Column as Column
+    from widgets.parts.edit_table import EditTable as EditTable
+    from widgets.parts.gantt_view import GanttView as GanttView
+    from widgets.parts.vega_view import VegaView as VegaView
+    from widgets.what_if_lab import WhatIfLab as WhatIfLab
 
-_MODULES = {"Column": "edit_table", "EditTable": "edit_table", "Lab": "lab", "VegaView": "vega_view"}
+_MODULES = {
+    "Column": "parts.edit_table",
+    "CompareLab": "compare_lab",
+    "EditTable": "parts.edit_table",
+    "GanttView": "parts.gantt_view",
+    "Lab": "lab.lab",
+    "VegaView": "parts.vega_view",
+    "WhatIfLab": "what_if_lab",
+}
 
-__all__ = ["Column", "EditTable", "Lab", "VegaView"]
+__all__ = ["Column", "CompareLab", "EditTable", "GanttView", "Lab", "VegaView", "WhatIfLab"]
 
 show_errors_in_words()
 
@@ -28,13 +39,13 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES and not name.endswith("Lab"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name.endswith("Lab"):
-        from widgets.work import process_work
+        from widgets.work.process import process_work
 
         process_work()  # imports for itself, beside what follows
     with quick_imports():
         if name in _MODULES:
             return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-        from widgets.named_labs import named_lab
+        from widgets.lab.named_labs import named_lab
 
         return named_lab(name)
 

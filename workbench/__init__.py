@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.api import simulate as simulate
     from workbench.api import snapshot_at as snapshot_at
     from workbench.api import solve as solve
+    from workbench.api import solve_model as solve_model
     from workbench.cluster import Accelerator as Accelerator
     from workbench.cluster import Cluster as Cluster
     from workbench.cluster import NodeGroup as NodeGroup
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from workbench.errors import InputError as InputError
     from workbench.errors import ScenarioError as ScenarioError
     from workbench.errors import WorkbenchError as WorkbenchError
+    from workbench.explanation import Explanation as Explanation
+    from workbench.explanation import explain as explain
+    from workbench.explanation import one_more as one_more
     from workbench.job import Job as Job
     from workbench.job import requirement_set as requirement_set
     from workbench.knob import Knob as Knob
@@ -58,10 +62,17 @@ if TYPE_CHECKING:
     from workbench.scenario import Model as Model
     from workbench.scenario import Scenario as Scenario
     from workbench.solvers import Solver as Solver
-    from workbench.solvers import solve_model as solve_model
+    from workbench.sweeps import sweep as sweep
+    from workbench.symbols import paper_map as paper_map
+    from workbench.symbols import symbol_index as symbol_index
+    from workbench.symbols import symbol_table as symbol_table
     from workbench.throughput import ColocatedRow as ColocatedRow
     from workbench.throughput import Scaling as Scaling
     from workbench.throughput import ThroughputRow as ThroughputRow
+    from workbench.whatif.ask import WhatIf as WhatIf
+    from workbench.whatif.ask import what_if as what_if
+    from workbench.whatif.marginal import MarginalValues as MarginalValues
+    from workbench.whatif.marginal import marginal_values as marginal_values
 
 # In reading order: what goes in, what is done with it, what comes out, how to write a scheduler of one's own, errors.
 _MODULES = {
@@ -76,12 +87,19 @@ _MODULES = {
         ("scenario", "Model Entity"),
         ("api", "schedulers formulations solve simulate ideal"),
         ("comparison", "compare"),
+        ("whatif.ask", "what_if"),
+        ("whatif.marginal", "marginal_values"),
+        ("sweeps", "sweep"),
         ("run", "Run"),
         ("metrics", "summary"),
+        ("explanation", "explain Explanation one_more"),
         ("comparison", "Comparison"),
+        ("whatif.ask", "WhatIf"),
+        ("whatif.marginal", "MarginalValues"),
         ("contract", "Result"),
         ("api", "allocation_table"),
-        ("solvers", "Solver solve_model"),
+        ("solvers", "Solver"),
+        ("api", "solve_model"),
         ("papers.paper", "find_formulation find_scheduler scheduler"),
         ("contract", "Scheduler Formulation Timing"),
         ("knob", "Knob"),
@@ -89,6 +107,7 @@ _MODULES = {
         ("api", "snapshot_at ignored"),
         ("errors", "WorkbenchError InputError ScenarioError"),
         ("decision", "InvalidDecision"),
+        ("symbols", "symbol_index symbol_table paper_map"),
     )
     for name in names.split()
 }

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pandas as pd
 from pydantic import BaseModel
@@ -15,19 +15,24 @@ from pydantic import BaseModel
 import workbench.metrics  # noqa: F401  (so that a run can show itself)
 from workbench.contract import Formulation, Result, Scheduler
 from workbench.decision import Belief, Learns, Snapshot
-from workbench.errors import InputError, Problem, ScenarioError
+from workbench.errors import InputError, Problem, ScenarioError, WorkbenchError
 from workbench.estimators import registry
 from workbench.estimators.oracle import Oracle
+from workbench.estimators.speed_error import ErrorLog
 from workbench.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.papers.paper import find_formulation, find_scheduler, formulations, schedulers
-from workbench.run import Run
+from workbench.run import OWN, Run
 from workbench.scenario import Scenario
 from workbench.simulation.fluid import Fluid, flow
 from workbench.simulation.loop import simulate as run_loop
 from workbench.simulation.observers import Observer
 from workbench.simulation.state import State
-from workbench.simulation.stop import AllFinished, Stop, Until, WindowFinished
-from workbench.solvers import DEFAULT, Solver, SolverName
+from workbench.simulation.stop import Stop, stop_rule
+from workbench.solvers import DEFAULT, InfeasibleError, Solved, Solver, SolverName, explained, of_a_solve
+from workbench.solvers import solve_model as solve_plainly
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 __all__ = [
     "allocation_table",
@@ -38,10 +43,13 @@ __all__ = [
     "lacking",
     "later_arrivals",
     "load",
+    "properties_set",
+    "reading",
     "schedulers",
     "simulate",
     "snapshot_at",
     "solve",
+    "solve_model",
     "time_of_solve",
 ]
 
@@ -60,6 +68,8 @@ a default that means `as if there were none`. Not here: what the core or a measu
 Beliefs = str | Belief | Callable[[Scenario], Belief]
 """What a scheduler believes about speeds: an estimator by name (`low_rank`, `low_rank:profiled=0.5`), a belief, or what
 makes one for a scenario (an estimator that learns: anew each run)."""
+
+Reading = Literal["reads", "with other knobs", "ignores"]
 
 Window = tuple[int, int]
 """First and last job that is measured, by number in order of arrival, from 0, both included."""
@@ -121,7 +131,7 @@ def simulate(
         raise InputError("seed", seed, "a whole number from 0 to 2^63 - 1")
     if detail is not None and (isinstance(detail, bool) or not isinstance(detail, int) or detail < 0):
         raise InputError("detail", detail, "a whole number from 0, or None")
-    return run_loop(
+    run = run_loop(
         scenario,
         found,
         _joined(found.name, given, knobs),
@@ -131,6 +141,7 @@ def simulate(
         belief=_belief(scenario, belief),
         detail=detail,
     )
+    return replace(run, belief=_named(belief), until_s=until_s, window=window)
 
 
 def ideal(
@@ -185,7 +196,35 @@ def solve(
     require_sharing(scenario, settled)
     scenario.require_runnable()
     snapshot = snapshot_at(scenario, _time(scenario, at, found.offline), offline=found.offline)
-    return found.run(found.data(snapshot, settled), settled, options)
+    data = found.data(snapshot, settled)
+    try:
+        return found.run(data, settled, options)
+    except InfeasibleError as error:
+        raise _with_conflict(error, found, data, settled, options) from error
+
+
+def _with_conflict(
+    error: InfeasibleError, formulation: Formulation[Any], data: Any, knobs: Mapping[str, Any], solver: Solver
+) -> InfeasibleError:
+    """The error with the rows that cannot hold together, where the model that the formulation states can be built."""
+    if not of_a_solve(error):
+        return error
+    try:
+        model = formulation.build(data, knobs)
+    except WorkbenchError:  # too large to be stated: it was solved without
+        return error
+    return explained(error, model, solver)
+
+
+def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solved:
+    """Solve a Pyomo model and load the values into its variables, see `workbench.solvers.solve_model`.
+
+    Raises the errors of `workbench.solvers`; an infeasible model's names rows that cannot hold together.
+    """
+    try:
+        return solve_plainly(model, solver)
+    except InfeasibleError as error:
+        raise explained(error, model, solver) from error
 
 
 def _joined(owner: str, given: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -260,6 +299,12 @@ def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief:
     uses = find_scheduler(scheduler).uses
     if belief is not None:
         uses |= registry.maker(belief).estimator.reads
+    return tuple(name for name in properties_set(scenario) if name not in uses)
+
+
+def properties_set(scenario: Scenario | str | Path) -> tuple[str, ...]:
+    """What a scenario sets of that which only some schedulers read, named as in `ignored`."""
+    scenario = load(scenario)
     parts = {
         "": scenario.jobs,
         "entities": scenario.entities,
@@ -268,12 +313,30 @@ def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief:
         "cluster": (scenario.cluster,),
     }
     return tuple(
-        name
+        f"{part}.{field}".lstrip(".")
         for part, fields in READ_BY_SOME.items()
         for field in fields
-        if (name := f"{part}.{field}".lstrip(".")) not in uses
-        and any(_is_set(part, record, field) for record in parts[part])
+        if any(_is_set(part, record, field) for record in parts[part])
     )
+
+
+def reading(
+    scenario: Scenario | str | Path,
+    scheduler: str | Scheduler,
+    given: Mapping[str, Any] | None = None,
+    belief: str | None = None,
+) -> dict[str, Reading]:
+    """Of each property of `properties_set` whether the scheduler, with these knobs, `reads` or `ignores` it.
+
+    `with other knobs`: it would with others. belief: as for `ignored`.
+    """
+    found = find_scheduler(scheduler)
+    unused = set(ignored(scenario, found, belief))
+    idle = found.uses - found.about(found.settle(given or {}))
+    return {
+        name: "ignores" if name in unused else "with other knobs" if name in idle else "reads"
+        for name in properties_set(scenario)
+    }
 
 
 POINT: Mapping[str, str] = {
@@ -355,7 +418,7 @@ def _solver(solver: str | Solver, time_limit_s: float | None, gap: float | None)
         raise InputError("solver", solver, "one of " + ", ".join(get_args(SolverName)) + ", or a workbench.Solver")
     options = solver if isinstance(solver, Solver) else Solver(name=solver)  # type: ignore[arg-type]
     if time_limit_s is not None:
-        limit_s = _number("time limit", time_limit_s, "seconds above 0", lambda value: value > 0)
+        limit_s = _number("time_limit", time_limit_s, "seconds above 0", lambda value: value > 0)
         options = replace(options, time_limit_s=limit_s)
     if gap is not None:
         options = replace(options, gap=_number("gap", gap, "a number from 0", lambda value: value >= 0))
@@ -371,6 +434,13 @@ def _observers(given: Any) -> tuple[Observer, ...]:
         if not callable(getattr(observer, "on_decision", None)):
             raise InputError("observers", observer, expected)
     return found
+
+
+def _named(given: Beliefs | None) -> str | None:
+    """How a run keeps its belief: the oracle as None, an estimator (or its log) by name, another object as OWN."""
+    made = given.maker if isinstance(given, ErrorLog) else given
+    name = made.text if isinstance(made, registry.Maker) else made
+    return registry.name_kept(name) if name is None or isinstance(name, str) else OWN
 
 
 def _belief(scenario: Scenario, given: Any) -> Belief | None:
@@ -398,13 +468,11 @@ def _is_belief(value: Any) -> bool:
 
 
 def _stop(scenario: Scenario, until_s: float | None, window: Window | None) -> Stop:
-    rules: list[Stop] = []
     if until_s is not None:
-        rules.append(Until(_number("until", until_s, "seconds from 0", lambda value: value >= 0)))
+        until_s = _number("until", until_s, "seconds from 0", lambda value: value >= 0)
     if window is not None:
         check_window(scenario, window)
-        rules.append(WindowFinished(*window))
-    return _Earliest(rules) if len(rules) > 1 else (rules or [AllFinished()])[0]
+    return stop_rule(until_s, window)
 
 
 def check_window(scenario: Scenario, window: Window) -> None:
@@ -414,16 +482,3 @@ def check_window(scenario: Scenario, window: Window) -> None:
     ok = ok and all(isinstance(n, int) and not isinstance(n, bool) for n in window)
     if not ok or not 0 <= window[0] <= window[1] <= last:
         raise InputError("window", window, f"(first, last) job by arrival, 0 <= first <= last <= {last}")
-
-
-class _Earliest:
-    """Ends as soon as one of several rules does."""
-
-    def __init__(self, rules: Iterable[Stop]) -> None:
-        self._rules = tuple(rules)
-
-    def latest_s(self) -> float:
-        return min(rule.latest_s() for rule in self._rules)
-
-    def __call__(self, state: State) -> bool:
-        return any(rule(state) for rule in self._rules)

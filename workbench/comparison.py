@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.api import Window, check_plan, check_window, load, simulate
+from workbench.api import Window, check_plan, check_window, load
+from workbench.batch import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.contract import Scheduler
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.files import new_folder
-from workbench.metrics import MAIN, Summary, comparison_page, summary, with_known
-from workbench.papers.paper import find_scheduler, is_own
-from workbench.processes import in_processes
+from workbench.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
+from workbench.papers.paper import find_scheduler
 from workbench.run import Run, is_result_folder
 from workbench.scenario import Plan, Scenario
 
 Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | Plan
 """A scheduler by name or itself, alone or with knobs."""
+Entries = Iterable[Entry] | Mapping[str, Entry]
+"""Schedulers, or `{label: scheduler}` to call them something else than their names."""
 
 KEYS = ["scheduler", "seed"]
-ENTRIES = "a list of names or (name, {knob: value})"
+SAME = 1e-9
+"""Means whose difference is a smaller share of them are equally good."""
+ENTRIES = "a list of names or (name, {knob: value}), or these by label: {label: name}"
 
 
 class Case(NamedTuple):
-    """One run to make. label: the scheduler's name, with its knobs where the name alone would not do."""
+    """One run to make. label: what it was called, else the scheduler's name, with its knobs where that would not do."""
 
     label: str
     scheduler: str
@@ -37,18 +40,26 @@ class Case(NamedTuple):
     seed: int
 
 
+class Failed(NamedTuple):
+    """A run that could not be made, and why."""
+
+    case: Case
+    error: WorkbenchError
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The runs and their measures, in the order of schedulers and then seeds.
 
     measures: one row per run, with the columns scheduler (its label), seed and one for each measure of
-    `workbench.metrics` (missing: NaN).
+    `workbench.metrics` (missing: NaN); failed: the runs that could not be made, which are in none of the others.
     """
 
     cases: tuple[Case, ...]
     runs: tuple[Run, ...]
     summaries: tuple[Summary, ...]
     measures: pd.DataFrame
+    failed: tuple[Failed, ...] = ()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -59,23 +70,43 @@ class Comparison:
         return self.measures[[*KEYS, *with_known(MAIN, self.summaries)]]
 
     def __repr__(self) -> str:
-        return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}>"
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}{failed}>"
 
     def _repr_html_(self) -> str:
-        return comparison_page([(case.label, case.seed) for case in self.cases], self.summaries)
+        failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]
+        return comparison_page([(case.label, case.seed) for case in self.cases], self.summaries, failed)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The schedulers' labels, in order."""
+        """The labels of the schedulers that have a run, in order."""
         return tuple(dict.fromkeys(case.label for case in self.cases))
 
+    def ended(self) -> pd.DataFrame:
+        """Over how many runs `mean` and `spread` are, rows as theirs: runs (made), of (asked for, so far as known)."""
+        made = [case.label for case in self.cases]
+        asked = made + [case.label for case, _ in self.failed]
+        counts = {label: (made.count(label), asked.count(label)) for label in self.labels}
+        return pd.DataFrame.from_dict(counts, orient="index", columns=["runs", "of"]).rename_axis("scheduler")
+
     def mean(self) -> pd.DataFrame:
-        """Mean of every measure over the seeds, one row per scheduler; NaN if a seed lacks the measure."""
+        """Mean of every measure over the seeds that have a run, one row per scheduler; NaN if one lacks the measure.
+
+        `ended` says how many those are: a run that failed is in no mean.
+        """
         return self._by_scheduler(lambda values: values.mean(skipna=False))
 
     def spread(self) -> pd.DataFrame:
         """Sample standard deviation of every measure over the seeds (NaN for one seed), one row per scheduler."""
-        return self._by_scheduler(lambda values: values.std(skipna=False))
+        return self._by_scheduler(_deviation)
+
+    def best(self) -> pd.DataFrame:
+        """Which schedulers have the best mean of each measure (`metric(name).better` says which way), rows as `mean`.
+
+        All that are equally good count; none where neither way is better, where a scheduler lacks the measure or where
+        all have the same.
+        """
+        return best_of(self.mean())
 
     def _by_scheduler(self, over_seeds: Callable[[pd.DataFrame], pd.Series[float]]) -> pd.DataFrame:
         values = self.measures.drop(columns=KEYS).astype(float)
@@ -115,7 +146,7 @@ class Comparison:
 
 def compare(
     scenario: Scenario | str | Path,
-    schedulers: Iterable[Entry] | None = None,
+    schedulers: Entries | None = None,
     *,
     seeds: Iterable[int] | None = None,
     window: Window | None = None,
@@ -127,64 +158,92 @@ def compare(
 ) -> Comparison:
     """Run each scheduler with each seed on one scenario, and measure.
 
-    schedulers: names or (name, knobs), default: the scenario's plan; seeds: default the scenario's; window: jobs that
-    are measured (first and last by arrival), a run ends when they have finished; belief: an estimator by name, made
-    anew for each run (see `simulate`); workers: processes; with more than
-    one, schedulers declared in this process cannot take part, and a script needs the usual `if __name__ ==
-    "__main__":`; on_run is called as runs end. The result does not depend on the number of workers.
+    schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
+    scenario's plan; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
+    ends when they have finished; belief: an estimator by name, made anew for each run (see `simulate`); workers:
+    processes (see `workbench.batch.run_all`; with more than one a script needs the usual `if __name__ ==
+    "__main__":`); on_run is called as runs end. The result does not depend on the number of workers.
 
-    Raises what `simulate` raises, for the first case in order that failed if there is one worker.
+    A run that fails for a stated reason (a limit broken, a problem without a solution) stands in `failed` and ends no
+    other. If all fail, the first one's error is raised; so is what is wrong with the scenario or the arguments.
     """
     scenario = load(scenario)
     cases = plan_cases(scenario, schedulers, seeds)
     if window is not None:
         check_window(scenario, window)
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InputError("workers", workers, "a whole number from 1")
+    check_workers(workers)
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
     if belief is not None and not isinstance(belief, str):
         raise InputError("belief", belief, "an estimator by name, such as low_rank:profiled=0.5")
-    options = {"window": window, "until_s": until_s, "detail": detail, "belief": belief}
-    if workers == 1 or len(cases) == 1:
-        runs = _here(scenario, cases, options, on_run)
-    else:
-        runs = _in_processes(scenario, cases, options, on_run, min(workers, len(cases)))
-    found = tuple(summary(run, window) for run in runs)
-    rows = [
-        {"scheduler": case.label, "seed": case.seed, **measures.values}
-        for case, measures in zip(cases, found, strict=True)
+    requests = [
+        RunRequest(scenario, case.scheduler, case.knobs, case.seed, belief, until_s, window, detail) for case in cases
     ]
-    return Comparison(cases, tuple(runs), found, pd.DataFrame(rows))
+
+    def ended(number: int, outcome: Outcome) -> None:
+        if on_run is not None and isinstance(outcome, Run):
+            on_run(cases[number], outcome)
+
+    return compared(cases, run_all(requests, workers, ended), window)
+
+
+def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window | None = None) -> Comparison:
+    """The comparison of what came of each case; raises the first one's error if there is no run at all."""
+    pairs = list(zip(cases, outcomes, strict=True))
+    failed = tuple(Failed(case, outcome) for case, outcome in pairs if isinstance(outcome, WorkbenchError))
+    if len(failed) == len(pairs):
+        raise failed[0].error
+    made = [(case, outcome, summary(outcome, window)) for case, outcome in pairs if isinstance(outcome, Run)]
+    rows = [{"scheduler": case.label, "seed": case.seed, **measures.values} for case, _, measures in made]
+    return Comparison(
+        cases=tuple(case for case, _, _ in made),
+        runs=tuple(run for _, run, _ in made),
+        summaries=tuple(measures for _, _, measures in made),
+        measures=pd.DataFrame(rows),
+        failed=failed,
+    )
+
+
+def _deviation(values: pd.DataFrame) -> pd.Series[float]:
+    """The standard deviation of each column; 0, without the rounding of their mean, where all values are the same."""
+    found = values.std(skipna=False)
+    apart = values.max() - values.min() > SAME * values.abs().max()
+    return found.where(apart | found.isna(), 0.0)
+
+
+def best_of(means: pd.DataFrame) -> pd.DataFrame:
+    """Which rows are the best in each column, a measure of `METRICS`; see `Comparison.best`."""
+    found = pd.DataFrame(False, index=means.index, columns=means.columns)
+    for name in means.columns:
+        values, better = means[name], metric(str(name)).better
+        if not better or values.isna().any():
+            continue
+        best = values.min() if better == "lower" else values.max()
+        near = (values - best).abs() <= SAME * max(abs(best), SAME)
+        found[name] = near & ~near.all()
+    return found
 
 
 def plan_cases(
-    scenario: Scenario, schedulers: Iterable[Entry] | None = None, seeds: Iterable[int] | None = None
+    scenario: Scenario, schedulers: Entries | None = None, seeds: Iterable[int] | None = None
 ) -> tuple[Case, ...]:
-    """The runs of a comparison; raises InputError for a scheduler, knob or seed that cannot be."""
+    """The runs of a comparison; raises InputError for a scheduler, label, knob or seed that cannot be."""
     if schedulers is None:
         check_plan(scenario)
     elif isinstance(schedulers, str) or not isinstance(schedulers, Iterable):
         raise InputError("schedulers", schedulers, ENTRIES)
-    entries = [_entry(entry) for entry in (scenario.plan if schedulers is None else schedulers)]
+    given = scenario.plan if schedulers is None else schedulers
+    entries = [_entry(entry) for entry in (given.values() if isinstance(given, Mapping) else given)]
     if not entries:
         raise InputError(
             "schedulers", [], "at least one (the scenario has no plan)" if schedulers is None else "at least one"
         )
-    names = [name for name, _ in entries]
-    labels = [_label(name, knobs) if names.count(name) > 1 else name for name, knobs in entries]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError("schedulers", label, "each scheduler once with the same knobs")
-    if seeds is not None and not isinstance(seeds, Iterable):
-        raise InputError("seeds", seeds, "a list of whole numbers from 0, each once")
-    chosen = [scenario.seed] if seeds is None else list(seeds)
-    for seed in chosen:
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63 or chosen.count(seed) > 1:
-            raise InputError("seeds", seed, "whole numbers from 0, each once")
-    if not chosen:
-        raise InputError("seeds", chosen, "at least one")
+    for name, knobs in entries:
+        if entries.count((name, knobs)) > 1:
+            raise InputError("schedulers", _label(name, knobs), "each scheduler once with the same knobs")
+    labels = _labels(given, entries)
+    chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
     return tuple(
         Case(label, name, knobs, seed) for label, (name, knobs) in zip(labels, entries, strict=True) for seed in chosen
     )
@@ -206,41 +265,20 @@ def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
     return found.name, dict(knobs)
 
 
+def _labels(given: Entries, entries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """What the schedulers are called: as given, else by name, with the knobs of those that come more than once."""
+    if isinstance(given, Mapping):
+        for label in given:
+            if not isinstance(label, str) or not label.strip():
+                raise InputError("schedulers", label, "a label: text that is not empty")
+        return list(given)
+    names = [name for name, _ in entries]
+    labels = [_label(name, knobs) if names.count(name) > 1 else name for name, knobs in entries]
+    for label in labels:
+        if labels.count(label) > 1:  # two values that read alike, as 60 and "60"
+            raise InputError("schedulers", label, "each scheduler once with the same knobs")
+    return labels
+
+
 def _label(name: str, knobs: Mapping[str, Any]) -> str:
     return f"{name} {', '.join(f'{knob}={value}' for knob, value in knobs.items())}".strip()
-
-
-def _here(
-    scenario: Scenario, cases: Sequence[Case], options: Mapping[str, Any], on_run: Callable[[Case, Run], None] | None
-) -> list[Run]:
-    runs = []
-    for case in cases:
-        runs.append(simulate(scenario, case.scheduler, case.knobs, seed=case.seed, **options))
-        if on_run is not None:
-            on_run(case, runs[-1])
-    return runs
-
-
-def _in_processes(
-    scenario: Scenario,
-    cases: Sequence[Case],
-    options: Mapping[str, Any],
-    on_run: Callable[[Case, Run], None] | None,
-    workers: int,
-) -> list[Run]:
-    for case in cases:
-        if is_own(case.scheduler):
-            expected = "1 worker for a scheduler declared in this process (other processes do not know it)"
-            raise InputError("workers", f"{workers} for {case.scheduler}", expected)
-
-    def told(number: int, run: Run) -> None:
-        if on_run is not None:
-            on_run(cases[number], replace(run, scenario=scenario))
-
-    runs = in_processes(partial(_there, scenario.to_json(), dict(options)), cases, workers, told)
-    return [replace(run, scenario=scenario) for run in runs]
-
-
-def _there(scenario: str, options: Mapping[str, Any], case: Case) -> Run:
-    """One case in another process."""
-    return simulate(Scenario.from_json(scenario), case.scheduler, case.knobs, seed=case.seed, **options)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from workbench.decision import Cause, Decision, Snapshot
+from workbench.errors import InputError
 from workbench.knob import Knob, Value, settle
 from workbench.scenario import Scenario
 
@@ -91,6 +92,14 @@ class Formulation(ABC, Generic[Data]):
     def trivial(self, data: Data, knobs: Knobs) -> Result | None:
         """The answer where no solver is needed (no jobs), else None."""
         return None
+
+    def grown(self, data: Data, accelerator: str, gpus: float) -> Data:
+        """The same problem with so many more GPUs of a type and all else as it is, what jobs are measured by included.
+
+        For the value of a GPU (`workbench.marginal_values`). Raises InputError where the problem has no such number.
+        """
+        expected = "a formulation with a capacity for each accelerator type, such as gavel.max_min_fairness"
+        raise InputError("formulation", self.name, expected)
 
     def statement(self, knobs: Knobs) -> Any:
         """Whose module's docstring states the problem that `build` gives with these knobs, for `workbench.notation`."""

@@ -64,6 +64,21 @@ class WorkbenchError(Exception):
         error = {"where": self.where, "value": _plain(self.value), "expected": self.expected}
         return {"status": self.status, "error": error}
 
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> WorkbenchError:
+        """The error that `as_json` told of, with the same status and text; what else its class knows is not in it.
+
+        An `InputError` is one again, also a `ScenarioError` with all its problems. A text as value is in our own words:
+        JSON does not tell a user's text from the description of what is no JSON.
+        """
+        status = str(found["status"])
+        problems = [_problem(each) for each in found.get("problems", [found["error"]])]
+        if status == InputError.status:
+            return ScenarioError(problems) if len(problems) > 1 else InputError(*problems[0])
+        error = WorkbenchError(*problems[0])
+        error.status = status
+        return error
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied as it is, into another process too, whatever the arguments of its class."""
         return _restored, (type(self), self.args, self.__dict__)
@@ -102,6 +117,8 @@ class ScenarioError(InputError):
 
 def why(error: Exception) -> Words:
     """What an error of the system or a parser says, without the file's name (that is said where)."""
+    if isinstance(error, UnicodeDecodeError):
+        return Words(f"no UTF-8 text (byte {error.start + 1} is 0x{error.object[error.start]:02x})")
     return Words(getattr(error, "strerror", None) or error)
 
 
@@ -129,6 +146,12 @@ def _plain(value: Any) -> str | int | float | bool | None:
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return shorten(value)
+
+
+def _problem(found: Mapping[str, Any]) -> Problem:
+    """A problem as JSON has it."""
+    value = found["value"]
+    return Problem(str(found["where"]), Words(value) if isinstance(value, str) else value, str(found["expected"]))
 
 
 def _restored(kind: type[WorkbenchError], args: tuple[Any, ...], state: Mapping[str, Any]) -> WorkbenchError:

@@ -22,10 +22,26 @@ class NotJsonError(ValueError):
         self.path, self.word = path, word
 
 
-def parse_json(text: str) -> Any:
-    """What JSON text says; a key twice in one object and nesting too deep are ValueErrors.
+WANTED = {
+    "Expecting value": "a value",
+    "Expecting property name enclosed in double quotes": "a key in double quotes",
+    "Expecting ',' delimiter": "a comma or a closing bracket",
+    "Expecting ':' delimiter": "a colon",
+    "Extra data": "the end",
+    "Unterminated string starting at": "text with its closing quotation mark",
+    "Invalid control character at": "text without line ends and tabs, which are \\n and \\t in JSON,",
+    "Illegal trailing comma before end of object": "a key in double quotes",
+    "Illegal trailing comma before end of array": "a value",
+}
+"""What should stand where a text is not JSON, by the parser's words."""
+SHOWN = 20
+"""Letters that are shown of what stands there."""
 
-    So are NaN and infinities (NotJsonError, which says where).
+
+def parse_json(text: str) -> Any:
+    """What JSON text says. Anything else is a ValueError that says line, column, what is there and what should be.
+
+    A key twice in one object and nesting too deep are ValueErrors too, and so are NaN and infinities (NotJsonError).
     """
     constants: list[_Constant] = []
 
@@ -37,9 +53,23 @@ def parse_json(text: str) -> Any:
         found = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=keep)
         if constants:
             raise NotJsonError(_path_to(constants[0], found) or "", constants[0].word)
+    except json.JSONDecodeError as error:
+        raise ValueError(_not_json(error)) from None
     except RecursionError:
         raise ValueError("nested too deep") from None
     return found
+
+
+def _not_json(error: json.JSONDecodeError) -> str:
+    """What is there in place of JSON, and where."""
+    if not error.doc.strip():
+        return "nothing, an empty text"
+    there = error.doc[error.pos : error.pos + SHOWN + 1].partition("\n")[0].rstrip()
+    found = repr(there if len(there) <= SHOWN else f"{there[:SHOWN]}...")
+    if not there:
+        found = "the end of the line" if error.doc[error.pos :].strip() else "the end of the text"
+    wanted = WANTED.get(error.msg, f"something else ({error.msg})")
+    return f"{found} at line {error.lineno}, column {error.colno}, where {wanted} should stand"
 
 
 class _Constant:

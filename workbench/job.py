@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, ValidationInfo, model_validator
 
 from workbench.errors import InputError
 from workbench.frozen import Count, Frozen, Name, NonNegative, Positive, Seconds, Weight
@@ -49,6 +49,23 @@ JobName = Annotated[Name, AfterValidator(_not_a_pair)]
 Reward = tuple[NonNegative, NonNegative]
 
 
+def _falling(rewards: tuple[Reward, ...] | None, info: ValidationInfo) -> tuple[Reward, ...] | None:
+    if rewards is None:
+        return None
+    owner = f"job {info.data.get('name')}"
+    deadlines, values = [deadline_s for deadline_s, _ in rewards], [reward for _, reward in rewards]
+    if not deadlines or deadlines != sorted(set(deadlines)):
+        raise ValueError(f"{owner}: rewards as [deadline_s, reward] pairs with rising deadlines, at least one")
+    if deadlines[0] <= 0:
+        raise ValueError(f"{owner}: rewards with deadlines above 0 s after the arrival")
+    if values != sorted(values, reverse=True):
+        raise ValueError(f"{owner}: rewards that do not increase with the deadline: later is not worth more")
+    return rewards
+
+
+Rewards = Annotated[tuple[Reward, ...] | None, AfterValidator(_falling)]
+
+
 class Job(Frozen):
     """One training job.
 
@@ -70,7 +87,7 @@ class Job(Frozen):
     gpu_choices: Annotated[tuple[Count, ...], AfterValidator(_rising)] | None = None
     weight: Weight = 1.0
     entity: Name | None = None
-    rewards: tuple[Reward, ...] | None = None
+    rewards: Rewards = None
     tasks_per_round: Count | None = None
     size_class: Name | None = None
 
@@ -80,12 +97,6 @@ class Job(Frozen):
             raise ValueError(f"steps_done below steps ({self.steps:g})")
         if self.gpu_choices is not None and self.gpus not in self.gpu_choices:
             raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
-        if self.rewards is not None:
-            deadlines, values = [d for d, _ in self.rewards], [reward for _, reward in self.rewards]
-            if not deadlines or deadlines != sorted(set(deadlines)):
-                raise ValueError("rewards as [deadline_s, reward] pairs with rising deadlines, at least one")
-            if values != sorted(values, reverse=True):
-                raise ValueError("rewards that do not increase with the deadline: later is not worth more")
         return self
 
     @property

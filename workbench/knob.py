@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from workbench.errors import InputError
 from workbench.files import is_writable
-from workbench.units import parse_duration
+from workbench.labels import label_of
+from workbench.units import parse_duration, plain_number
 
 Value = bool | int | float | str | None
 
@@ -74,6 +75,11 @@ class Knob:
             return text
         return int(number) if self.kind == "int" and number.is_integer() else number
 
+    @property
+    def label(self) -> str:
+        """Its name as a control has it: `SLO lease`, with its unit where that is not seconds and not said."""
+        return label_of(self.name, self.unit)
+
     def expected(self) -> str:
         """The values allowed, in words."""
         none = " or none" if self.optional else ""
@@ -84,8 +90,8 @@ class Knob:
         if self.kind == "str":
             return "text" + none
         noun = "a whole number" if self.kind == "int" else "a number"
-        bounds = [f">= {self.minimum:g}"] if self.minimum > -math.inf else []
-        bounds += [f"<= {self.maximum:g}"] if self.maximum < math.inf else []
+        bounds = [f">= {plain_number(self.minimum)}"] if self.minimum > -math.inf else []
+        bounds += [f"<= {plain_number(self.maximum)}"] if self.maximum < math.inf else []
         typed = ", or a duration such as 2 h 30 min" if self.unit == "s" else ""
         return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + typed + none
 

@@ -344,6 +344,7 @@ _LONE = r"(?<![\w.'-])(?:[b-zB-HJ-Z]|\d+(?:\.\d+)?)(?![\w'-])"
 _OPERAND = rf"(?:{_CALLED}|{_INDEXED}|{_LONE})"
 _SIGN = r"\s(?:<=|>=|!=|[=+*/<>-])\s"
 _RUN = re.compile(rf"(?<![\w`.^])(?:{_OPERAND})(?:(?:{_SIGN}|\s)(?:{_OPERAND}))*(?![\w(^])")
+_SYMBOL = re.compile(rf"\b(?:[A-Za-z]{{1,2}}|{'|'.join(sorted(_GREEK))})'?(?:\^[A-Za-z]+)?_[A-Za-z0-9]+\b")
 _FORMULA = re.compile(rf"{_INDEXED}|{_CALLED}|{_SIGN}")
 
 
@@ -354,9 +355,16 @@ def inline(text: str) -> str:
 
 
 def with_tex(text: str) -> str:
-    """A text whose symbols (`T^m_kj`) and formulas (`n_m / throughput(m, X)`) are TeX; its code stays as it is."""
+    """A text whose symbols (`T^m_kj`) and formulas (`n_m / throughput(m, X)`) are TeX.
+
+    Its code stays as it is, but for code that holds an indexed symbol, `z_jtb`: that is a formula.
+    """
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else _RUN.sub(_as_tex, part) for part in parts)
+    return "".join(_code(part) if part.startswith("`") else _RUN.sub(_as_tex, part) for part in parts)
+
+
+def _code(part: str) -> str:
+    return inline(" ".join(part[1:-1].split())) if _SYMBOL.search(part) else part
 
 
 def _as_tex(found: re.Match[str]) -> str:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from workbench.errors import Words, WorkbenchError
+
+GRACE_S = 5.0
+"""How long a process without a task has to end by itself; being ended, it could not give back what it holds."""
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -33,42 +36,101 @@ def in_processes(
 
     Raises what `function` raises, for the task that failed first; WorkbenchError if a process ended by itself.
     """
-    answers: dict[int, Answer] = {}
-    processes: dict[Connection, BaseProcess] = {}
-    try:
-        with _undisturbed():
-            for _ in range(min(workers, len(tasks))):
-                _start(processes)
-        left = iter(range(len(tasks)))
-        busy: dict[Connection, int] = {}
-        for pipe in processes:
-            _send(pipe, processes[pipe], function)
-            busy[pipe] = next(left)
-            _send(pipe, processes[pipe], tasks[busy[pipe]])
-        while busy:
-            ready = wait(list(busy))
-            for pipe in [pipe for pipe in busy if pipe in ready]:
-                number = busy.pop(pipe)
-                answers[number] = _answer(pipe, processes[pipe])
-                following = next(left, None)
-                if following is not None:
-                    busy[pipe] = following
-                    _send(pipe, processes[pipe], tasks[following])
+    with Pool(min(workers, len(tasks))) as pool:
+        return pool.map(function, tasks, on_answer)
+
+
+class Pool:
+    """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
+
+    def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
+        """Start `workers` processes (from 0); begin must be picklable, as a function of a module is."""
+        self._processes: dict[Connection, BaseProcess] = {}
+        self._busy: dict[Connection, int] = {}  # the number of the task that each has
+        try:
+            with _undisturbed():
+                for _ in range(workers):
+                    _start(self._processes, begin)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has processes and each is there still."""
+        return bool(self._processes) and all(process.is_alive() for process in self._processes.values())
+
+    def map(
+        self,
+        function: Callable[[Task], Answer],
+        tasks: Sequence[Task],
+        on_answer: Callable[[int, Answer], None] | None = None,
+    ) -> list[Answer]:
+        """As `in_processes`. If it raises, the processes are ended: some may still be busy."""
+        found: dict[int, Answer] = {}
+        with contextlib.closing(self.answers(function, tasks)) as answers:
+            for number, answer in answers:
+                found[number] = answer
                 if on_answer is not None:
-                    on_answer(number, answers[number])
-        return [answers[number] for number in range(len(tasks))]
-    finally:
-        for process in processes.values():
-            process.terminate()
-        for pipe, process in processes.items():
-            process.join()
+                    on_answer(number, answer)
+        return [found[number] for number in range(len(tasks))]
+
+    def answers(
+        self, function: Callable[[Task], Answer], tasks: Iterable[Task]
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Number and answer of each task as soon as it is done. The next task is taken when a process is free for it.
+
+        If it raises, or is closed before its end, the processes are ended: some may still be busy.
+        """
+        left = enumerate(tasks)
+        busy = self._busy
+
+        def give(pipe: Connection) -> None:
+            """The next task to a process, if there is one."""
+            number, task = next(left, (None, None))
+            if number is not None:
+                busy[pipe] = number
+                _send(pipe, self._processes[pipe], (function, task))
+
+        try:
+            if not self._processes and next(left, None) is not None:
+                raise ValueError("a pool without processes (it was closed) can do nothing")
+            for pipe in self._processes:
+                give(pipe)
+            while busy:
+                ready = wait(list(busy))
+                for pipe in [pipe for pipe in busy if pipe in ready]:
+                    number = busy.pop(pipe)
+                    answer = _answer(pipe, self._processes[pipe])
+                    give(pipe)
+                    yield number, answer
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the processes: those with a task at once, the others by themselves, as nothing more can come."""
+        for pipe, process in self._processes.items():
+            if pipe in self._busy:
+                process.terminate()
             pipe.close()
+        for process in self._processes.values():
+            process.join(GRACE_S)
+            process.terminate()
+            process.join()
+        self._processes, self._busy = {}, {}
 
 
-def _start(processes: dict[Connection, BaseProcess]) -> None:
+def _start(processes: dict[Connection, BaseProcess], begin: Callable[[], None] | None) -> None:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, begin), daemon=True)
     process.start()
     theirs.close()
     processes[ours] = process
@@ -112,12 +174,13 @@ def _ended(process: BaseProcess) -> WorkbenchError:
     return WorkbenchError("workers", Words(f"a process {how}"), "to end after its last task (is there memory enough?)")
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, begin: Callable[[], None] | None) -> None:
     """The other side: one answer for each task, until the pipe is closed."""
+    if begin is not None:
+        begin()
     with contextlib.suppress(EOFError, BrokenPipeError):  # whoever asked is gone
-        function = pipe.recv()
         while True:
-            task = pipe.recv()
+            function, task = pipe.recv()
             try:
                 answer = True, function(task)
             except Exception as error:

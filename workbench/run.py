@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,21 +10,28 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from workbench.errors import InputError
+from workbench.errors import InputError, Words, why
 from workbench.files import new_folder, parse_json
+from workbench.run_key import knobs_as_json, run_key
 from workbench.scenario import Scenario
 from workbench.schema import TABLES, WALL_TIMES
 from workbench.units import format_duration
-from workbench.version import VERSION
 
 FORMAT = "workbench-run/1"
+HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail")
+"""What run.json says beside the format and the key."""
+OWN = "own"
+"""The belief of a run whose scheduler was shown speeds by an object of the session that made it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """What a scheduler did with a scenario. Columns, meanings and units of the tables: `workbench.schema`.
 
-    Runs are equal when inputs and tables are, wall times aside. end_s: the time at which the simulation ended.
+    Runs are equal when inputs and tables are, wall times aside. end_s: the time at which the simulation ended; belief:
+    the estimator by name, as given (None: the oracle; OWN: an object of the session that made it); until_s, window:
+    where it was to end, as given to `workbench.simulate`; detail: how many decisions are recorded with their shares,
+    signals and reasons (None: all).
     """
 
     scenario: Scenario
@@ -40,6 +45,11 @@ class Run:
     shares: pd.DataFrame
     signals: pd.DataFrame
     events: pd.DataFrame
+    reasons: pd.DataFrame
+    belief: str | None = None
+    until_s: float | None = None
+    window: tuple[int, int] | None = None
+    detail: int | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
@@ -70,17 +80,12 @@ class Run:
         return found
 
     def _head(self) -> dict[str, Any]:
-        return {"scheduler": self.scheduler, "knobs": dict(self.knobs), "seed": self.seed, "end_s": self.end_s} | {
-            "scenario": self.scenario
-        }
+        return {name: getattr(self, name) for name in HEAD} | {"knobs": dict(self.knobs), "scenario": self.scenario}
 
     def key(self) -> str:
-        """SHA-256 of scenario, scheduler, all knobs, seed and version.
-
-        Not part of it: where the run was ended (a time, a measured window), and another belief than the oracle.
-        """
-        parts = [self.scenario.key(), self.scheduler, _jsonable(self.knobs), self.seed, VERSION]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        """SHA-256 of scenario, scheduler, all knobs, seed, version, belief and end, see `workbench.run_key`."""
+        asked = (self.scenario.key(), self.scheduler, self.knobs, self.seed)
+        return run_key(*asked, belief=self.belief, until_s=self.until_s, window=self.window)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: run.json, scenario.json, one CSV per table. It appears whole or not at all.
@@ -88,7 +93,7 @@ class Run:
         Raises InputError if the folder exists and `force` is not set, or if it holds anything that is not a saved run.
         """
         head = {k: v for k, v in self._head().items() if k != "scenario"}
-        head["knobs"] = _jsonable(self.knobs)
+        head["knobs"] = knobs_as_json(self.knobs)
         with new_folder(Path(path), is_result_folder, force=force) as folder:
             text = json.dumps({"format": FORMAT, "key": self.key(), **head}, indent=1, allow_nan=False)
             (folder / "run.json").write_text(text + "\n", encoding="utf-8")
@@ -105,7 +110,8 @@ class Run:
         head = _read_head(folder / "run.json")
         scenario = Scenario.load(folder / "scenario.json")
         tables: dict[str, Any] = {t.name: _read_table(folder / f"{t.name}.csv", t.name) for t in TABLES}
-        fields = {name: head[name] for name in ("scheduler", "seed", "end_s")} | {"knobs": _from_json(head["knobs"])}
+        fields = {name: head[name] for name in HEAD} | {"knobs": _from_json(head["knobs"])}
+        fields["window"] = None if head["window"] is None else tuple(head["window"])
         return cls(scenario=scenario, **fields, **tables)
 
 
@@ -113,12 +119,6 @@ def is_result_folder(folder: Path) -> bool:
     """Whether a folder holds nothing but what `Run.save` and `Comparison.save` write (or nothing at all)."""
     names = {"run.json", "scenario.json", "table.csv", *(f"{table.name}.csv" for table in TABLES)}
     return all(is_result_folder(e) if e.is_dir() else e.name in names for e in folder.iterdir())
-
-
-def _jsonable(knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """Knob values as JSON has them: an infinite number becomes `{"number": "inf"}`."""
-    infinite = {name for name, value in knobs.items() if isinstance(value, float) and not math.isfinite(value)}
-    return {name: {"number": str(value)} if name in infinite else value for name, value in knobs.items()}
 
 
 def _from_json(knobs: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,11 +134,15 @@ def _read_head(path: Path) -> dict[str, Any]:
     try:
         head = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(str(path), str(error), "the run.json of a saved run") from None
-    needed = {"format", "scheduler", "knobs", "seed", "end_s"}
-    if not isinstance(head, dict) or not needed <= set(head) or head["format"] != FORMAT:
+        raise InputError(str(path), why(error), "the run.json of a saved run") from None
+    needed = {"format", *HEAD}
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
         found = head.get("format") if isinstance(head, dict) else head
         raise InputError(str(path), found, f"a run of format {FORMAT}")
+    if not needed <= set(head):
+        raise InputError(
+            str(path), Words(f"no {', '.join(sorted(needed - set(head)))}"), "all that a run was made with"
+        )
     return head
 
 
@@ -147,7 +151,7 @@ def _read_table(path: Path, name: str) -> pd.DataFrame:
     try:
         text = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
-        raise InputError(str(path), str(error), f"the table {name} of a saved run") from None
+        raise InputError(str(path), why(error), f"the table {name} of a saved run") from None
     if list(text.columns) != table.names:
         raise InputError(str(path), list(text.columns), "the columns " + ", ".join(table.names))
     columns: dict[str, list[Any]] = {}

@@ -31,6 +31,7 @@ from workbench.frozen import (
 )
 from workbench.job import Job, median_size
 from workbench.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
+from workbench.units import plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -283,7 +284,8 @@ class Scenario(Frozen):
         return tuple(sorted(range(len(self.jobs)), key=lambda i: self.jobs[i].arrival_s))
 
     def require_runnable(self, source: str = "") -> None:
-        """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`.
+        """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`, and
+        every one that holds GPUs at the start (`running`) on which it cannot run.
 
         source: what the messages begin with, where the scenario came from.
         """
@@ -300,8 +302,14 @@ class Scenario(Frozen):
                 expected = f"{where} on which {job.model} has a throughput > 0; it can run nowhere"
                 problems.append(Problem(f"{begin}jobs[{position}]", job.name, expected))
             elif job.steps - job.steps_done > MOST_S * most[key] > 0:
-                expected = f"steps that take at most {MOST_S:g} s at {most[key]:g} steps/s, its largest throughput"
+                within = f"steps that take at most {plain_number(MOST_S)} s"
+                expected = f"{within} at {most[key]:g} steps/s, its largest throughput"
                 problems.append(Problem(f"{begin}jobs[{position}].steps", job.steps, expected))
+        model_of = {job.name: job.model for job in self.jobs}
+        for position, held in enumerate(self.running):
+            if self.table.on_nodes(model_of[held.job], held.gpus) <= 0:
+                expected = f"nodes on which {held.job} ({model_of[held.job]}) has a throughput > 0"
+                problems.append(Problem(f"{begin}running[{position}].gpus", dict(held.gpus), expected))
         if problems:
             raise ScenarioError(problems)
 
@@ -372,10 +380,10 @@ _EXPECTED = {
     "float_type": "a number",
     "bool_type": "true or false",
     "finite_number": "a finite number",
-    "greater_than": "a number > {gt:g}",
-    "greater_than_equal": "a number >= {ge:g}",
-    "less_than": "a number < {lt:g}",
-    "less_than_equal": "a number <= {le:g}",
+    "greater_than": "a number > {gt}",
+    "greater_than_equal": "a number >= {ge}",
+    "less_than": "a number < {lt}",
+    "less_than_equal": "a number <= {le}",
     "literal_error": "one of {expected}",
     "too_short": "a list or object with at least {min_length} in it (it has {actual_length})",
     "too_long": "a list with at most {max_length} in it (it has {actual_length})",
@@ -398,7 +406,9 @@ def _expected(item: Mapping[str, Any]) -> str:
         last = item["loc"][-1]
         return f"the key {last!r}" if isinstance(last, str) else f"a value at position {last} of the list"
     if item["type"] in _EXPECTED:
-        return _EXPECTED[item["type"]].format(**item.get("ctx", {}))
+        found = item.get("ctx", {}).items()
+        numbers = {name: plain_number(value) if isinstance(value, (int, float)) else value for name, value in found}
+        return _EXPECTED[item["type"]].format(**numbers)
     return str(item["msg"]).removeprefix("Value error, ")  # one of our own validators
 
 

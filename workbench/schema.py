@@ -153,5 +153,17 @@ EVENTS = Table(
     ),
 )
 
-TABLES = (TIMELINE, JOBS, DECISIONS, SHARES, SIGNALS, EVENTS)
+REASONS = Table(
+    "reasons",
+    "what the scheduler said of a job when it decided, recorded when that changes",
+    (
+        Column("decision", "number of the call", "", "int"),
+        Column("time_s", "time", "s", "float"),
+        Column("job", "job"),
+        Column("code", "the reason in a word: outbid, no_room ..."),
+        Column("text", "the reason in words"),
+    ),
+)
+
+TABLES = (TIMELINE, JOBS, DECISIONS, SHARES, SIGNALS, EVENTS, REASONS)
 WALL_TIMES = ("build_s", "solve_s")

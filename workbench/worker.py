@@ -5,16 +5,25 @@ a knob does not wait for them. Runs are saved in the folder SCRATCH and handed o
 lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH.
 
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
-           "belief": ESTIMATOR}
+           "window": [FIRST, LAST], "belief": ESTIMATOR}
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
           {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures` and no run
           {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
+          {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
+          {"id": 6, "kind": "convert", "format": NAME, "path": FILE, "throughputs": FILE or null, "cluster": {...},
+           "sample": N or null}; its answer has the `scenario` and the `report` of what was dropped
+          {"id": 4, "kind": "many", "workers": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
+           "scheduler": NAME, "knobs": {...}, "seed": S, "belief": ESTIMATOR, "until_s": S}, ...]}
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
 
 A simulation is answered with the folder of its `run`, its `belief` and, if that learns, the `errors` that it had in
 the meantime: the columns of `ErrorLog.table`, else null. A study is done for each that is asked, in turn, and each is
 told as progress at once: {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
+
+Many runs are made by N processes, which stay for the next such request, and are told as each ends, in any order:
+{"id": 4, "kind": "progress", "number": 0, "run": FOLDER} or {..., "number": 0, "status": ..., "error": {...}}. One that
+fails does not end the others. Without requests it only starts the processes.
 """
 
 from __future__ import annotations
@@ -32,17 +41,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from workbench.errors import WorkbenchError
-from workbench.estimators.registry import DEFAULT, maker
+from workbench.estimators.registry import DEFAULT, maker, name_kept
 from workbench.papers.paper import find_formulation, find_scheduler, find_study, rooms
+from workbench.processes import Pool
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.observers import Progress, Report
-from workbench.simulation.stop import AllFinished, Stop, Until
+from workbench.simulation.stop import AllFinished, Stop, stop_rule
 from workbench.solvers import warm_up
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -58,14 +69,15 @@ def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) 
     gc.freeze()  # nor is it looked for again in what was imported
     gc.enable()
     answers({"kind": "ready"})
+    many = ManyRuns()
     for number in itertools.count():
         request = requests.get()
         tell = answers.of(request.get("id"))
         with contextlib.redirect_stdout(sys.stderr):  # a stray print must not break the protocol
-            _serve(request, Path(scratch) / f"run-{number}", tell)
+            _serve(request, Path(scratch) / f"run-{number}", tell, many)
 
 
-def _serve(request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
+def _serve(request: Mapping[str, Any], folder: Path, tell: Tell, many: ManyRuns) -> None:
     try:
         if request["kind"] == "simulate":
             tell({"kind": "done", **_simulate(request, folder, tell)})
@@ -73,6 +85,12 @@ def _serve(request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
             tell({"kind": "done", **_measure(request, tell)})
         elif request["kind"] == "study":
             do_study(request, tell)
+        elif request["kind"] == "marginal":
+            tell({"kind": "done", **_marginal(request)})
+        elif request["kind"] == "convert":
+            tell({"kind": "done", **_converted(request)})
+        elif request["kind"] == "many":
+            many.do(request, folder, tell)
         else:
             tell({"kind": "done", **_describe(request)})
     except WorkbenchError as error:
@@ -85,8 +103,7 @@ def _serve(request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
 
 def _simulate(request: Mapping[str, Any], folder: Path, tell: Tell) -> dict[str, Any]:
     began = time.perf_counter()
-    until_s = request.get("until_s")
-    done = simulated(request, AllFinished() if until_s is None else Until(until_s), tell)
+    done = simulated(request, stop_of(request), tell)
     done.run.save(folder)
     return {**done._asdict(), "run": str(folder), "wall_s": time.perf_counter() - began}
 
@@ -96,6 +113,33 @@ def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     from workbench.metrics import as_json, summary
 
     return {"measures": as_json(summary(simulated(request, AllFinished(), tell).run))}
+
+
+def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What one more GPU of each type is worth."""
+    from workbench.whatif.marginal import marginal_values
+
+    return {"values": marginal_values(Scenario.from_dict(request["scenario"], "lab"), request["formulation"]).as_json()}
+
+
+def _converted(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace as a scenario that can be run."""
+    from workbench.traces import convert
+
+    given = {name: request[name] for name in ("throughputs", "cluster", "sample")}
+    scenario, report = convert(request["format"], request["path"], **given)
+    scenario.require_runnable(Path(request["path"]).name)
+    return {"scenario": scenario.to_dict(), "report": report.as_json()}
+
+
+def stop_of(request: Mapping[str, Any]) -> Stop:
+    """When the run of a request ends."""
+    return stop_rule(request.get("until_s"), _window(request))
+
+
+def _window(request: Mapping[str, Any]) -> tuple[int, int] | None:
+    window = request.get("window")
+    return None if window is None else (int(window[0]), int(window[1]))
 
 
 class Simulated(NamedTuple):
@@ -119,7 +163,9 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
         stop=stop,
         observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
         belief=made(scenario) if log is None else log(scenario),
+        detail=request.get("detail"),
     )
+    run = replace(run, belief=name_kept(made.text), until_s=request.get("until_s"), window=_window(request))
     errors = None if log is None else log.table()
     return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 
@@ -138,6 +184,49 @@ def do_study(request: Mapping[str, Any], tell: Tell) -> None:
         snapshot = snapshot_at(Scenario.from_dict(asked["scenario"], "page"), 0.0, offline=True)
         tell({"kind": "progress", "number": number, "found": study(snapshot, asked["given"])})
     tell({"kind": "done", "wall_s": time.perf_counter() - began})
+
+
+class ManyRuns:
+    """Does requests of kind `many` in processes that stay, with what they need imported."""
+
+    def __init__(self) -> None:
+        self._pool: Pool | None = None
+        self._workers = 0
+
+    def do(self, request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
+        """Make the runs, each saved beside `folder` with its number, and tell each at once."""
+        from workbench.batch import RunRequest, attempt
+
+        began = time.perf_counter()
+        scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
+        requests = [
+            RunRequest(**{"belief": DEFAULT, **asked, "scenario": scenarios[asked["scenario"]]})
+            for asked in request["requests"]
+        ]
+
+        with contextlib.closing(self._warm(request["workers"]).answers(attempt, requests)) as outcomes:
+            for number, outcome in outcomes:  # none is kept here once it is told
+                if isinstance(outcome, WorkbenchError):
+                    tell({"kind": "progress", "number": number, **outcome.as_json()})
+                    continue
+                path = folder.with_name(f"{folder.name}-{number}")
+                outcome.save(path)
+                tell({"kind": "progress", "number": number, "run": str(path)})
+        tell({"kind": "done", "wall_s": time.perf_counter() - began})
+
+    def _warm(self, workers: int) -> Pool:
+        """The processes: those that are there, if they are as many."""
+        if self._pool is None or not self._pool.alive or workers != self._workers:
+            if self._pool is not None:
+                self._pool.close()
+            self._pool, self._workers = Pool(workers, begin), workers
+        return self._pool
+
+
+def begin() -> None:
+    """Import what runs need."""
+    warm_up()
+    rooms()
 
 
 def _describe(request: Mapping[str, Any]) -> dict[str, Any]:

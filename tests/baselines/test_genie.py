@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given as with_random
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -75,6 +76,16 @@ def test_a_type_on_which_it_would_be_late_is_left_alone() -> None:
 
 def test_best_effort_runs_at_the_size_asked_for() -> None:
     assert given(ask(look(elastic({1: 1.0, 2: 1.8, 4: 3.2}, gpus=2, steps=1000)))) == {"j0": {"n": 2}}
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_job_that_holds_gpus_at_the_start_keeps_them(others: int) -> None:
+    """Whether or not others wait, and though another node would do too."""
+    jobs = [{"steps": 100}, *({"steps": 50} for _ in range(others))]
+    scenario = make({"a": ("t", 1), "b": ("t", 1)}, jobs).replace(running=[{"job": "j0", "gpus": {"b-0": 1}}])
+    run = simulate(scenario, Genie())
+    assert run.timeline.loc[run.timeline["job"] == "j0", "node"].tolist() == ["b-0"]
+    assert run.jobs["finish_s"].tolist() == [100.0, 50.0][: 1 + others] and not run.jobs["preemptions"].any()
 
 
 def test_nobody_is_preempted_on_the_elastic_preset_and_jobs_with_time_take_fewer_gpus() -> None:

@@ -78,6 +78,12 @@ def test_a_model_that_no_gpu_can_hold_is_an_error_that_names_it() -> None:
         simulate(Scenario.from_dict(data), "sched_allox")
 
 
+def test_more_tasks_than_can_be_listed_are_an_error_that_names_the_job() -> None:
+    scenario = make({"n": ("t", 1)}, [{"steps": 2e9, "tasks_per_round": 2}])
+    with pytest.raises(InputError, match=r"job j0, tasks: got 2000000000; expected at most 1,000,000: coarser rounds"):
+        simulate(scenario, "sched_allox", steps_per_round=1)
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), arrive=st.booleans())
 def test_the_core_carries_out_the_plan_of_whole_jobs(seed: int, arrive: bool) -> None:

@@ -41,6 +41,18 @@ def test_a_saturated_point_is_a_mark_without_a_value() -> None:
     )
 
 
+def test_a_logarithmic_axis_has_its_ticks_where_the_points_are_while_they_are_few() -> None:
+    few = pd.DataFrame({"line": "a", "x": [120.0, 3.0, 30.0], "y": 1.0})
+    many = pd.DataFrame({"line": "a", "x": [float(n) for n in range(1, 20)], "y": 1.0})
+    axes = [
+        curve(frame, **TITLES, log_x=True).chart.to_dict()["layer"][0]["encoding"]["x"]["axis"] for frame in (few, many)
+    ]
+    assert axes[0]["values"] == [3.0, 30.0, 120.0] and "tickCount" not in axes[0]
+    measured = few.assign(x=few["x"] * 0.293395734212)  # its ticks would be labelled with every digit
+    assert "values" not in curve(measured, **TITLES, log_x=True).chart.to_dict()["layer"][0]["encoding"]["x"]["axis"]
+    assert "values" not in axes[1] and "tickCount" in axes[1]
+
+
 def test_what_cannot_run_together_is_black() -> None:
     drawing = DRAWINGS["heat map"]()
     assert drawing.data["missing"].to_dict("records") == [{"row": "a", "column": "b"}]

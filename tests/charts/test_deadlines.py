@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
+import vl_convert
 from chart_tables import interval, jobs_named, timeline
 
-from workbench.charts import admission, lease_gantt, planned_leases, run_leases, to_svg
-from workbench.charts.deadlines import MOST_ROWS, Leases
+from workbench.charts import Drawing, admission, lease_gantt, planned_leases, run_leases, to_svg
+from workbench.charts.deadlines import MARKS, MOST_ROWS, Leases
 
 STEPS = ((100.0, 100.0), (200.0, 50.0), (300.0, 20.0))
 
@@ -75,6 +78,27 @@ def test_bars_say_what_gpus_were_for_and_a_gang_is_one_bar() -> None:
     assert rows(table.lives) == [("a", 0.0, 400.0), ("b", 0.0, 400.0)]
 
 
+def test_leases_before_a_guarantee_was_broken_were_guaranteed() -> None:
+    jobs = jobs_named({"a": 400.0, "b": 400.0})
+    jobs["verdict"] = ["best_effort", "best_effort"]
+    held = timeline(
+        interval("a-0", 0, "a", 0, 60, "profile"),
+        interval("a-0", 0, "a", 60, 100),
+        interval("a-0", 0, "a", 120, 200),
+        interval("a-0", 0, "a", 300, 400),
+        interval("b-0", 0, "b", 0, 100),
+    )
+    table = run_leases(held, jobs, {"a": STEPS, "b": STEPS}, end_s=400.0, broken_s={"a": 150.0})
+    assert rows(table.bars) == [
+        ("a", 0.0, 60.0, "profiling"),
+        ("a", 60.0, 100.0, "guaranteed"),
+        ("a", 120.0, 150.0, "guaranteed"),
+        ("a", 150.0, 200.0, "spot"),
+        ("a", 300.0, 400.0, "spot"),
+        ("b", 0.0, 100.0, "spot"),
+    ]
+
+
 def test_boundaries_are_left_out_where_they_would_be_a_grey_area() -> None:
     table = run_leases(timeline(), jobs_named({"a": 400.0}), {"a": STEPS}, end_s=400.0)
     assert len(lease_gantt(table, lease=100.0).data["boundaries"]) == 5
@@ -103,6 +127,52 @@ def test_a_verdict_and_what_would_have_been_accepted_are_marked_and_time_begins_
     assert drawing.data["span"]["x"].tolist() == [400.0 / unit_s, 1000.0 / unit_s]
     assert drawing.data["boundaries"]["x"].tolist() == [at / unit_s for at in (400.0, 600.0, 800.0, 1000.0)]
     assert "in the way: a" in drawing.named()["title"]["subtitle"]
+
+
+def shown(drawing: Drawing, until: float | None) -> tuple[list[float], list[str], str]:
+    """Widths of the bars in parts of the plot's width, the colours of the marks in the order drawn, all texts."""
+    spec = drawing.spec(width=1000)
+    (parameter,) = [param for param in spec["params"] if param["name"] == "until"]
+    parameter["value"] = until
+    svg = vl_convert.vegalite_to_svg(spec)
+    (bars,) = re.findall(r'<g class="mark-rect role-mark[^>]*>(.*?)</g>', svg)
+    (points,) = re.findall(r'<g class="mark-symbol role-mark layer_\d+_marks[^>]*>(.*?)</g>', svg)[1:]
+    wide = [round(float(px) / 1000, 3) for px in re.findall(r'd="M[\d.]+,[\d.]+h([\d.]+)v', bars)]
+    names = {colour: name for name, (_, colour) in MARKS.items()}
+    return wide, [names[fill] for fill in re.findall(r'fill="(#\w+)"', points)], svg
+
+
+def test_playback_tells_what_comes_of_a_deadline_when_it_is_known() -> None:
+    """a is done at 150 s: its deadline at 100 s is missed then, that at 200 s met at 150 s."""
+    held = timeline(interval("a-0", 0, "a", 0, 50), interval("a-0", 0, "a", 75, 150))
+    jobs = jobs_named({"a": 150.0, "late": 300.0})
+    jobs["arrival_s"] = [0.0, 60.0]
+    drawing = lease_gantt(run_leases(held, jobs, {"a": STEPS, "late": ((400.0, 7.0),)}, end_s=400.0), end=500.0)
+    assert drawing.moments == [50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 460.0, 500.0] and drawing.clock == "s"
+    known = ["later deadline", "deadline missed", "deadline met", "deadline met"]
+    for until in (None, 500.0):
+        wide, marks, svg = shown(drawing, until)
+        assert wide == [0.1, 0.15] and marks == known and ">50<" in svg
+        assert (">not reached yet<" in svg) == (until is not None), "in the legend only while it plays"
+        assert ">deadline missed<" in svg
+    wide, marks, svg = shown(drawing, 100.0)
+    assert wide == [0.1, 0.05] and set(marks) == {"not reached yet", "deadline missed"} and ">50<" not in svg
+    assert len(shown(drawing, 30.0)[1]) == 3, "the other job has not arrived"
+    assert shown(drawing, 30.0)[0] == [0.06]
+
+
+def test_a_plan_plays_lease_by_lease() -> None:
+    plan = planned_leases({"a": [1, 2], "b": [4]}, {"a": [3], "b": [3]}, reward={"a": 5.0, "b": 2.0})
+    drawing = lease_gantt(plan, in_leases=True)
+    assert (drawing.moments, drawing.clock) == ([2.0, 3.0, 4.0], "leases")
+    wide, marks, _ = shown(drawing, 2.0)
+    assert wide == [0.5] and sorted(marks) == ["deadline met", "not reached yet"]
+
+
+def test_a_verdict_is_shown_when_it_is_given() -> None:
+    drawing = admission(timeline(), jobs_named({"b": 700.0}, arrival_s=400.0), {"b": STEPS}, job="b", verdict_s=450.0,
+                        earliest_s=1000.0, lease_s=200.0, end_s=900.0, title="b")  # fmt: skip
+    assert len(shown(drawing, 420.0)[1]) == 3 and len(shown(drawing, 450.0)[1]) == 5
 
 
 def test_of_many_jobs_the_first_are_drawn_and_the_subtitle_says_so() -> None:

@@ -127,3 +127,12 @@ def test_rounds_that_a_scheduler_was_left_out_of_are_in_the_grid() -> None:
     assert grid.tolist() == [10.0 * i for i in range(10)]
     uneven = gantt(table, jobs_named({"x": 100.0}), decisions(0, 10, 25), cluster=CLUSTER).data["rounds"]["time_s"]
     assert uneven.tolist() == [0, 10, 25], "no common length: what there is"
+
+
+def test_millions_of_rounds_that_a_scheduler_was_left_out_of_are_never_listed() -> None:
+    """1e12 s in rounds of 10 s: each line of the grid stands for so many of them, and there are at most 200."""
+    table = timeline(interval("a-0", 0, "x", 0, 1e12))
+    drawing = gantt(table, jobs_named({"x": 1e12}), decisions(0, 10), cluster=CLUSTER)
+    grid = drawing.data["rounds"]["time_s"]
+    assert len(grid) == 200 and grid.tolist() == [i * 5e9 for i in range(200)]
+    assert "every 500000000 rounds" in set(drawing.data["key"]["text"])

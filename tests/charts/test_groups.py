@@ -30,6 +30,35 @@ def test_only_known_values_are_bars_and_only_known_ranges_are_lines() -> None:
     assert "least" not in str(grouped_bars(PLAIN, **TITLES).named()["title"])
 
 
+def test_the_chart_says_what_its_ranges_are_and_only_if_one_is_drawn() -> None:
+    named = grouped_bars(RANGED, **TITLES, covers="95 % interval of the mean").named()
+    assert named["title"]["subtitle"] == "lines: 95 % interval of the mean"
+    one_seed = PLAIN.assign(low=PLAIN["value"], high=PLAIN["value"])
+    assert "lines" not in str(grouped_bars(one_seed, **TITLES).named()["title"])
+
+
+def test_labels_slant_only_where_neighbours_would_touch() -> None:
+    def angle(*groups: str) -> int:
+        frame = pd.DataFrame({"group": groups, "series": "a", "value": 1.0})
+        found: int = grouped_bars(frame, **TITLES).named()["layer"][0]["encoding"]["x"]["axis"]["labelAngle"]
+        return found
+
+    assert angle("VGG19", "ResNet50", "FastGCN", "GraphSAGE") == 0
+    assert angle("dynamic", "a name that is much longer", "b") == 0, "there is room for one long name"
+    assert (
+        angle("VGG19", "ResNet50", "Inception V3", "Bert_base", "Transformer", "DeepSpeech", "FastGCN", "SAGE") == -30
+    )
+    assert angle() == 0
+
+
+def test_up_to_thirteen_series_have_a_colour_of_their_own() -> None:
+    """The bars of one group have nothing else to be told apart by."""
+    series = [f"s{i}" for i in range(13)]
+    frame = pd.DataFrame({"group": "g", "series": series, "value": 1.0})
+    colours = grouped_bars(frame, **TITLES).named()["layer"][0]["encoding"]["color"]["scale"]["range"]
+    assert len(set(colours)) == 13
+
+
 def test_groups_and_series_keep_their_order() -> None:
     encoding = grouped_bars(PLAIN, **TITLES).named()["layer"][0]["encoding"]
     assert encoding["x"]["sort"] == ["m2", "m10"]

@@ -236,8 +236,8 @@ def test_comparison_writes_values_in_words() -> None:
     assert drawing.data["bars"]["text"].tolist() == [
         "fifo: 1.00× (2 min 30 s)",
         "las: 1.00× (2 min 55 s)",
-        "fifo: 0 USD",
-        "las: 5 USD",
+        "fifo: 0.00 USD",
+        "las: 5.00 USD",
     ]
     assert "Ratio to fifo (1 = equal)" in titles(drawing)
     assert to_svg(drawing).startswith("<svg")

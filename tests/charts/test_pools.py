@@ -65,5 +65,23 @@ def test_gpus_are_held_for_profiles_by_guaranteed_jobs_and_by_others() -> None:
     assert at[100.0] == {"profiling": 0, "guaranteed": 2, "spot": 1}
 
 
+def test_a_job_whose_guarantee_broke_is_guaranteed_until_then() -> None:
+    jobs = jobs_named({"a": 300.0, "b": 300.0})
+    jobs["verdict"] = ["best_effort", "best_effort"]
+    held = timeline(
+        interval("a-0", 0, "a", 0, 50, "profile"),
+        *(interval("a-0", slot, "a", 50, 300) for slot in (0, 1)),
+        interval("b-0", 0, "b", 0, 300),
+        interval("b-0", 1, "", 0, 300, "down"),
+    )
+    sizes, _ = pools_held(held, jobs, end_s=300.0, broken_s={"a": 200.0})
+    at = {time: part.set_index("pool")["gpus"].to_dict() for time, part in sizes.groupby("time_s")}
+    assert at[0.0] == {"profiling": 1, "guaranteed": 0, "spot": 1}
+    assert at[50.0] == {"profiling": 0, "guaranteed": 2, "spot": 1}
+    assert at[200.0] == {"profiling": 0, "guaranteed": 0, "spot": 3}
+    whole, _ = pools_held(held, jobs, end_s=300.0)
+    assert whole[whole["pool"] == "spot"]["gpus"].tolist() == [1, 3, 0], "without that time it counts by its verdict"
+
+
 def test_nothing_to_show_is_said() -> None:
     assert "Nothing ran" in to_svg(pools(SIZES.head(0), gpus=4, end_s=10.0))

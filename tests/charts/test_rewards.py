@@ -49,6 +49,15 @@ def test_jobs_whose_rewards_fall_alike_are_a_class_whatever_their_deadlines() ->
     assert "1 best-effort job without" in drawing.named()["title"]["subtitle"]
 
 
+@pytest.mark.parametrize(("done_s", "reward"), [(4800.0, 50.0), (4800.0 + 1e-9, 50.0), (4800.1, 1.0)])
+def test_a_job_of_a_class_that_is_done_at_a_deadline_meets_it_where_the_multiple_is_no_round_number(
+    done_s: float, reward: float
+) -> None:
+    steps = {"job": ((3600.0, 100.0), (4800.0, 50.0))}
+    assert reward_classes(steps, done_s={"job": done_s}).data["points"]["reward"].tolist() == [reward]
+    assert reward_curves(steps, done_s={"job": done_s}).data["points"]["reward"].tolist() == [reward]
+
+
 def test_classes_of_one_kind_are_told_apart_by_their_rewards() -> None:
     other = ((100.0, 70.0), (200.0, 10.0))
     longer = ((100.0, 70.0), (300.0, 10.0))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from chart_tables import interval, jobs_named, timeline
 
-from workbench.charts import entities, signals
+from workbench.charts import entities, signals, to_svg
 
 
 def recorded(*rows: tuple[str, str, float, float]) -> pd.DataFrame:
@@ -22,6 +22,13 @@ def test_each_line_ends_with_its_job() -> None:
     assert ends["end"].to_dict() == {"a": 150.0, "b": 200.0}
     assert ends["value"].to_dict() == {"a": 1.5, "b": 2.0}
     assert drawing.table.equals(table)
+
+
+def test_tiny_weights_are_labelled_in_scientific_notation() -> None:
+    table = recorded(("weight", "a", 0.0, 0.0), ("weight", "a", 50.0, 4e-8))
+    svg = to_svg(signals(table, jobs_named({"a": 100.0}), end_s=100.0))
+    assert ">1e-8<" in svg and ">0<" in svg and "0.0000" not in svg
+    assert ">1,000<" in to_svg(signals(table.assign(value=[0.0, 4e3]), jobs_named({"a": 100.0}), end_s=100.0))
 
 
 def test_several_signals_differ_by_pattern_and_many_jobs_have_no_legend() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
-from chart_tables import CLUSTER, decisions, everything, interval, shares, timeline
+from chart_tables import CLUSTER, decisions, everything, interval, jobs, shares, timeline
 
+import workbench
 from workbench import charts
 from workbench.charts import Drawing, gantt
 from workbench.charts.drawing import marks
+from workbench.charts.groups import grouped_bars
 
 TABLE, JOBS, ASKED = everything()
 HELD = timeline(interval("a-0", 0, "x", 0, 90), interval("a-0", 1, "y", 30, 200))
@@ -29,12 +33,56 @@ def crowd() -> pd.DataFrame:
 
 RECEIVED = charts.received_table(GIVEN, HELD, decisions(0, 100, 150), end_s=200.0)
 MEASURES = pd.DataFrame({"scheduler": ["a", "b"], "metric": "JCT", "value": [1.0, 2.0], "unit": "s"})
+SWEPT = pd.DataFrame(
+    [
+        ("s", name, 60.0 * i, seed, "done", "", 1.0 + seed, 100.0 * i)
+        for name in "ab"
+        for i in (1, 2)
+        for seed in (0, 1)
+    ],
+    columns=["scenario", "scheduler", "round_s", "seed", "status", "error", "wall_s", "mean_jct_s"],
+)
+CHANGED = pd.DataFrame(
+    [("a", "JCT", 2.0, 1.0, -1.5, -0.5, "1 s", "2 s"), ("b", "JCT", 2.0, 3.0, np.nan, np.nan, "3 s", "2 s")],
+    columns=["change", "label", "before", "after", "low", "high", "text", "today_text"],
+)
+JOB_CHANGES = pd.DataFrame(
+    {"job": ["x", "y"], "before_s": [5.0, 5.0], "after_s": [9.0, 1.0], "difference_s": [4.0, -4.0]}
+)
 DEADLINES = ((1800.0, 100.0), (2520.0, 50.0))
 TASKS = pd.DataFrame(
     [("x", 0, 0, "g0", 0.0, 1.0, 1.5), ("y", 0, 0, "g0", 1.2, 2.0, 2.0), ("x", 1, 0, "g1", 1.5, 2.5, 3.0)],
     columns=["job", "round", "task", "gpu", "start_s", "end_s", "synchronised_s"],
 )
 SWITCHED = pd.DataFrame({"job": ["y"], "round": 0, "task": 0, "gpu": "g0", "load": "miss", "switch_s": 0.2})
+SIGNALS = pd.DataFrame(
+    [
+        (0, 0.0, "place", "x", 1.0),
+        (0, 0.0, "place", "y", 2.0),
+        (0, 0.0, "window", "x", 1.0),
+        (0, 0.0, "window", "y", 0.0),
+        (0, 0.0, "sensitivity", "x", 1.5),
+        (0, 0.0, "latency_ratio", "x", 0.25),
+        (0, 0.0, "latency_ratio", "y", 0.5),
+        (0, 0.0, "priority", "x", 1.0),
+        (0, 0.0, "gain of 1 x v100 on 1", "x", 1.0),
+        (0, 0.0, "gain of 2 x v100 on 2", "x", 1.5),
+        (0, 0.0, "price of v100", "x", 2.0),
+        (1, 50.0, "price of k80", "x", 0.5),
+    ],
+    columns=["decision", "time_s", "signal", "job", "value"],
+)
+"""What Hops and Hadar record, of one decision and a price more."""
+QUEUE = charts.queue_at(SIGNALS, {"x": 1, "y": 4}, 1.4, 60.0)
+HOLDING = timeline(interval("a-0", 0, "x", 0, 90, gpus=2), interval("a-0", 1, "x", 0, 90, gpus=2))
+WAITING = pd.DataFrame({"time_s": [0.0, 100.0], "up_gpus": 8, "busy_gpus": [8, 6], "waiting_jobs": [0, 1]})
+POINTS = pd.DataFrame(
+    {"name": ["a", "b", "c"], "x": [1.0, 2.0, 2.0], "y": [2.0, 1.0, 2.0], "now": [True, False, False]}
+)
+WEIGHTS = pd.DataFrame({"priority": [4.0, 1.0], 0.0: 1.0, 2.0: [1.0, 0.25]}, index=pd.Index(["x", "y"], name="job"))
+GROUPS = pd.DataFrame(
+    {"group": ["g", "g"], "series": ["a", "b"], "value": [1.0, 2.0], "low": [0.5, np.nan], "high": 2.5}
+)
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "gantt by slot": lambda: gantt(TABLE, JOBS, ASKED, cluster=CLUSTER),
     "gantt by job": lambda: gantt(TABLE, JOBS, ASKED, by="job", selected="j1", until_s=5.0),
@@ -46,6 +94,10 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "GPUs in use": lambda: charts.utilisation(TABLE, cluster=CLUSTER),
     "queue": lambda: charts.queue(ASKED),
     "comparison": lambda: charts.comparison(MEASURES),
+    "before and after": lambda: charts.before_after(CHANGED),
+    "before and after, nothing": lambda: charts.before_after(CHANGED.head(0)),
+    "jobs before and after": lambda: charts.job_changes(JOB_CHANGES),
+    "jobs before and after, none": lambda: charts.job_changes(JOB_CHANGES.head(0)),
     "tasks of a schedule": lambda: charts.tasks(TASKS, ["x", "y"], ["g0", "g1"]),
     "tasks with switches": lambda: charts.tasks(TASKS, ["x", "y"], ["g0", "g1"], switches=SWITCHED, compact=True),
     "tasks, none": lambda: charts.tasks([], ["x"], ["g0"]),
@@ -75,21 +127,94 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
         end_s=2520.0,
         title="j0: best effort",
     ),
+    "a plan": lambda: charts.plan([{"job": "x", "start_s": 0.0, "end_s": 60.0, "gpus": {"v100": 2}}], ["x"], CLUSTER),
     "rewards of jobs": lambda: charts.reward_curves({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
     "rewards of classes": lambda: charts.reward_classes({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
     "logical clusters": lambda: charts.pools(
         charts.pools_held(TABLE, JOBS, end_s=2520.0)[0], gpus=CLUSTER.gpus, end_s=2520.0
     ),
+    "schedulers in a plane": lambda: charts.scatter(
+        pd.DataFrame({"name": ["a", "b"], "x": [1.0, 2.0], "y": [2.0, 1.0], "x_spread": 0.1, "y_spread": 0.2}),
+        title="t",
+        x_title="Mean JCT (h)",
+        y_title="Largest rho",
+    ),
+    "a sweep over numbers": lambda: charts.sweep(SWEPT, x="round_s"),
+    "a sweep over words": lambda: charts.sweep(SWEPT, x="scheduler", y="wall_s"),
     "a knob varied": lambda: charts.variants(
         pd.DataFrame({"value": ["1", "2"], "mean_jct_s": [1.0, 2.0]}), title="t", x_title="x", now="1"
     ),
+    "service window": lambda: charts.service_window(QUEUE, gpus=4),
+    "service window, nobody waits": lambda: charts.service_window(QUEUE.head(0), gpus=4),
+    "gangs of a plan": lambda: charts.gangs(charts.gangs_at(HOLDING, SIGNALS, 50.0), cluster=CLUSTER),
+    "gangs, none": lambda: charts.gangs(charts.gangs_at(HOLDING, SIGNALS, -1.0), cluster=CLUSTER),
+    "gains": lambda: charts.gain_matrix(charts.gains_table(SIGNALS)),
+    "gains of a job": lambda: charts.gain_matrix(
+        charts.gains_table(SIGNALS), selected="x", had=charts.configurations_had(HOLDING)
+    ),
+    "prices": lambda: charts.prices(SIGNALS, cluster=CLUSTER, end_s=100.0),
+    "prices, none": lambda: charts.prices(SIGNALS.head(0), cluster=CLUSTER, end_s=100.0),
+    "price of a pool": lambda: charts.price_curve(
+        pd.DataFrame({"type": ["v100", "v100", "k80"], "held": [0, 1, 0], "price": [1.0, 4.0, 1.0]})
+    ),
+    "signals": lambda: charts.signals(SIGNALS, jobs(x=90.0, y=None), end_s=100.0),
+    "parts of entities": lambda: charts.entities(
+        HOLDING, jobs(x=90.0, y=None).assign(entity=["one", "two"]), end_s=100.0
+    ),
+    "fragments of runs": lambda: charts.fragments({"a": WAITING, "b": WAITING.assign(busy_gpus=4)}, 100.0),
+    "fragments by round": lambda: charts.fragments_by_round(WAITING, round_s=50.0, end_s=200.0),
+    "fragments without rounds": lambda: charts.fragments_by_round(WAITING, round_s=None, end_s=200.0),
+    "a frontier": lambda: charts.frontier(POINTS, title="t", x_title="Mean JCT (h)", y_title="Worst rho"),
+    "weights by lambda": lambda: charts.elastic.weights(WEIGHTS, ["y", "x"]),
+    "errors of believed speeds": lambda: charts.elastic.speed_errors(
+        {"layers": pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})}
+    ),
+    "a measure by load": lambda: charts.load_curve(
+        {rate: MEASURES.rename(columns={"value": "mean_jct_s"}) for rate in (2.0, 4.0)}, "mean_jct_s", y_title="JCT (s)"
+    ),
+    "a measure of jobs": lambda: charts.cdf({"a": [1.0, np.nan], "b": [2.0, 3.0]}, title="rho", x_title="rho"),
+    "a number over time": lambda: charts.over_time(WAITING, "waiting_jobs", "jobs", title="Waiting"),
+    "bars in groups": lambda: grouped_bars(GROUPS, title="Miss rates", x_title="Trace", y_title="wDMR"),
+    "gantt of a run": lambda: charts.run_gantt(workbench.simulate("preset:gavel_example", "fifo")),
 }
+
+
+def test_every_chart_is_drawn_here() -> None:
+    made = {name: thing for room in (charts, charts.elastic) for name, thing in vars(room).items()}
+    known = {name for name, thing in made.items() if getattr(thing, "__annotations__", {}).get("return") == "Drawing"}
+    calls = [node.func for node in ast.walk(ast.parse(Path(__file__).read_text())) if isinstance(node, ast.Call)]
+    here = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
+    assert len(known) > 25 and known - here == set()
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_what_is_sent_to_the_page_is_valid_vega_lite(name: str) -> None:
     drawing = DRAWINGS[name]()
     assert drawing.named() == drawing.chart.to_dict(validate=True)
+
+
+PLAYED = {
+    "gantt by slot": [360.0, 720.0],
+    "gantt by job": [360.0, 720.0],
+    "gantt of a run": [7200.0, 14400.0],
+    "a plan": [60.0],
+    "tasks of a schedule": [1.0, 1.2, 1.5, 2.0, 2.5, 3.0],
+    "tasks with switches": [1.0, 1.2, 1.5, 2.0, 2.5, 3.0],
+    "leases of a plan": [1.0, 2.0],
+    "leases of a run": [720.0],
+    "admission of a job": [720.0],
+    "tasks, none": [],
+}
+"""The charts that play, and some of the times that they play through."""
+
+
+def test_what_plays_says_through_which_times() -> None:
+    drawn = {name: make() for name, make in DRAWINGS.items()}
+    assert {name for name, drawing in drawn.items() if "until" in drawing.params} == set(PLAYED)
+    for name, drawing in drawn.items():
+        moments = list(drawing.moments)
+        assert moments == sorted(set(moments)) and set(PLAYED.get(name, ())) <= set(moments), name
+        assert bool(moments) == bool(PLAYED.get(name)) and min(moments, default=1.0) > 0, name
 
 
 def test_constants_of_every_channel_are_what_altair_makes_of_them() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -219,3 +220,27 @@ def test_a_schedule_of_hare_is_drawn_as_it_is() -> None:
     drawing = charts.tasks(rows, schedule.instance.jobs, [gpu.name for gpu in schedule.instance.gpus])
     last = drawing.data["barriers"].query("last").set_index("job")["time_s"].to_dict()
     assert last == dict(zip(schedule.instance.jobs, schedule.completion_s.tolist(), strict=True))
+
+
+def test_playback_shows_what_has_begun_as_far_as_it_has_come() -> None:
+    """At 2.6 s a's first round has synchronised, its second one has computed for 0.1 s, and b for 2.6 of its 3 s."""
+    spec = draw().spec()
+    (until,) = [param for param in spec["params"] if param["name"] == "until"]
+
+    def seen(time_s: float | None, px_per_s: float) -> tuple[list[list[float]], int]:
+        """The rectangles that compute and those that synchronise, in s; and how many barriers."""
+        until["value"] = time_s
+        svg = vl_convert.vegalite_to_svg(spec)
+        number = r"[\d.]+(?:e-?\d+)?"
+        wide = []
+        for group in re.findall(r'<g class="mark-rect[^>]*>(.*?)</g>', svg)[:2]:
+            found = re.findall(rf'd="M{number},{number}h({number})v', group)
+            wide.append([round(float(width) / px_per_s, 2) for width in found])
+        (lines,) = re.findall(r'<g class="mark-rule role-mark[^>]*>(.*?)</g>', svg)[:1]
+        return wide, lines.count("<line")
+
+    px_per_s = seen(None, 1.0)[0][0][1] / 3.0  # b computes for 3 s
+    everything = [[1.0, 3.0, 1.0, 1.5], [0.5, 0.5, 0.5]], 3
+    assert seen(None, px_per_s) == seen(100.0, px_per_s) == everything
+    assert seen(2.6, px_per_s) == ([[1.0, 2.6, 1.0, 0.1], [0.5, 0.5]], 1)
+    assert seen(1.25, px_per_s) == ([[1.0, 1.25, 0.25], [0.25]], 0)

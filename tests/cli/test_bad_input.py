@@ -44,7 +44,7 @@ BAD = [
     ((*SIMULATE, "--set", "=1"), "knob=value"),
     ((*SIMULATE, "--set", "round_s=soon"), "number"),
     ((*SIMULATE, "--set", "round_s=-1"), "round_s"),
-    ((*SIMULATE, "--set", "round_s=inf"), "knob round_s inf a number >= 0 and <= 1e+09 s"),
+    ((*SIMULATE, "--set", "round_s=inf"), "knob round_s inf a number >= 0 and <= 1,000,000,000 s"),
     ((*SIMULATE, "--set", "round_s=2 parsecs"), "a duration such as 2 h 30 min"),
     ((*SIMULATE, "--set", "heterogeneity_aware=2"), "true or false"),
     ((*SIMULATE, "--set", "round_s=1", "--set", "round_s=2"), "one value"),

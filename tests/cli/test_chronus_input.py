@@ -41,9 +41,10 @@ def desk(tmp_path, monkeypatch):
     ("changes", "said"),
     [
         ({"rewards": [[-5, 100]]}, "jobs[0].rewards[0][0] -5 a number >= 0"),
-        ({"rewards": [[10, 50], [20, 80]]}, "rewards that do not increase with the deadline"),
+        ({"rewards": [[10, 50], [20, 80]]}, "job a: rewards that do not increase with the deadline"),
         ({"rewards": [[20, 80], [10, 50]]}, "rising deadlines"),
         ({"rewards": []}, "at least one"),
+        ({"rewards": [[0, 100]]}, "job a: rewards with deadlines above 0 s after the arrival"),
         ({"gpus": 9}, "9 GPUs in the cluster"),
         ({"gpus": 0}, "jobs[0].gpus 0 a number >= 1"),
     ],
@@ -76,8 +77,8 @@ def test_a_lease_that_is_no_multiple_of_the_best_effort_lease(desk, refused):
     assert code == 2 and "SLO lease 1200 a multiple of the best-effort lease, 500 s" in error
 
 
-def test_a_deadline_at_the_arrival_is_a_miss_and_says_why(desk, ask):
-    desk(rewards=[[0, 100]])
+def test_a_deadline_just_after_the_arrival_is_a_miss_and_says_why(desk, ask):
+    desk(rewards=[[1, 100]])
     result = ask(*SOLVE)["result"]
     assert result["leases"] == {"a": None, "b": [1]}
     assert result["cannot_meet"] == {"a": "it needs 1 lease and has 0 before its last deadline"}

@@ -68,7 +68,7 @@ def test_bad_scenarios_are_refused_in_one_message(desk, cli, command, change, na
 @pytest.mark.parametrize("value", ["1", "1.5", "-0.1", "nan", "wide"])
 def test_a_gap_outside_0_to_1_is_refused(desk, cli, command, value):
     code, out, err = cli(*command, "--set", f"gap={value}")
-    assert (code, out) == (2, "") and "error: knob gap: got" in err
+    assert (code, out) == (2, "") and f"error: --set gap={value}: knob gap: got" in err
 
 
 @pytest.mark.parametrize("value", ["1", "2.5"])

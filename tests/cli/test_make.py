@@ -97,6 +97,19 @@ def test_convert_knows_the_formats_and_workloads_that_there_are():
     assert tuple(deadlines.WORKLOADS) == make.WORKLOADS
 
 
+def test_convert_never_overwrites_what_it_reads(cli, tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("job_id,num_gpu,submit_time,model_name,duration\n1,1,0,vgg19,600\n")
+    before = (tmp_path / "t.csv").read_bytes()
+    (tmp_path / "link.csv").symlink_to("t.csv")
+    monkeypatch.chdir(tmp_path)
+    argv = ("convert", "t.csv", "--from", "tiresias", "--cluster", "v100=1x4", "--force")
+    for option, target in (("-o", "t.csv"), ("-o", "./link.csv"), ("--report", tmp_path / "t.csv")):
+        code, out, err = cli(*argv, *(() if option == "-o" else ("-o", "s.json")), option, target)
+        assert (code, out) == (2, "") and err.startswith(f"error: {option} {target}: got") and "that are read" in err
+        assert (tmp_path / "t.csv").read_bytes() == before
+    assert cli(*argv, "-o", "s.json")[0] == cli(*argv, "-o", "s.json")[0] == 0, "another file may be overwritten"
+
+
 def test_convert_a_chronus_trace(ask, tmp_path):
     (tmp_path / "t.csv").write_text(CHRONUS)
     argv = ("convert", tmp_path / "t.csv", "--from", "chronus", "--cluster", "v100=2x8")

@@ -119,7 +119,7 @@ def test_compare(ask, tmp_path):
     out = tmp_path / "c"
     argv = ("compare", "preset:start_here", "--schedulers", "fifo,las", "--set", "las:round_s=300", "--seeds", "0:3")
     found = ask(*argv, "--out", out)
-    assert list(found) == ["runs", "mean", "spread", "ratios", "wall_s", "out"]
+    assert list(found) == ["runs", "ended", "mean", "spread", "ratios", "wall_s", "out"]
     assert [(run["scheduler"], run["seed"]) for run in found["runs"]] == [
         (n, s) for n in ("fifo", "las") for s in range(3)
     ]
@@ -151,6 +151,19 @@ def test_compare_takes_the_plan(cli):
     code, out, _ = cli("compare", "preset:start_here", "--until", "1 h")
     assert code == 0
     assert all(plan.scheduler in out for plan in workbench.preset("start_here").plan)
+
+
+def test_compare_goes_on_when_a_scheduler_fails_and_says_so(cli):
+    """GPUs cannot be shared in pairs here, so that policy has no run; the exit code is that of a stated failure."""
+    names = ("--schedulers", "fifo,sharing=gavel.max_min_fairness,las", "--set", "sharing:space_sharing=on")
+    code, out, err = cli("compare", "preset:start_here", *names, "--json")
+    found = json.loads(out)
+    assert code == 1 and [run["scheduler"] for run in found["runs"]] == ["fifo", "las"]
+    (row,) = found["failed"]
+    assert (row["scheduler"], row["seed"], row["status"]) == ("sharing", 0, "invalid_input")
+    assert row["error"]["where"] == "core.space_sharing" and "failed: sharing, seed 0" in err
+    code, out, _ = cli("compare", "preset:start_here", *names)
+    assert code == 1 and "fifo" in out and "gavel" not in out
 
 
 def test_compare_with_workers_gives_the_same(ask):

@@ -2,6 +2,7 @@
 
 import sys
 
+import pyomo.environ as pyo
 import pytest
 
 import workbench
@@ -55,7 +56,8 @@ class Fails(Formulation):
 
     def data(self, snapshot, knobs): ...
 
-    def build(self, data, knobs): ...
+    def build(self, data, knobs):
+        return pyo.ConcreteModel(self.name)
 
     def read(self, model, data, knobs): ...
 

@@ -306,6 +306,20 @@ def test_a_pair_of_models_without_a_speed_alone_is_named() -> None:
         belief.pair(JOBS["a"], JOBS["b"], "t")
 
 
+def test_pairs_on_a_type_of_which_there_is_no_node_play_no_part() -> None:
+    data = four_models({"a": 0.1, "b": 0.6}).to_dict()
+    alone = LowRank(Scenario.from_dict(data)).pair(JOBS["a"], JOBS["b"], "t")
+    data["cluster"]["accelerators"].append({"name": "none"})
+    data["throughputs"] += [{**row, "accelerator": "none"} for row in data["throughputs"]]
+    data["colocated"] += [
+        {**row, "accelerator": "none", "steps_per_s": 1.0, "with_steps_per_s": 1.0} for row in data["colocated"]
+    ]
+    scenario = Scenario.from_dict(data)
+    belief = LowRank(scenario)
+    assert alone is not None and belief.pair(JOBS["a"], JOBS["b"], "t") == approx(alone)
+    assert pair_error(scenario, belief) == approx(pair_error(four_models({"a": 0.1, "b": 0.6}), belief))
+
+
 def test_no_pairs_no_error_to_measure() -> None:
     with pytest.raises(InputError, match="colocated"):
         pair_error(make({"n": ("t", 1)}, [{}]), Oracle(make({"n": ("t", 1)}, [{}])))

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import widgets.lab
-import widgets.scheduler_choice
+import widgets.editors.scheduler_choice
+import widgets.lab.lab
 from tests.lab.support import Waiter
 
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Waiter:
     waiter = Waiter()
-    monkeypatch.setattr(widgets.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     return waiter
 
 
@@ -28,4 +28,4 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def no_other_labs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labs of earlier tests, not collected yet, may show schedulers that have gone with their test."""
-    monkeypatch.setattr(widgets.scheduler_choice, "_CHOICES", weakref.WeakSet())
+    monkeypatch.setattr(widgets.editors.scheduler_choice, "_CHOICES", weakref.WeakSet())

@@ -25,7 +25,7 @@ def test_a_lab_begins_with_the_truth_and_takes_an_estimator_with_its_knobs(work:
     assert work.asked[-1][0]["belief"] == "oracle"
     lab.set(belief="low_rank: profiled=0.5, rank=10")
     assert lab.belief == "low_rank:profiled=0.5" and lab.state == "edited"
-    lab._belief._knobs._controls["rank"].widget.value = 3
+    lab._scenario.belief._knobs._controls["rank"].widget.value = 3
     lab.solve()
     assert lab.belief == work.asked[-1][0]["belief"] == "low_rank:profiled=0.5,rank=3"
     lab.set("las")
@@ -34,7 +34,7 @@ def test_a_lab_begins_with_the_truth_and_takes_an_estimator_with_its_knobs(work:
 
 def test_the_list_offers_every_estimator_with_a_line_of_help(work: Waiter) -> None:
     lab = GavelLab()
-    choice = lab._belief
+    choice = lab._scenario.belief
     for title, name in choice.widget.options:
         choice.widget.value = name
         assert lab.belief == name and maker(name).estimator.title == title
@@ -45,7 +45,7 @@ def test_the_list_offers_every_estimator_with_a_line_of_help(work: Waiter) -> No
 def test_the_note_on_what_is_not_read_minds_the_estimator(work: Waiter) -> None:
     lab = HopsLab("hops_64")
     assert "does not read: models.load_s, cluster.network_gbps" in lab._note.value
-    lab._belief.choose("layered")
+    lab._scenario.belief.choose("layered")
     lab._on_change()
     assert lab._note.value == ""
 
@@ -53,21 +53,21 @@ def test_the_note_on_what_is_not_read_minds_the_estimator(work: Waiter) -> None:
 def test_another_estimator_is_an_edit_that_undo_takes_back_and_reset_too(work: Waiter) -> None:
     lab = solved(GavelLab(), work)
     lab._wall_s = 60.0  # too slow to be solved at once
-    lab._belief.widget.value = "pmi"
+    lab._scenario.belief.widget.value = "pmi"
     assert lab.state == "edited" and "before your last change" in lab._results._note.value
-    lab._undo.click()
+    lab._frame.undo.click()
     assert (lab.belief, lab.state, lab._results._note.value) == ("oracle", "done", "")
-    lab._redo.click()
+    lab._frame.redo.click()
     assert (lab.belief, lab.state) == ("pmi", "edited")
-    lab._on_reset()
-    assert lab.belief == lab._belief.widget.value == "oracle"
-    lab._undo.click()
+    lab._frame.reset.click()
+    assert lab.belief == lab._scenario.belief.widget.value == "oracle"
+    lab._frame.undo.click()
     assert lab.belief == "pmi"
 
 
 def test_a_change_is_solved_at_once_where_that_is_quick(work: Waiter) -> None:
     lab = solved(GavelLab(), work)
-    lab._belief.widget.value = "pmi"
+    lab._scenario.belief.widget.value = "pmi"
     assert lab.state == "working" and work.asked[-1][0]["belief"] == "pmi"
     work.answer()
     assert lab.state == "done" and lab.run == workbench.simulate("preset:start_here", lab.scheduler, belief="pmi")
@@ -76,11 +76,11 @@ def test_a_change_is_solved_at_once_where_that_is_quick(work: Waiter) -> None:
 def test_a_wrong_knob_of_an_estimator_is_said_and_undone(work: Waiter) -> None:
     lab = GavelLab()
     lab.set(belief="low_rank:references=7")
-    lab._belief._knobs._controls["references"].widget.value = "many"
+    lab._scenario.belief._knobs._controls["references"].widget.value = "many"
     assert lab.state == "invalid" and lab.status.startswith("References: ")
     with pytest.raises(InputError, match="References"):
         _ = lab.belief
-    lab._undo.click()
+    lab._frame.undo.click()
     assert lab.belief == "low_rank:references=7" and lab.state == "edited"
 
 

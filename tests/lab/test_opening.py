@@ -28,10 +28,10 @@ def test_a_lab_opens_and_resets_with_the_scheduler_that_is_named(work: Waiter) -
     lab = HadarLab(scenario, "hadare")
     assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2 and lab.scenario == scenario
     lab.set("gavel.max_min_fairness")
-    lab._on_reset()
+    lab._frame.reset.click()
     assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2
     lab.open(scenario)
-    lab._on_reset()
+    lab._frame.reset.click()
     assert lab.scheduler == "hadar", "what was opened since is opened as it says itself"
     assert HadarLab(scenario, "las").scheduler == "las"
     assert HadarLab("hadar_example", scheduler="hadare").scheduler == "hadare"
@@ -54,8 +54,8 @@ def test_what_was_loaded_is_not_called_edited(work: Waiter) -> None:
     lab = GavelLab()
     jobs(lab).edit(0, "weight", "3")
     assert lab.status == "Edited, not solved."
-    lab._on_reset()
+    lab._frame.reset.click()
     assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
     lab.set(round_s=720)
-    lab._on_preset("hadar_example")
+    lab._frame.presets.value = "hadar_example"
     assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")

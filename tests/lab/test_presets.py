@@ -12,20 +12,20 @@ from workbench.presets import preset, presets, variants
 
 
 def listed(lab: Lab) -> list[str]:
-    return [name for _, name in lab._presets.options]
+    return [name for _, name in lab._frame.presets.options]
 
 
 def test_the_variants_of_the_preset_that_is_shown_stand_below_it(work: Waiter) -> None:
     names = ["", *(name for name, _ in presets())]
     lab = Lab("gavel")
     assert listed(lab) == names
-    lab._presets.value = "hadar_aws"
+    lab._frame.presets.value = "hadar_aws"
     at = names.index("hadar_aws") + 1
     assert listed(lab) == [*names[:at], *variants("hadar_aws"), *names[at:]]
-    lab._presets.value = "hadar_aws_M-8"
-    assert lab.scenario == preset("hadar_aws_M-8") and lab._presets.value == ""
+    lab._frame.presets.value = "hadar_aws_M-8"
+    assert lab.scenario == preset("hadar_aws_M-8") and lab._frame.presets.value == ""
     assert listed(lab) == [*names[:at], *variants("hadar_aws"), *names[at:]]
-    lab._presets.value = "start_here"
+    lab._frame.presets.value = "start_here"
     assert listed(lab) == names and lab.scenario == preset("start_here")
     assert not work.asked, "nobody pressed Solve"
 

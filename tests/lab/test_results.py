@@ -87,10 +87,10 @@ def test_playback_shows_less_and_then_all_again(work: Waiter) -> None:
     work.answer()
     results = lab._results
     assert results._gantt.view.params == {"until": None}
-    results._round.value = 0
+    results.playback.number = 0
     first_s = float(lab.run.decisions["time_s"].iloc[1])
     assert results._gantt.view.params == {"until": first_s}
-    assert f"up to {format_duration(first_s)}" in results._time.value
+    assert f"up to {format_duration(first_s)}" in results.playback.label
     lab.set(round_s=720)
     work.answer()
     assert results._gantt.view.params == {"until": None}
@@ -121,14 +121,14 @@ def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) 
     results._tabs.selected_index = results._tabs.titles.index("Allocation")
     page, jobs = results._pages["Allocation"], set(lab.run.jobs["job"])
     assert page.drawing is not None and set(page.drawing.table["unit"]) == jobs
-    results._round.value = results._round.max - 1
+    results.playback.number = results.playback.last - 1
     assert len(set(page.drawing.table["unit"])) < len(jobs)
 
 
 def test_recorded_signals_and_entities_have_charts(work: Waiter) -> None:
     lab = GavelLab()
-    lab._editors.tables["entities"].add()
-    lab._editors.tables["jobs"].edit(0, "entity", lab._editors.tables["entities"].rows[0]["name"])
+    lab._scenario.editors.tables["entities"].add()
+    lab._scenario.editors.tables["jobs"].edit(0, "entity", lab._scenario.editors.tables["entities"].rows[0]["name"])
     lab.set("gavel.finish_time_fairness")
     lab.solve()
     work.answer()
@@ -139,7 +139,9 @@ def test_recorded_signals_and_entities_have_charts(work: Waiter) -> None:
     assert set(drawing.table["job"]) == set(lab.run.jobs["job"])
     results._tabs.selected_index = results._tabs.titles.index("Entities")
     drawing = results._pages["Entities"].drawing
-    assert drawing is not None and lab._editors.tables["entities"].rows[0]["name"] in set(drawing.table["group"])
+    assert drawing is not None and lab._scenario.editors.tables["entities"].rows[0]["name"] in set(
+        drawing.table["group"]
+    )
 
 
 def test_prices_have_a_chart_of_their_own(work: Waiter) -> None:

@@ -50,9 +50,9 @@ def test_a_dragged_step_changes_that_job_and_is_solved_and_undone(lab: Lab, work
     assert len(work.asked) == asked + 1 and lab.state == "working", "a quick run is made at once"
     work.answer()
     assert lab.run.scenario.jobs[0].rewards == ((3000.0, 100.0), (4000.0, 60.0))
-    lab._on_undo()
+    lab._frame.undo.click()
     assert rewards(lab) == before
-    lab._on_redo()
+    lab._frame.redo.click()
     assert rewards(lab)["job-0"] == ((3000.0, 100.0), (4000.0, 60.0))
 
 
@@ -77,11 +77,19 @@ def test_steps_are_added_behind_the_last_and_taken_away(lab: Lab) -> None:
     assert len(rewards(lab)["job-0"]) == 3
 
 
+def test_a_step_behind_one_that_is_worth_less_than_a_miss_is_not_worth_more(lab: Lab) -> None:
+    first_s = rewards(lab)["job-0"][0][0]
+    drag(lab, "job-0", [first_s, 0.5])
+    lab._results.select("job-0")
+    press(lab, "wb-add-step")
+    assert rewards(lab)["job-0"] == ((first_s, 0.5), (pytest.approx(1.2 * first_s), 0.5))
+
+
 def test_all_jobs_become_strict_in_one_step_and_best_effort_ones_stay(lab: Lab) -> None:
     before = rewards(lab)
     press(lab, "wb-all-strict")
     assert rewards(lab) == {job: steps and strict(steps[0][0]) for job, steps in before.items()}
-    lab._on_undo()
+    lab._frame.undo.click()
     assert rewards(lab) == before
 
 

@@ -26,8 +26,8 @@ def test_a_preset_of_knobs_from_code_and_page(work: Waiter) -> None:
 
 def test_core_and_seed_are_part_of_the_scenario(work: Waiter) -> None:
     lab = GavelLab()
-    lab._core._restart.value = "30 s"
-    lab._core._seed.value = "7"
+    lab._scenario.core._restart.value = "30 s"
+    lab._scenario.core._seed.value = "7"
     assert lab.scenario.core.restart.restart_s == 30 and lab.scenario.seed == 7
     assert lab.state == "edited"
 

@@ -7,10 +7,11 @@ import time
 
 import pytest
 
-import widgets.lab
+import widgets.lab.lab
 import workbench
 from tests.lab.support import Waiter, jobs
-from widgets import GavelLab, Lab, words
+from widgets import GavelLab, Lab
+from widgets.lab import words
 from workbench.errors import InputError, ScenarioError
 from workbench.presets import preset
 
@@ -50,6 +51,15 @@ def test_wrong_cells_wait_to_be_mended(work: Waiter) -> None:
     jobs(lab).edit(0, "gpus", "2")  # as it was: what the charts show is what is set
     assert (lab.state, lab.status) == ("done", done) and not lab._bar.solve.disabled
     assert lab._results._note.value == "" and len(work.asked) == 1
+
+
+def test_an_empty_table_of_jobs_is_said_and_cannot_be_solved(work: Waiter) -> None:
+    lab = GavelLab(preset("start_here").replace(jobs=[]))
+    assert lab.status == "Jobs: got nothing; expected at least one job in the table" and lab._bar.solve.disabled
+    lab.solve()
+    assert not work.asked
+    lab.open(preset("start_here"))
+    assert lab.state == "ready"
 
 
 def test_a_wrong_knob_says_so(work: Waiter) -> None:
@@ -95,7 +105,7 @@ def test_answers_to_what_was_replaced_are_not_shown(work: Waiter) -> None:
 
 
 def test_a_new_request_does_not_wait_for_a_slow_one(work: Waiter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(widgets.lab, "PATIENCE_S", -1.0)
+    monkeypatch.setattr(widgets.lab.lab, "PATIENCE_S", -1.0)
     lab = GavelLab()
     lab.solve()
     lab.set(round_s=720)
@@ -106,7 +116,9 @@ def test_a_new_request_does_not_wait_for_a_slow_one(work: Waiter, monkeypatch: p
 def test_failures_are_one_line_and_the_lab_goes_on(work: Waiter) -> None:
     lab = GavelLab()
     lab.solve()
-    work.asked[0][1]({"kind": "error", "error": {"where": "solver", "value": "glpk", "expected": "highs"}})
+    work.asked[0][1](
+        {"kind": "error", "status": "error", "error": {"where": "solver", "value": "glpk", "expected": "highs"}}
+    )
     assert (lab.state, lab.status) == ("failed", "solver: got glpk; expected highs")
     lab.solve()
     work.answer()
@@ -129,7 +141,7 @@ def test_a_scenario_that_forbids_sharing_is_told_by_the_name_of_its_control(work
     with pytest.raises(InputError) as found:
         work.answer()
     work.asked[-1][1]({"kind": "error", **found.value.as_json()})
-    assert lab._core._sharing.description in lab.status and "tab Knobs" in lab.status
+    assert lab._scenario.core._sharing.description in lab.status and "tab Knobs" in lab.status
 
 
 @pytest.mark.parametrize(

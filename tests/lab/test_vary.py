@@ -9,15 +9,15 @@ import pytest
 
 from tests.lab.support import Waiter
 from widgets import GavelLab, Lab
-from widgets.setting import Setting
-from widgets.variants import ALL_SOFT, ALL_STRICT, REWARDS, SCHEDULER, suggested, variants_of
-from widgets.vary_page import differing
+from widgets.editors.setting import LabSetting
+from widgets.lab.variants import ALL_SOFT, ALL_STRICT, REWARDS, SCHEDULER, suggested, variants_of
+from widgets.lab.vary_page import differing
 from workbench import metrics, preset, simulate
 from workbench.errors import InputError
 from workbench.metrics import as_json
 from workbench.papers.paper import find_scheduler
 
-SETTING = Setting(preset("start_here"), "srtf", find_scheduler("srtf").settle({}))
+SETTING = LabSetting(preset("start_here"), "srtf", find_scheduler("srtf").settle({}))
 
 
 class Measurer(Waiter):
@@ -35,10 +35,10 @@ class Measurer(Waiter):
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Measurer:
-    import widgets.lab
+    import widgets.lab.lab
 
     waiter = Measurer()
-    monkeypatch.setattr(widgets.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     return waiter
 
 
@@ -93,7 +93,7 @@ def test_cancel_keeps_what_is_done(lab: Lab, work: Measurer) -> None:
 
 def test_a_value_that_fails_is_told_and_the_others_are_run(lab: Lab, work: Measurer) -> None:
     page = vary(lab, "round_s", "6 min, 30 min")
-    work.asked[-1][1]({"kind": "error", "error": {"where": "srtf", "value": 1, "expected": "two"}})
+    work.asked[-1][1]({"kind": "error", "status": "error", "error": {"where": "srtf", "value": 1, "expected": "two"}})
     work.measure()
     assert "1 of 2 runs made. 6 min: srtf: got 1; expected two" in page._said.text and page._said.tone == "bad"
     assert page.page.drawing.table["value"].tolist() == ["30 min"]
@@ -135,7 +135,7 @@ def test_answers_to_a_run_that_was_begun_anew_are_not_heard(lab: Lab, work: Meas
 def test_what_is_suggested_can_be_run() -> None:
     for name in ("srtf", "gavel.max_min_fairness", "hadar", "hops", "sia", "tiresias"):
         found = find_scheduler(name)
-        setting = Setting(preset("start_here"), name, found.settle({}))
+        setting = LabSetting(preset("start_here"), name, found.settle({}))
         for knob in found.knobs:
             if knob.kind != "str" or knob.choices is not None:
                 values = suggested(knob.name, setting)

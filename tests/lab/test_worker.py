@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import widgets.scheduler_choice
+import widgets.editors.scheduler_choice
 import workbench
 from tests.lab.support import run, until
 from widgets import GavelLab
-from widgets.work import ProcessWork, process_work
+from widgets.work.process import ProcessWork, process_work
 from workbench.errors import InputError
 
 
@@ -51,7 +51,7 @@ def test_an_own_scheduler_runs_here_and_may_be_wrong(own: None) -> None:
             time.sleep(0.02)
             return workbench.Decision(), None
 
-        widgets.scheduler_choice.refresh_choices()  # as after a cell
+        widgets.editors.scheduler_choice.refresh_choices()  # as after a cell
         assert ("My own scheduler.", "mine") in lab._choice.widget.options
         assert lab.scheduler == "gavel.max_min_fairness"
         lab.set("mine", speed=0)

@@ -258,6 +258,18 @@ def test_a_round_without_a_step_makes_the_next_one_twice_as_long() -> None:
     assert lengths == [0.5, 1.0, 2.0, 0.5]
 
 
+def test_a_round_in_which_a_node_failed_does_not_make_the_next_one_longer() -> None:
+    """The job lost its GPUs, and all that it had done."""
+    scenario = make({"a": ("t", 1)}, [{"steps": 1000}], {"t": 1.0})
+    policy, memory, lengths = Fixed({"j0": (1.0,)}), None, []
+    for now_s in (0.0, 360.0, 720.0):
+        snapshot = look(scenario, now_s, left={"j0": 1000.0}, attained={"j0": now_s / 4})
+        decision, memory = decide(snapshot, memory, policy, whole_steps=True, round_end="last_job")
+        assert decision.next_s is not None
+        lengths.append(decision.next_s - now_s)
+    assert lengths == [360.0, 360.0, 360.0]
+
+
 def _cut_up(sizes: Sequence[int]) -> Snapshot:
     """Two nodes of four GPUs, and gangs of these sizes that cannot run apart."""
     scenario = make({"a": ("t", 4), "b": ("t", 4)}, [{"gpus": size} for size in sizes])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from pytest import approx
 from workbench.api import simulate
 from workbench.presets import preset
 from workbench.reproduction import Figure, chronus
-from workbench.reproduction.chronus import end_to_end, lines, selector, settings
+from workbench.reproduction.chronus import allocator, end_to_end, lines, profiler, selector, settings
+from workbench.reproduction.chronus.missed import PARTS, Gap
 from workbench.reproduction.chronus.settings import SIZES, TRACES, Setting, at, is_short
+from workbench.reproduction.report import Done
 from workbench.traces.timed import PLAN
 
 TINY = SIZES["tiny"]
@@ -22,14 +25,103 @@ HEADER = "job_id,user,num_gpu,submit_time,model_name,duration,expect_time_list,e
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, Figure]:
-    found = [make(TINY) for make in chronus.FIGURES]
-    return {figure.name: figure for figure in found}
+def figures(evaluated: Callable[[str], list[Done]]) -> dict[str, Figure]:
+    return {done.figure.name: done.figure for done in evaluated("chronus")}
 
 
 def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
     drawn = {f"Fig. {name}" for name in ("6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d", "8a", "8b", "9a-b", "9c-f")}
     assert set(figures) == drawn | {"5.4 reasons"} and len(chronus.FIGURES) == len(figures)
+
+
+def test_more_gpus_for_the_profiler_are_a_reason_only_where_they_help() -> None:
+    assert "a part of the reason" in profiler._why("dynamic", 300.0, 40.0)
+    assert "fewer for leases" in profiler._why("dynamic", 0.13, 0.22)
+
+
+def test_misses_are_split_as_the_runs_own_counts_of_refused_jobs_say() -> None:
+    setting = replace(at(TINY), jobs=40, load=3.0, hostile=0.6)
+    found = lines.measured(setting, lines.CHRONUS, 0)
+    jobs = [job for job in setting.scenario(0).jobs if job.rewards]
+    counts = [
+        len(jobs),
+        sum(len(job.rewards or ()) == 1 for job in jobs),
+        sum(len(job.rewards or ()) > 1 for job in jobs),
+    ]
+    refused = [count * found[part] for count, part in zip(counts, PARTS.values(), strict=True)]
+    assert found["unguaranteed"] > 0 and refused[0] > 0
+    assert refused[0] == approx(found["unguaranteed"] * found["unguaranteed_miss_rate"])
+    assert refused[0] == approx(refused[1] + refused[2])
+    assert all(found[part] <= found[whole] + 1e-12 for whole, part in PARTS.items())
+    assert 0 < found["hostile_refused"] <= found["unguaranteed"]
+    assert 0 <= found["hostile_refused_miss_rate"] <= 1
+
+
+def test_a_gap_is_that_of_the_means_and_names_the_seeds() -> None:
+    rows = [
+        ("a", 0, 0.5, 0.1),
+        ("b", 0, 0.2, 0.2),
+        ("a", 1, 0.1, 0.1),
+        ("b", 1, 0.3, 0.0),
+        ("a", 2, math.nan, math.nan),
+    ]
+    found = pd.DataFrame([*rows, ("b", 2, 0.9, 0.9)], columns=["x", "seed", "weighted_miss_rate", "refused_part"])
+    gap = Gap.between(found, "a", "b", "weighted_miss_rate")
+    assert (gap.whole, gap.refused, gap.higher, gap.seeds) == (approx(0.05), approx(0.0), 1, 2)
+    assert gap.said("without") == "Here without +0.05, higher in 1 of 2 seeds: 0 by refused jobs, +0.05 by the others."
+    assert Gap(0.0, 0.0, 0, 1).said("without") == "Here without the same."
+    assert "no job tells" in Gap(math.nan, math.nan, 0, 0).said("without")
+
+
+def test_the_objective_is_said_to_have_no_room_only_where_refused_jobs_miss_most() -> None:
+    assert selector._room(-0.01, 0.16, 0.15).startswith("Not in the paper's direction: of the 0.16")
+    assert selector._room(0.01, 0.16, 0.15).startswith("In the paper's direction: of the 0.16")
+    assert "the others miss 0.15 of the 0.16" in selector._room(0.01, 0.16, 0.01)
+    assert selector._room(0.0, 0.0, 0.0).startswith("Nothing is missed")
+    assert "no number of these runs" in selector._room(-0.01, 0.16, 0.01)
+    assert selector._room(math.nan, math.nan, math.nan) == "Nothing to compare."
+
+
+def test_round_up_is_given_the_papers_reason_only_where_it_saves_guarantees() -> None:
+    assert "shows here" in allocator._rounding(0.01, (2.0, 1.0), (5.0, 5.0), 1.0)
+    assert "is not ours" in allocator._rounding(0.01, (1.0, 1.0), (5.0, 5.0), 1.0)
+    saves_none = allocator._rounding(-0.01, (1.0, 1.0), (5.0, 6.0), 1.1)
+    assert "saves no guarantee" in saves_none and "10.0 % more GPUs" in saves_none
+    assert "6.0 jobs are refused" in allocator._rounding(-0.01, (2.0, 1.0), (5.0, 6.0), 1.1)
+    plain = allocator._rounding(-0.01, (2.0, 1.0), (6.0, 5.0), 1.0)
+    assert "no number of these runs" in plain and "more GPUs" not in plain
+
+
+def test_what_round_up_asks_for_more_is_recounted() -> None:
+    setting = replace(at(TINY), hostile=1.0)
+    gangs = [job.gpus for job in setting.scenario(0).jobs if job.rewards]
+    rounded = {1: 1, 3: 4, 7: 8, 12: 16}
+    assert allocator._demand(setting, 1) == sum(rounded[gang] for gang in gangs) / sum(gangs) > 1
+    assert allocator._demand(at(TINY), 1) == 1.0
+
+
+def test_local_search_rescues_only_where_hostile_jobs_were_refused_and_miss_less() -> None:
+    assert "holds for them: 3.0 of the 20.0" in allocator._rescued(20.0, 3.0, [0.7, 0.5])
+    assert "does not show here" in allocator._rescued(20.0, 3.0, [0.5, 0.5])
+    assert "no refused job is hostile" in allocator._rescued(20.0, 0.0, [math.nan, math.nan])
+
+
+def test_longer_jcts_are_put_down_to_where_the_time_goes() -> None:
+    waits, shorter = allocator._spent(70.0, -20.0), allocator._spent(-70.0, 20.0)
+    assert "+50 s on average, because of its time without GPUs: +70 s without GPUs, -20 s on them" in waits
+    assert "-50 s on average, because of its time without GPUs" in shorter
+    assert all("its time on GPUs" in allocator._spent(*parts) for parts in ((-5.0, 40.0), (5.0, -40.0)))
+    assert allocator._spent(5.0, -5.0) == "Best effort takes as long."
+    assert allocator._spent(math.nan, math.nan) == "No best-effort job tells."
+
+
+def test_the_wait_of_best_effort_is_the_part_of_its_jct_without_gpus() -> None:
+    setting = replace(at(TINY), workload="mix1")
+    found, run = lines.measured(setting, lines.CHRONUS, 0), simulate(setting.scenario(0), "chronus", {}, seed=0)
+    once = run.timeline.drop_duplicates(["job", "start_s", "end_s"])  # a row per part of a gang
+    held = once["end_s"].groupby(once["job"]).sum() - once["start_s"].groupby(once["job"]).sum()
+    free = [job.name for job in run.scenario.jobs if job.rewards is None]
+    assert free and found["best_effort_jct_s"] - found["best_effort_waited_s"] == approx(held[free].mean())
 
 
 def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:

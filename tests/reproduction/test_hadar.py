@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,15 @@ import workbench
 from workbench.presets import HADARE_MIXES, hadare_mix, preset
 from workbench.reproduction import Figure, hadar
 from workbench.reproduction.hadar import physical, settings, slots, trace
+from workbench.reproduction.report import Done
 from workbench.run import Run
 
 TINY = hadar.SIZES["tiny"]
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, Figure]:
-    found = [make(TINY) for make in hadar.FIGURES]
-    return {figure.name: figure for figure in found}
+def figures(evaluated: Callable[[str], list[Done]]) -> dict[str, Figure]:
+    return {done.figure.name: done.figure for done in evaluated("hadar")}
 
 
 def test_every_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:

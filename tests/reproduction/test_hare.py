@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -16,14 +17,14 @@ from workbench.presets import preset
 from workbench.reproduction import Figure, hare
 from workbench.reproduction.hare import changes, schemes, settings, simulated, switches, testbed
 from workbench.reproduction.hare.settings import Setting
+from workbench.reproduction.report import Done
 
 TINY = hare.SIZES["tiny"]
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, Figure]:
-    found = [make(TINY) for make in hare.FIGURES]
-    return {figure.name: figure for figure in found}
+def figures(evaluated: Callable[[str], list[Done]]) -> dict[str, Figure]:
+    return {done.figure.name: done.figure for done in evaluated("hare")}
 
 
 def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
@@ -76,15 +77,12 @@ def test_nobody_is_below_the_lower_bound() -> None:
         assert all(value >= least * (1 - 1e-9) for value in schemes.measured(data).values()) and least > 0
 
 
-def test_the_confidence_interval_is_students() -> None:
-    from scipy.stats import t  # two seconds
-
-    for free, number in enumerate(schemes.STUDENT, start=1):
-        assert number == approx(t.ppf(0.975, free), abs=6e-4)
-    assert approx(t.ppf(0.975, 1e9), abs=1e-3) == schemes.NORMAL
-    assert schemes.interval([1.0, 2.0, 3.0]) == approx((2.0, 4.303 / math.sqrt(3)))
+def test_words_and_lines_give_students_interval_however_many_seeds() -> None:
+    """4.303 and 2.086 are the printed quantiles of 2 and 20 degrees of freedom."""
     assert schemes.said([1.0, 2.0, 3.0]) == "3 seeds, 95 %: -0.48 to 4.48."
-    assert math.isnan(schemes.interval([5.0])[1])
+    found = pd.DataFrame({"x": 1.0, schemes.HARE: [float(i) for i in range(21)]})
+    low, high = schemes.lines(found, [schemes.HARE])[["low", "high"]].iloc[0]
+    assert approx((high - low) / 2, rel=1e-3) == 2.086 * math.sqrt(38.5 / 21)
 
 
 def test_the_best_and_the_worst_are_of_the_papers_four_seed_by_seed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,15 +19,15 @@ from workbench.reproduction import Figure, hops
 from workbench.reproduction.hops import ablation, lines, physical, planning, settings, simulated
 from workbench.reproduction.hops.bound import least_makespan_s
 from workbench.reproduction.hops.queued_gavel import QueuedGavel
+from workbench.reproduction.report import Done
 from workbench.scenario import Scenario
 
 TINY = hops.SIZES["tiny"]
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, Figure]:
-    found = [make(TINY) for make in hops.FIGURES]
-    return {figure.name: figure for figure in found}
+def figures(evaluated: Callable[[str], list[Done]]) -> dict[str, Figure]:
+    return {done.figure.name: done.figure for done in evaluated("hops")}
 
 
 def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import math
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from workbench.errors import InputError
-from workbench.reproduction import COLUMNS, Figure, Row
+from workbench.reproduction import COLUMNS, Figure, Row, report
 from workbench.reproduction.__main__ import main
-from workbench.reproduction.registry import VARIABLE, reproductions, size_name
+from workbench.reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from workbench.reproduction.report import PAGE, TABLE, Done, run_all, table, write
-
-MOST_CPU_S = 60.0  # of all papers at the tiny size; a quiet machine needs half of it
-
-
-@pytest.fixture(scope="module")
-def tiny() -> list[Done]:
-    began = time.process_time()
-    found = run_all("tiny")
-    took = time.process_time() - began
-    print(f"tiny: {took:.1f} s of CPU time")
-    assert took < MOST_CPU_S
-    return found
 
 
 def test_gavel_is_found_with_every_figure_of_its_evaluation(tiny: list[Done]) -> None:
@@ -56,6 +43,23 @@ def test_the_same_size_gives_the_same_numbers(tiny: list[Done]) -> None:
     figures = [done.figure for done in tiny if done.paper == "Gavel"]
     number = next(i for i, figure in enumerate(figures) if figure.name == "Fig. 16")
     pd.testing.assert_frame_equal(gavel.figures[number](gavel.sizes["tiny"]).table, figures[number].table)
+
+
+def test_without_a_name_every_paper_is_done_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {name: Figure(name, f"of {name}", ()) for name in ("1", "2", "3")}
+    papers = (
+        Reproduction("a", "First", {"tiny": 1}, (lambda size: made["1"], lambda size: made["2"])),
+        Reproduction("b", "Second", {"tiny": 2}, (lambda size: made[str(size + 1)],)),
+    )
+    monkeypatch.setattr(report, "reproductions", lambda: papers)
+    told: list[Done] = []
+    found = run_all("tiny", on_done=told.append)
+    assert [(done.paper, done.figure) for done in found] == [
+        ("First", made["1"]),
+        ("First", made["2"]),
+        ("Second", made["3"]),
+    ]
+    assert told == found and run_all("tiny", "b")[0].figure is made["3"]
 
 
 def test_the_folder_has_the_table_the_page_and_each_panels_numbers(tiny: list[Done], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -418,6 +418,8 @@ def _check_speeds(run: Run) -> None:
     """Steps are the true speed on these nodes times the seconds of running (at most, where something cuts them)."""
     jobs, table = {job.name: job for job in run.scenario.jobs}, run.scenario.table
     possible: dict[tuple[str, str], list[float]] = {}
+    blur_s = 2 * float(np.spacing(run.end_s))  # two times are known no better: much, late in a run, for a tiny job
+    blurred: dict[tuple[str, str], float] = defaultdict(float)
     for moment in _moments(run):
         if moment.kind in ("run", "profile"):
             placed = Counter(found.node for found in moment.rows)
@@ -428,12 +430,14 @@ def _check_speeds(run: Run) -> None:
             so_far = possible.setdefault((moment.unit, moment.kind), [0.0, 0.0])
             so_far[0] += rates[0] * moment.seconds
             so_far[1] += rates[1] * moment.seconds
+            blurred[moment.unit, moment.kind] += max(rates) * blur_s
     for (unit, kind), most in possible.items():
         mine = run.timeline[(run.timeline.unit == unit) & (run.timeline.kind == kind)]
         for done, limit in zip((mine.steps.sum(), mine.with_steps.sum()), most, strict=True):
-            assert done <= limit * (1 + 1e-9) + 1e-9
+            blur = blurred[unit, kind]
+            assert done <= limit * (1 + 1e-9) + 1e-9 + blur
             exact = kind == "run" and " + " not in unit
-            assert not exact or math.isclose(done, limit, rel_tol=1e-9, abs_tol=1e-6), (done, limit)
+            assert not exact or math.isclose(done, limit, rel_tol=1e-9, abs_tol=1e-6 + blur), (done, limit)
 
 
 class Moment(NamedTuple):

@@ -21,6 +21,7 @@ code matches waiting jobs to the GPUs that are free (knob `preemptive` off), and
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,11 +34,15 @@ from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.mechanisms import queue
+from workbench.mechanisms.telling import listed, verb
+from workbench.moment import HOLDS, Fact, Moment, Order, Told
 from workbench.placement import Gpus, Request, Room, place, runs_spread
 from workbench.solvers import SolverFailedError
 from workbench.throughput import FloatArray
 
 NAME = "allox"
+PLACE_ON = "place_on_"
+"""Signals by type: the places from the end that jobs have in its lines."""
 ALPHA = Knob(
     "alpha",
     1.0,
@@ -286,7 +291,10 @@ def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     running = set() if preemptive else {*snapshot.leases, *stay}
     waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
     workers = np.array(room.left(len(snapshot.types)), dtype=np.int64)
-    wanted = _in_line(snapshot, _looked_at(snapshot, waiting, workers, alpha), workers)
+    rows = _looked_at(snapshot, waiting, workers, alpha)
+    data = _data(snapshot, rows, workers)
+    found = match(data)
+    wanted = _in_line(snapshot, rows, found)
     placed = place(_first(wanted, workers), room, keep_first=True, accept=runs_spread(snapshot))
     for request in wanted:  # GPUs that a gang could not take
         if request.unit not in placed:
@@ -299,11 +307,34 @@ def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
             Assignment(unit, gpus, math.inf) for unit, gpus in (*stay.items(), *placed.items()) if unit not in unchanged
         ),
         preempt=frozenset(snapshot.leases) - unchanged if preemptive else frozenset(),
+        signals=_lines(data, found),
         why={
             str(unit): Reason("first_in_line", f"first in a line of {kinds[unit]}", {"type": kinds[unit]})
             for unit in fresh
-        },
+        }
+        | _behind(data, found, {str(unit) for unit in placed}),
     )
+
+
+def _lines(data: AlloxData, found: Matching) -> dict[str, dict[str, float]]:
+    """The place from the end that each job has in the lines of its type, by type, and its time there."""
+    if not data.jobs:
+        return {}
+    lines: dict[str, dict[str, float]] = {}
+    for job, kind, k in zip(data.jobs, found.kind.tolist(), found.place.tolist(), strict=True):
+        lines.setdefault(PLACE_ON + data.types[kind], {})[job] = float(k)
+    return {**lines, "matched_s": _column(data, data.time_s[np.arange(len(data.jobs)), found.kind])}
+
+
+def _behind(data: AlloxData, found: Matching, placed: Collection[str]) -> dict[str, Reason]:
+    """Where those stand who got no GPUs."""
+    why = {}
+    for row, (job, kind, k) in enumerate(zip(data.jobs, found.kind.tolist(), found.place.tolist(), strict=True)):
+        if job not in placed:
+            name, seconds = data.types[kind], float(data.time_s[row, kind])
+            text = f"matched to {name}, {seconds:.6g} s of one GPU there, as number {k} from the end of its line"
+            why[job] = Reason("in_line", text, {"type": name, "place_from_end": float(k), "seconds": seconds})
+    return why
 
 
 def _renewed(snapshot: Snapshot, room: Room) -> dict[Unit, Gpus]:
@@ -312,9 +343,9 @@ def _renewed(snapshot: Snapshot, room: Room) -> dict[Unit, Gpus]:
     return {unit: gpus for unit, gpus in ended.items() if room.keep(room.kind_of(gpus), sum(gpus.values()), gpus)}
 
 
-def _in_line(snapshot: Snapshot, rows: list[int], workers: IntArray) -> list[Request]:
+def _in_line(snapshot: Snapshot, rows: list[int], found: Matching) -> list[Request]:
     """What the jobs at some positions want by the matching, the first in line first."""
-    jobs, found = snapshot.jobs, match(_data(snapshot, rows, workers))
+    jobs = snapshot.jobs
     held = {unit: lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
     line = sorted(range(len(rows)), key=lambda i: (-found.place[i], i))
     return [
@@ -344,3 +375,54 @@ def _first(wanted: list[Request], workers: IntArray) -> list[Request]:
 TITLE = "AlloX"
 FORMULATIONS = (Allox(),)
 SCHEDULERS = (AlloxScheduler(),)
+
+
+def _tell(moment: Moment) -> Told:
+    """The job's place in the lines of its type, its part of the total time, and who comes before it there."""
+    rule = (
+        "Jobs are matched to GPUs and places in line so that their completion times add up to least; the first of each "
+        "line runs."
+    )
+    kind, order = _line_of(moment)
+    seconds, since_s = moment.signal("matched_s"), float(moment.row["arrival_s"])
+    if order is None or seconds is None or moment.job not in order.values:
+        gone = "the matching has not had it: there were no GPUs to be matched, or it was not among the longest there"
+        return Told((rule,), binding=gone if moment.state == "waiting" else "")
+    place = order.values[moment.job]
+    facts = (
+        Fact("matched to", kind),
+        Fact("place from the end of its line, k", place),
+        Fact("time there on one GPU, p_mj", seconds, "s"),
+        Fact("its part of the total, k p_mj + t_m", place * seconds + order.at_s - since_s, "s"),
+    )
+    if moment.state in HOLDS:
+        return Told((rule,), facts, "the matching has it first in a line of its GPUs", order)
+    before = [name for name in order.values if order.before(name, moment.job)]
+    ahead, line = ([name for name in before if (name in moment.waiting) == waits] for waits in (False, True))
+    kept = dict.fromkeys(each.job for each in moment.others if each.job not in ahead)
+    parts = []
+    if ahead:
+        too = f", and {listed(line)} {verb('wait', line)} before it too" if line else ""
+        are = "is" if len(ahead) == 1 else "are"
+        parts.append(f"(code) places: on {kind} {listed(ahead)} {are} before it in line{too}")
+    if kept and not moment.run.knobs["preemptive"]:
+        parts.append(f"{listed(kept)} had GPUs, and who runs keeps its GPUs")
+    binding = "; ".join(parts) or f"the GPUs of {kind} that are left do not take its gang together"
+    return Told((rule,), facts, binding, order)
+
+
+def _line_of(moment: Moment) -> tuple[str, Order | None]:
+    """The type that the job was last matched to, and the jobs in the lines of that type."""
+    found = []
+    for kind in moment.usable:
+        signal = moment.signals(PLACE_ON + kind)
+        if signal is not None and moment.job in signal[1]:
+            found.append((signal[0], kind, signal[1]))
+    if not found:
+        return "", None
+    at_s, kind, places = max(found, key=lambda each: each[0])
+    order = Order(f"place from the end of a line of {kind}", "", places, "highest", at_s, moment.by_arrival)
+    return kind, order
+
+
+EXPLAIN = {"allox": _tell}

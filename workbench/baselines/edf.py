@@ -9,6 +9,7 @@ plain EDF has it, or goes to the best-effort jobs (knob `missed`; a running job 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,8 @@ from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
 from workbench.mechanisms.slo import due_s, holds, places
+from workbench.mechanisms.telling import listed
+from workbench.moment import Moment, Told
 from workbench.throughput import FloatArray
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
@@ -70,3 +73,33 @@ def _line(snapshot: Snapshot, deadline_s: FloatArray, late: bool) -> FloatArray:
 
 TITLE = "Earliest deadline first"
 SCHEDULERS = (Edf(),)
+LINE = (
+    "Jobs with deadlines go first, the earliest first, also on the GPUs of best-effort jobs; those go by arrival. Who "
+    "has a deadline and runs keeps its GPUs."
+)
+
+
+def _tell(moment: Moment) -> Told:
+    """The line, best effort without a deadline at its end; who waits has lost to those whose GPUs it cannot take."""
+    order = moment.order("deadline_s", "deadline", "s", "lowest", moment.by_arrival)
+    if order is not None:
+        order = order._replace(values={**dict.fromkeys(moment.present, math.inf), **order.values})
+    if moment.state != "waiting":
+        return Told((LINE,), order=order)
+    with_deadline = {job.name for job in moment.run.scenario.jobs if job.rewards is not None}
+    late = moment.run.knobs["missed"] == "best_effort" and _is_late(moment)
+    takes = moment.job in with_deadline and not late
+    holders = dict.fromkeys(each.job for each in moment.others if each.job in with_deadline or not takes)
+    why = "who has a deadline and runs keeps its GPUs" if takes else "GPUs are taken only for a deadline to meet"
+    binding = f"GPUs on which it could run are held by {listed(holders)}, and {why}" if holders else ""
+    return Told((LINE,), binding=binding, order=order)
+
+
+def _is_late(moment: Moment) -> bool:
+    """Whether the job's first deadline was over at the last decision."""
+    call = moment.call
+    due = due_s([moment.spec]).item()
+    return call is not None and due < call.time_s
+
+
+EXPLAIN = {"edf": _tell}

@@ -18,6 +18,9 @@ from workbench.knob import Knob, Value
 from workbench.mechanisms import priority, queue, rounds
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.priority import Allocated
+from workbench.mechanisms.priority.telling import tell as tell_shares
+from workbench.mechanisms.telling import arrival, told
+from workbench.moment import Moment, Told
 from workbench.scenario import Scenario
 from workbench.throughput import FloatArray
 
@@ -98,3 +101,16 @@ def _gavel(knobs: Knobs) -> Knobs:
 
 TITLE = "First in, first out"
 SCHEDULERS = (Fifo(),)
+
+
+def _tell(moment: Moment) -> Told:
+    """By arrival; through Gavel's rounds by priority."""
+    if moment.run.knobs["through"] == "gavel_rounds":
+        return tell_shares(moment)
+    blocking = bool(moment.run.knobs["blocking"])
+    passing = "nobody passes a job that does not fit" if blocking else "who does not fit is passed"
+    rule = f"Jobs start in the order of their arrival and keep their GPUs; {passing}."
+    return told(moment, arrival(moment), rule, keeps=True, blocking=blocking)
+
+
+EXPLAIN = {"fifo": _tell}

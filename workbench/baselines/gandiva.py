@@ -26,6 +26,7 @@ from workbench.decision import Decision, Observation, Shares, Snapshot, Unit
 from workbench.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.mechanisms import priority, rounds
 from workbench.mechanisms.priority import Allocated
+from workbench.mechanisms.priority.telling import tell
 from workbench.mechanisms.share_scheduler import PRESET
 from workbench.scenario import Scenario
 from workbench.shares import isolated_share
@@ -214,3 +215,4 @@ def divided(packing: Packing, snapshot: Snapshot) -> Shares:
 
 TITLE = "Gandiva"
 SCHEDULERS = (Gandiva(),)
+EXPLAIN = {"gandiva": tell}

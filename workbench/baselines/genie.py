@@ -27,8 +27,10 @@ from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
 from workbench.mechanisms import queue
 from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.slo import due_s, holds, places
-from workbench.placement import Gpus, Request, Room, place, runs_spread
+from workbench.mechanisms.slo import due_s, places
+from workbench.mechanisms.telling import told
+from workbench.moment import Moment, Order, Told
+from workbench.placement import Gpus, Request, place, runs_spread
 from workbench.throughput import FloatArray
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
@@ -68,9 +70,11 @@ class Genie(Scheduler):
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         jobs = snapshot.jobs
-        waiting = np.flatnonzero(~holds(snapshot))
+        kept = queue.kept(snapshot)[0]
+        stay = tuple(Assignment(unit, gpus, math.inf) for unit, gpus in kept.items())
+        waiting = np.flatnonzero([name not in snapshot.leases and name not in kept for name in jobs.names])
         if not len(waiting):
-            return Decision(next_s=math.inf), None
+            return Decision(assign=stay, next_s=math.inf), None
         ways = ways_of(snapshot, waiting)
         slack_s = due_s(jobs.jobs) - snapshot.now_s
         slo = np.isfinite(slack_s)
@@ -81,7 +85,7 @@ class Genie(Scheduler):
         placed = _serve(snapshot, line.tolist(), offers(snapshot, ways, slack_s, timely))
         shown = waiting[slo[waiting]]
         decision = Decision(
-            assign=tuple(Assignment(name, gpus, math.inf) for name, gpus in placed.items()),
+            assign=(*stay, *(Assignment(name, gpus, math.inf) for name, gpus in placed.items())),
             signals={"laxity_s": PerJob([jobs.names[row] for row in shown.tolist()], laxity_s[shown])},
             why=_reasons(snapshot, placed, laxity_s, timely),
             next_s=None if timely[waiting].any() else math.inf,
@@ -134,7 +138,7 @@ def offers(snapshot: Snapshot, ways: Ways, slack_s: FloatArray, timely: BoolArra
 
 def _serve(snapshot: Snapshot, line: Sequence[int], wanted: dict[int, list[tuple[int, int]]]) -> dict[str, Gpus]:
     """Give free GPUs down the line; those who get some are then placed together, large gangs first, if all fit so."""
-    room, accept, names = Room(snapshot.nodes), runs_spread(snapshot), snapshot.jobs.names
+    room, accept, names = queue.kept(snapshot)[1], runs_spread(snapshot), snapshot.jobs.names
     left = room.left(len(snapshot.types))
     chosen, refused = list[Request](), False
     one_by_one: dict[str, Gpus] = {}
@@ -152,7 +156,7 @@ def _serve(snapshot: Snapshot, line: Sequence[int], wanted: dict[int, list[tuple
                 left[kind] -= gpus
                 break
             refused = True
-    together = {str(unit): gpus for unit, gpus in place(chosen, Room(snapshot.nodes), accept=accept).items()}
+    together = {str(unit): gpus for unit, gpus in place(chosen, queue.kept(snapshot)[1], accept=accept).items()}
     return together if len(together) == len(chosen) and not refused else one_by_one
 
 
@@ -173,3 +177,18 @@ def _reasons(snapshot: Snapshot, placed: dict[str, Gpus], laxity_s: FloatArray, 
 
 TITLE = "GENIE"
 SCHEDULERS = (Genie(),)
+
+
+def _tell(moment: Moment) -> Told:
+    """The line of waiting jobs: those that can be in time by laxity, all others behind them by arrival."""
+    rule = (
+        "Waiting jobs that can still meet their deadlines go first, the least laxity first; then the others by "
+        "arrival. Nobody loses GPUs."
+    )
+    at_s, laxity_s = moment.signals("laxity_s") or (moment.at_s, {})
+    line = {job: laxity_s[job] if laxity_s.get(job, -1.0) >= 0 else math.inf for job in moment.waiting}
+    label = "laxity, how long it can still wait,"
+    return told(moment, Order(label, "s", line, "lowest", at_s, moment.by_arrival), rule, keeps=True)
+
+
+EXPLAIN = {"genie": _tell}

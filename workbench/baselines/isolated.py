@@ -24,6 +24,7 @@ from workbench.contract import Formulation, Knobs, Result
 from workbench.decision import Shares, Snapshot
 from workbench.errors import InputError
 from workbench.mechanisms.priority import Allocated
+from workbench.mechanisms.priority.telling import tell
 from workbench.mechanisms.share_scheduler import ShareScheduler
 from workbench.shares import isolated_share
 from workbench.solvers import SolverFailedError
@@ -127,3 +128,4 @@ def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
 TITLE = "Isolated"
 FORMULATIONS = (Isolated(),)
 SCHEDULERS = (ShareScheduler("isolated", "Isolated: every job owns 1/M of each type", shares),)
+EXPLAIN = {"isolated": tell}

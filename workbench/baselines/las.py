@@ -17,6 +17,7 @@ from workbench.knob import Knob
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
+from workbench.mechanisms.telling import by_signal
 from workbench.scenario import Scenario
 
 AWARE = queue.aware(
@@ -54,3 +55,12 @@ class Las(Scheduler):
 
 TITLE = "Least attained service"
 SCHEDULERS = (Las(),)
+EXPLAIN = {
+    "las": by_signal(
+        "attained_s",
+        "attained service",
+        "GPU-s",
+        "lowest",
+        "In every round the GPUs go to the jobs that have had the fewest GPU-seconds, also from jobs that run.",
+    )
+}

@@ -20,10 +20,12 @@ from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, Reason, Slot, Snapshot, Task
 from workbench.errors import InputError, Words
 from workbench.job import Job
-from workbench.mechanisms.allox_lines import first_in_line
+from workbench.mechanisms.allox_lines import Place, first_of, matched
 from workbench.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.mechanisms.task_rounds import RoundsLeft, rounds_left
 from workbench.mechanisms.task_times import BelievedTimes
+from workbench.mechanisms.telling import listed
+from workbench.moment import HOLDS, Fact, Moment, Told
 from workbench.scenario import Scenario
 
 
@@ -60,15 +62,18 @@ class SchedAllox(Scheduler):
         idle = set(now.kind_of) - set(held.values())
         if not any(now.seconds(job, kind) < math.inf for kind in {now.kind_of[slot] for slot in idle} for job in able):
             return Decision(why=why), Dedicated(held)
-        fresh = {job.name: slot for job, slot in now.first(able, held) if slot in idle}
+        line = now.lines(able, held)
+        fresh = {able[place.job].name: now.slots[place.gpu] for place in first_of(line) if now.slots[place.gpu] in idle}
         tasks = {slot: snapshot.tasks.waiting[slot] for slot in held.values() if slot in snapshot.tasks.waiting}
         tasks |= {slot: now.tasks(name) for name, slot in fresh.items()}
         why |= {name: now.reason(name, slot) for name, slot in fresh.items()}
-        return Decision(sequences=tasks, why=why), Dedicated({**held, **fresh})
+        why |= {able[place.job].name: now.behind(able, place) for place in line if able[place.job].name not in fresh}
+        signals = {"place_from_end": {able[place.job].name: float(place.from_end) for place in line}}
+        return Decision(sequences=tasks, signals=signals, why=why), Dedicated({**held, **fresh})
 
 
 class _Now:
-    """What a snapshot says of jobs that run on one GPU each. kind_of: type of each slot of a node that is up."""
+    """What a snapshot says of jobs that run on one GPU each. kind_of: type of each slot of a node that is up; slots."""
 
     def __init__(self, snapshot: Snapshot, knobs: Knobs) -> None:
         self._snapshot, self._knobs, self._times = snapshot, knobs, BelievedTimes(snapshot)
@@ -84,6 +89,7 @@ class _Now:
             if up
             for number in range(gpus)
         }
+        self.slots = list(self.kind_of)
 
     def left(self, job: Job) -> RoundsLeft | None:
         """The tasks of a job that have not started, None if all have."""
@@ -115,15 +121,15 @@ class _Now:
         expected = f"at most {most:g} GB, the largest memory of the GPUs on which it runs"
         raise InputError(f"job {job.name}, memory_gb of {job.model}", self._model_gb[job.model], expected)
 
-    def first(self, jobs: list[Job], held: Mapping[str, Slot]) -> list[tuple[Job, Slot]]:
-        """Who goes first on which slot, if those that hold slots end as believed."""
-        slots, kinds = list(self.kind_of), list(dict.fromkeys(self.kind_of.values()))
-        busy_s = dict.fromkeys(slots, 0.0)
+    def lines(self, jobs: list[Job], held: Mapping[str, Slot]) -> list[Place]:
+        """Where each job stands in the lines of the slots, if those that hold slots end as believed."""
+        kinds = list(dict.fromkeys(self.kind_of.values()))
+        busy_s = dict.fromkeys(self.slots, 0.0)
         for name, slot in held.items():
             busy_s[slot] = self._busy_s(name, slot)
         column = [kinds.index(kind) for kind in self.kind_of.values()]
         seconds = np.array([[self.seconds(job, kind) for kind in kinds] for job in jobs])[:, column]
-        return [(jobs[row], slots[gpu]) for row, gpu in first_in_line(seconds, np.array(list(busy_s.values())))]
+        return matched(seconds, np.array(list(busy_s.values())))
 
     def _busy_s(self, name: str, slot: Slot) -> float:
         """Seconds until a job that holds a slot is done."""
@@ -148,6 +154,38 @@ class _Now:
         text = f"first in the line of a GPU of {kind}, where it takes {seconds:.6g} s"
         return Reason("first_in_line", text, {"type": kind, "seconds": seconds})
 
+    def behind(self, jobs: list[Job], place: Place) -> Reason:
+        """Where a job stands that does not begin now."""
+        slot = self.slots[place.gpu]
+        seconds = self.seconds(jobs[place.job], self.kind_of[slot])
+        text = (
+            f"matched to {slot.node}/{slot.number} of {self.kind_of[slot]}, where it takes {seconds:.6g} s, as number "
+            f"{place.from_end} from the end of its line"
+        )
+        return Reason("in_line", text, {"type": self.kind_of[slot], "place_from_end": float(place.from_end)})
+
 
 TITLE = "Sched_Allox"
 SCHEDULERS = (SchedAllox(),)
+
+
+def _tell(moment: Moment) -> Told:
+    """The rule of the matching, and the place in line of a job that has not begun."""
+    rule = (
+        "Each job has one GPU to itself until it is done. Whenever one of the GPUs is idle, those that wait are "
+        "matched to GPUs and places in line, so that their completion times add up to least."
+    )
+    found = moment.signals("place_from_end")
+    place = None if found is None else found[1].get(moment.job)
+    facts = () if place is None else (Fact("place from the end of its line at the last matching", place),)
+    if moment.state in HOLDS or moment.stretch[0] > moment.row["arrival_s"]:
+        return Told((rule,), facts, "the matching had it first in the line of its GPU, which it keeps")
+    held = listed(dict.fromkeys(each.job for each in moment.others))
+    if moment.said is not None and moment.said.code == "stranded":
+        return Told((rule,), facts, moment.said.text)
+    if place is None:
+        return Told((rule,), facts, f"no GPU has been idle since it came: each belongs to a job, here {held}")
+    return Told((rule,), facts, f"the matching has it in the line of a GPU that belongs to a job, here one of {held}")
+
+
+EXPLAIN = {"sched_allox": _tell}

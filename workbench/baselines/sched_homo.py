@@ -15,6 +15,8 @@ from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, IntArray, Snapshot
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
+from workbench.mechanisms.per_job import PerJob
+from workbench.mechanisms.telling import by_signal
 from workbench.shares import equal_share
 from workbench.throughput import FloatArray
 
@@ -44,8 +46,19 @@ class SchedHomo(Scheduler):
             found: FloatArray = queues.seconds(jobs.steps_left[rows], speed) / jobs.weight[rows]
             return found
 
-        return queue.serve(snapshot, urgency, RULE, {}), memory
+        signals = {"weighted_time_s": PerJob(jobs.names, lambda: urgency(np.arange(len(jobs))))}
+        return queue.serve(snapshot, urgency, RULE, signals), memory
 
 
 TITLE = "Sched_Homo"
 SCHEDULERS = (SchedHomo(),)
+EXPLAIN = {
+    "sched_homo": by_signal(
+        "weighted_time_s",
+        "remaining time over weight, at the mean speed of all GPUs,",
+        "s",
+        "lowest",
+        "Jobs start in this order on the first type that has room, and keep their GPUs; who does not fit is passed.",
+        keeps=True,
+    )
+}

@@ -40,6 +40,7 @@ from workbench.errors import InputError
 from workbench.job import Job
 from workbench.knob import Knob
 from workbench.mechanisms.latency_ratio import ages, latency_ratio
+from workbench.moment import Moment, Told
 from workbench.placement import Gpus, Request, Room, place, runs_spread
 from workbench.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.solvers.report import report
@@ -447,7 +448,7 @@ class SiaScheduler(Scheduler):
             preempt=frozenset(unit for unit in leases if unit not in stay),
             signals={"gain": {data.jobs[data.job[spot]]: float(data.gain[spot]) for spot in chosen.tolist()}},
             solution=_solution(solved, build_s),
-            why=_why(data, chosen, placed),
+            why=_why(data, chosen, placed, power_of(knobs)),
         )
         return decision, None
 
@@ -479,9 +480,11 @@ def _solution(solved: Solved, build_s: float) -> Solution:
     return Solution(solved.status, solved.objective, solved.bound, solved.gap, build_s + solved.build_s, solved.solve_s)
 
 
-def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus]) -> dict[str, Reason]:
+def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus], power: float) -> dict[str, Reason]:
     """Why those who got nothing wait."""
     wanted = {_key(data, spot)[0]: _key(data, spot) for spot in chosen.tolist()}
+    offered = {data.jobs[row] for row in data.job.tolist()}
+    able = {data.jobs[row] for row in data.job[np.isfinite(data.cost(power))].tolist()}
     found: dict[str, Reason] = {}
     for name in data.jobs:
         if name in placed:
@@ -490,6 +493,10 @@ def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus]) -> dict[st
             _, kind, gpus = wanted[name]
             text = "the GPUs left to it are on nodes where it cannot run together"
             found[name] = Reason("no_nodes", text, {"type": kind, "gpus": float(gpus)})
+        elif name in offered and name not in able:
+            found[name] = Reason("restart", "a restart would take all of its gain: its restart factor is still 0")
+        elif name not in able:
+            found[name] = Reason("no_configuration", "none of its sizes runs on the GPUs that are up")
         else:
             found[name] = Reason("not_chosen", "the GPUs gain more with others")
     return found
@@ -498,3 +505,25 @@ def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus]) -> dict[st
 TITLE = "Sia"
 FORMULATIONS = (Sia(),)
 SCHEDULERS = (SiaScheduler(),)
+BINDING = {
+    "not_chosen": "(code) total_cost: under (code) capacity the configurations of the others cost least in all",
+    "no_configuration": "none of its sizes runs on the GPUs that are up",
+    "restart": "its restart factor is 0: it has hardly run, and another configuration would cost it all of its gain",
+    "no_nodes": "placement: it has a configuration, but the GPUs left are on nodes where it cannot run together",
+}
+"""What decided, by the code of the scheduler's reason."""
+
+
+def _tell(moment: Moment) -> Told:
+    """The gains of those who were chosen, and what became of a job that has nothing."""
+    rule = (
+        "Every round a programme gives each job one configuration or none: the gains of all, to a power, count "
+        "together under the capacity of each type."
+    )
+    order = moment.order("gain", "gain over its slowest configuration", "", "highest")
+    said = moment.said
+    binding = BINDING.get(said.code, "") if said is not None and moment.state == "waiting" else ""
+    return Told((rule,), binding=binding, order=order)
+
+
+EXPLAIN = {"sia": _tell}

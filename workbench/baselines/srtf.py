@@ -15,6 +15,7 @@ from workbench.decision import Decision, IntArray, Snapshot
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
+from workbench.mechanisms.telling import by_signal
 from workbench.scenario import Scenario
 from workbench.shares import equal_share
 from workbench.throughput import FloatArray
@@ -65,3 +66,12 @@ def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArr
 
 TITLE = "Shortest remaining time first"
 SCHEDULERS = (Srtf(),)
+EXPLAIN = {
+    "srtf": by_signal(
+        "remaining_s",
+        "remaining time",
+        "s",
+        "lowest",
+        "The GPUs go to the jobs that would be done first on their own, also from jobs that run.",
+    )
+}

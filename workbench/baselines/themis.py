@@ -18,7 +18,7 @@ end together; a job is its own application. Gavel's policy of that name, which C
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
 from workbench.mechanisms.slo import holds, places
+from workbench.mechanisms.telling import listed, told
+from workbench.moment import Moment, Told
 from workbench.queues import seconds
 from workbench.scenario import Scenario
 from workbench.shares import equal_share
@@ -126,3 +128,25 @@ def finish_time_fairness(snapshot: Snapshot, present: FloatArray) -> FloatArray:
 
 TITLE = "Themis"
 SCHEDULERS = (Themis(),)
+
+
+def _tell(moment: Moment) -> Told:
+    """The order by rho; who waits has lost to jobs before it, and outside the part 1 - f to all that had GPUs."""
+    rule = (
+        "At the end of a lease the part 1 - f of the jobs with the largest rho is offered GPUs first, then those who "
+        "hold some keep them, then the others by rho."
+    )
+    order = moment.order("finish_time_fairness", "finish-time fairness rho", "", "highest")
+    found = told(moment, order, rule)
+    place = None if order is None else order.place(moment.job)
+    if moment.state != "waiting" or order is None or place is None:
+        return found
+    kept = dict.fromkeys(each.job for each in moment.others if not order.before(each.job, moment.job))
+    if not kept or place <= (1.0 - moment.run.knobs["f"]) * len(order.values):
+        return found
+    why = f"{listed(kept)} had GPUs and keep them, since it is not among the part 1 - f with the largest rho"
+    ahead = any(order.before(each.job, moment.job) for each in moment.others)
+    return replace(found, binding=f"{found.binding}; {why}" if ahead else why)
+
+
+EXPLAIN = {"themis": _tell}

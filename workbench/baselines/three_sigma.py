@@ -37,9 +37,10 @@ import pyomo.environ as pyo
 from workbench.boundaries import LONGEST_ROUND_S
 from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
-from workbench.errors import InputError
+from workbench.errors import InputError, counted
 from workbench.knob import Knob
 from workbench.mechanisms.slo import due_s, holds
+from workbench.moment import Moment, Told
 from workbench.placement import Gpus, Request, Room, place, runs_spread
 from workbench.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.throughput import FloatArray
@@ -360,7 +361,7 @@ class ThreeSigmaScheduler(Scheduler):
             solution=Solution(
                 solved.status, solved.objective, solved.bound, solved.gap, build_s + solved.build_s, solved.solve_s
             ),
-            why=_why(planned, chosen, new, gone),
+            why={**_waiting(planned, chosen, held, snapshot.jobs.names), **_why(planned, chosen, new, gone)},
             next_s=math.inf if len(held) == len(snapshot.jobs) else snapshot.now_s + float(knobs["slot_s"]),
         )
         return decision, None
@@ -431,11 +432,61 @@ def _why(planned: Planned, chosen: IntArray, new: Mapping[str, Gpus], gone: froz
             worth, kind = float(data.value[picked[name]]), data.types[data.kind[picked[name]]]
             why[name] = Reason("planned", f"planned to start now on {kind}, worth {worth:.3g}", {"worth": worth})
         else:
-            why[name] = Reason("leftover", f"{sum(gpus.values())} GPUs that the plan leaves idle now")
+            why[name] = Reason("leftover", f"{counted(sum(gpus.values()), 'GPU')} that the plan leaves idle now")
     why.update((str(unit), Reason("made_room", "jobs with deadlines or shorter ones took its GPUs")) for unit in gone)
+    return why
+
+
+def _waiting(planned: Planned, chosen: IntArray, held: Mapping[str, Gpus], names: Iterable[str]) -> dict[str, Reason]:
+    """Why jobs have no GPUs now."""
+    data = planned.data
+    able = {data.jobs[row] for row in data.job.tolist()}
+    starts = {data.jobs[data.job[option]]: option for option in chosen.tolist()}
+    why: dict[str, Reason] = {}
+    for name in names:
+        if name in held:
+            continue
+        if name in starts:
+            _, kind, slot = data.key(starts[name])
+            later = f"the plan has it start on {kind} in slot {slot}, counted from 0, which begins now"
+            lost = f"planned to start now on {kind}, but no nodes hold its gang as the others are placed"
+            why[name] = Reason("later", later, {"slot": float(slot)}) if slot else Reason("no_nodes", lost)
+        elif name in able:
+            why[name] = Reason("not_chosen", "the plan is worth more without it")
+        elif name in data.jobs:
+            why[name] = Reason("no_option", "it does not fit on the GPUs that are up, or not in time")
+        else:
+            why[name] = Reason("not_planned", "not among the most urgent waiting jobs, for which the plan is made")
     return why
 
 
 TITLE = "3Sigma"
 FORMULATIONS = (ThreeSigma(),)
 SCHEDULERS = (ThreeSigmaScheduler(),)
+LATER = "(3Sigma) expected_value: in the plan it starts in a later slot, and (3Sigma) capacity has others before it"
+NOT_PLANNED = "(3Sigma) expected_value: under (3Sigma) capacity the starts of others are worth more in all"
+
+
+BINDING = {
+    "later": LATER,
+    "not_chosen": NOT_PLANNED,
+    "made_room": NOT_PLANNED,
+    "no_nodes": "placement: it is planned to start now, but no nodes are left that hold its gang",
+    "no_option": "no start is offered for it: it does not fit on the GPUs that are up, or not in time",
+    "not_planned": "the plan is made for others: it is not among the most_jobs most urgent waiting jobs that can run",
+}
+"""What decided, by the code of the scheduler's reason."""
+
+
+def _tell(moment: Moment) -> Told:
+    """What the starts of the plan are worth, and why a job waits."""
+    rule = (
+        "Every cycle a programme chooses when each waiting job starts, by what that start is worth, under the capacity "
+        "of each type and slot of time."
+    )
+    order, said = moment.order("worth", "worth in the plan", "", "highest"), moment.said
+    binding = BINDING.get(said.code, "") if said is not None and moment.state == "waiting" else ""
+    return Told((rule,), binding=binding, order=order)
+
+
+EXPLAIN = {"three_sigma": _tell}

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ from workbench.knob import Knob
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
+from workbench.mechanisms.telling import told
+from workbench.moment import Fact, Moment, Order, Told
 from workbench.scenario import Scenario
 from workbench.shares import equal_share
 from workbench.throughput import FloatArray
@@ -218,5 +220,38 @@ def _places(
     return place
 
 
+def _tell(moment: Moment) -> Told:
+    """The queue of each job; within it first start, arrival or the Gittins index."""
+    rule = (
+        "Jobs with fewer than threshold_gpu_s GPU-seconds stand in the first queue, which goes first; within a queue "
+        f"by {WITHIN[moment.run.knobs['rank']]}."
+    )
+    queue_of, attained = moment.signals("queue"), moment.signal("attained_s")
+    if queue_of is None:
+        return Told((rule,))
+    at_s, number = queue_of
+    facts = [Fact("threshold", float(moment.run.knobs["threshold_gpu_s"]), "GPU-s")]
+    facts += [Fact("attained service at the last decision", attained, "GPU-s")] if attained is not None else []
+    facts += [Fact("queue", number[moment.job])] if moment.job in number else []
+    if moment.run.knobs["rank"] == "gittins":
+        found = told(moment, Order("queue", "", number, "lowest", at_s), rule)
+    else:
+        found = told(moment, Order("place in line", "", _line(moment, number, at_s), "lowest", at_s), rule)
+    return replace(found, facts=tuple(facts))
+
+
+WITHIN = {"start": "first start, then arrival", "arrival": "arrival", "gittins": "the Gittins index"}
+
+
+def _line(moment: Moment, queue_of: Mapping[str, float], at_s: float) -> dict[str, float]:
+    """Places from 1 of jobs by queue, first start (if the knob says so; before the decision) and arrival."""
+    jobs = moment.run.jobs.set_index("job")
+    first = jobs["first_start_s"] if moment.run.knobs["rank"] == "start" else jobs["arrival_s"]
+    began = {job: s if s < at_s or moment.run.knobs["rank"] == "arrival" else math.inf for job, s in first.items()}
+    order = sorted(queue_of, key=lambda job: (queue_of[job], began[job], jobs.loc[job, "arrival_s"]))
+    return {job: float(place) for place, job in enumerate(order, start=1)}
+
+
 TITLE = "Tiresias"
+EXPLAIN = {"tiresias": _tell}
 SCHEDULERS = (Tiresias(),)

@@ -18,7 +18,7 @@ back when the job is done.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,9 @@ from workbench.knob import Knob
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule, fill
 from workbench.mechanisms.proportion import in_proportion
+from workbench.mechanisms.telling import arrival, listed, told
 from workbench.mechanisms.trial import Trial
+from workbench.moment import Fact, Moment, Order, Told
 from workbench.scenario import Scenario
 
 QUEUES = Knob(
@@ -180,5 +182,29 @@ def _require_room(jobs: Sequence[Job], quotas: Quotas, queues: str) -> None:
             raise InputError(f"gpus of job {job.name}", job.gpus, expected)
 
 
+def _tell(moment: Moment) -> Told:
+    """The line of its queue, by arrival, and how much of the quota is used."""
+    knobs, job = moment.run.knobs, moment.spec
+    mine, quotas = queue_of(job, knobs["queues"]), _quotas(moment.run.scenario, knobs)
+    quota = dict(zip(quotas.names, quotas.gpus, strict=True))[mine]
+    same = {each.name: each.gpus for each in moment.run.scenario.jobs if queue_of(each, knobs["queues"]) == mine}
+    users = [name for name in moment.present if name in same and name not in moment.waiting]
+    used = sum(same[name] for name in users)
+    by_arrival = arrival(moment)
+    order = Order(
+        by_arrival.label, "s", {name: s for name, s in by_arrival.values.items() if name in same}, "lowest", moment.at_s
+    )
+    order = order._replace(ties=by_arrival.ties)
+    rule = "Jobs start in the order of their arrival, within the quota of their queue, and keep their GPUs."
+    found = told(moment, order, rule, keeps=True, blocking=bool(knobs["blocking"]))
+    several = len(quotas.names) > 1
+    over = moment.state == "waiting" and several and not knobs["elastic"] and used + job.gpus > quota
+    by = f" by {listed(users)}" if users else ""
+    binding = f"the quota of its queue ({mine}): {used} of {quota} GPUs are in use{by}" if over else found.binding
+    facts = (Fact(f"quota of its queue ({mine})", float(quota), "GPUs"), Fact("of that in use", float(used), "GPUs"))
+    return replace(found, facts=facts, binding=binding)
+
+
 TITLE = "YARN-CS"
+EXPLAIN = {"yarn_cs": _tell}
 SCHEDULERS = (YarnCs(),)

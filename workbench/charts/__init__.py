@@ -2,6 +2,7 @@
 
 from workbench.charts import elastic
 from workbench.charts.allocation import allocation, shares_at
+from workbench.charts.before_after import before_after, job_changes
 from workbench.charts.bound import bound
 from workbench.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
 from workbench.charts.comparison import comparison, comparison_table
@@ -13,17 +14,19 @@ from workbench.charts.fragments import fragments, fragments_by_round, idle_while
 from workbench.charts.frontier import frontier
 from workbench.charts.gains import configurations_had, gain_matrix, gains_table, is_gain
 from workbench.charts.gangs import gangs, gangs_at
-from workbench.charts.gantt import gantt
+from workbench.charts.gantt import gantt, run_gantt
 from workbench.charts.load import load_curve
 from workbench.charts.plan import plan
 from workbench.charts.pools import pools, pools_held
 from workbench.charts.prices import is_price, price_course, price_curve, prices
 from workbench.charts.received import received, received_table
 from workbench.charts.rewards import reward_classes, reward_curves
+from workbench.charts.scatter import scatter
 from workbench.charts.series import over_time, queue
 from workbench.charts.service_window import QUEUE_SIGNALS, longest_queue_s, queue_at, service_window
 from workbench.charts.signals import entities, signals
 from workbench.charts.steps import held_gpus
+from workbench.charts.sweep import sweep
 from workbench.charts.tasks import task_rows, tasks
 from workbench.charts.utilisation import utilisation
 from workbench.charts.variants import variants
@@ -33,6 +36,7 @@ __all__ = [
     "Drawing",
     "admission",
     "allocation",
+    "before_after",
     "bound",
     "cdf",
     "cdf_table",
@@ -56,6 +60,7 @@ __all__ = [
     "is_price",
     "jct_cdf",
     "jct_table",
+    "job_changes",
     "lease_gantt",
     "load_curve",
     "longest_queue_s",
@@ -73,11 +78,14 @@ __all__ = [
     "received_table",
     "reward_classes",
     "reward_curves",
+    "run_gantt",
     "run_leases",
     "save",
+    "scatter",
     "service_window",
     "shares_at",
     "signals",
+    "sweep",
     "task_rows",
     "tasks",
     "to_csv",

@@ -14,6 +14,8 @@ from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 
 AXIS = alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
+LONG_LETTERS = 30
+"""Of a name in a legend: with a longer one the names stand below each other."""
 
 
 def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -122,9 +124,13 @@ def _steps(x: alt.X, names: list[str]) -> Any:
     if len(names) < 2:
         return line
     colours, dashes = theme.series_look(names)
+    long = max(map(len, names)) > LONG_LETTERS  # below each other, where a row of them would not end in the plot
+    look = (
+        {"title": None, "legend": alt.Legend(columns=1, labelLimit=theme.LEGEND_LABEL_PX)} if long else {"title": None}
+    )
     return line.encode(
-        color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names, range=colours)),
-        strokeDash=alt.StrokeDash("run:N", title=None, scale=alt.Scale(domain=names, range=dashes)),
+        color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours), **look),
+        strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes), **look),
     )
 
 

@@ -10,7 +10,9 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
-from workbench.units import format_duration
+from workbench.labels import with_unit
+from workbench.metrics.declared import METRICS
+from workbench.metrics.summary import shown
 
 BAR_PX, GAP_PX = 24.0, 16.0
 
@@ -49,13 +51,22 @@ def comparison_table(frame: pd.DataFrame) -> pd.DataFrame:
     return table.loc[sorted_by].reset_index(drop=True)
 
 
+def _by_label(frame: pd.DataFrame) -> pd.DataFrame:
+    """Measures by their labels; others stay as they are called."""
+    known = {found.name: found for found in METRICS}
+    units = frame["metric"].map(lambda name: known[name].unit if name in known else "")
+    labels = frame["metric"].map(lambda name: known[name].label if name in known else name)
+    return frame.assign(unit=frame.get("unit", units), metric=labels)
+
+
 def comparison(frame: pd.DataFrame, *, title: str = "Schedulers compared") -> Drawing:
     """Draw a bar for each metric and scheduler: its ratio to the first scheduler, with the value in words.
 
-    frame as in `comparison_table`. Seconds are written as durations. With several seeds a line spans from the least to
+    frame as in `comparison_table`; a metric of `workbench.metrics.METRICS` by name is shown by its label, with its unit
+    where the frame has none. Seconds are written as durations. With several seeds a line spans from the least to
     the greatest ratio.
     """
-    table = comparison_table(frame)
+    table = comparison_table(_by_label(frame))
     schedulers = list(dict.fromkeys(table["scheduler"]))
     metrics = list(dict.fromkeys(table["metric"]))
     per_metric = max(len(schedulers), 1) * BAR_PX + GAP_PX
@@ -138,6 +149,5 @@ def _middle() -> Any:
 def _text(scheduler: str, ratio: float, value: float, unit: str) -> str:
     if math.isnan(value):
         return f"{scheduler}: no value"
-    number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    said = format_duration(value, parts=2) if unit == "s" else f"{number} {unit}".strip()
+    said = with_unit(*shown(value, unit))
     return f"{scheduler}: {said}" if math.isnan(ratio) else f"{scheduler}: {ratio:.2f}× ({said})"

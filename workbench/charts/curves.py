@@ -13,12 +13,17 @@ from workbench.charts.drawing import Drawing, Marks, drawn, marks, message, mess
 TRIANGLE_PX = 13.0
 """Height of a triangle: those of several lines at one load stand below each other."""
 TICKS = alt.ExprRef("max(2, min(10, width / 80))")
+MOST_PLACES = 8
+"""Up to so many places on a logarithmic axis have their own ticks: round numbers between them say less."""
+MOST_DIGITS = 5
+"""Places have no ticks of their own if one of them needs more digits."""
 
 
 def curve(
     frame: pd.DataFrame,
     *,
     title: str,
+    subtitle: str = "",
     x_title: str,
     y_title: str,
     log_x: bool = False,
@@ -32,7 +37,7 @@ def curve(
 
     frame: columns line, x, y, and if there are any low, high (a band) and saturated (a triangle at the top instead of a
     value: there the measure has no steady state). Titles carry the units. whole_x: x is a count,
-    no ticks between whole numbers; colours: of the lines, by name.
+    no ticks between whole numbers; subtitle: shown where nothing is saturated; colours: of the lines, by name.
     """
     table = frame.assign(
         low=frame.get("low", frame["y"]), high=frame.get("high", frame["y"]), saturated=frame.get("saturated", False)
@@ -41,19 +46,28 @@ def curve(
     usual, dashes = theme.series_look(names)
     look = [(colours or {}).get(name, colour) for name, colour in zip(names, usual, strict=True)]
     # The legend shows the lines, not the pale bands of the first layer.
-    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+    legend = alt.Legend(
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        columns=theme.legend_columns(names),
+        labelLimit=theme.LEGEND_LABEL_PX,
+    )
     colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=look), legend=legend)
+    places = sorted(set(table["x"].astype(float)))
+    own = log_x and len(places) <= MOST_PLACES and all(float(f"{x:.{MOST_DIGITS}g}") == x for x in places)
+    own_ticks = {"values": places} if own else {"tickCount": TICKS}
     x = alt.X(
         "x:Q",
         title=x_title,
         scale=alt.Scale(type="log" if log_x else "linear", zero=False, nice=False, padding=12 if dots else 0),
-        axis=alt.Axis(grid=False, format=",~r", tickCount=TICKS, tickMinStep=1 if whole_x else 0),
+        axis=alt.Axis(grid=False, format=",~r", tickMinStep=1 if whole_x else 0, **own_ticks),
     )
     y = alt.Y(
         "y:Q",
         title=y_title,
         scale=alt.Scale(type="log" if log_y else "linear", zero=not log_y),
-        axis=alt.Axis(format=",~r", tickCount=6),
+        axis=alt.Axis(labelExpr=theme.NUMBER_EXPR, tickCount=6),
     )
     known = table[~table["saturated"] & table["y"].notna()]
     line = (
@@ -92,7 +106,7 @@ def curve(
         table=table,
         label=f"{title}: {y_title} against {x_title}, one line each for {', '.join(names)}.",
         title=title,
-        subtitle="triangles at the top: saturated, no steady state" if len(full) else "",
+        subtitle="triangles at the top: saturated, no steady state" if len(full) else subtitle,
         height=height,
     )
 

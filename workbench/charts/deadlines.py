@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +13,8 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
-from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
+from workbench.charts.playing import SHOWN, begun, playhead, so_far
+from workbench.charts.rows import present, row_bars, row_layers, row_px, row_scale, row_texts
 
 MOST_ROWS = 60
 """Of more jobs so many are drawn, the first."""
@@ -42,6 +44,7 @@ MARKS = {
     EARLIEST: ("triangle-up", theme.PALETTE[1]),
     VERDICT: ("triangle-down", theme.PAPER),
 }
+REWARD = "Reward"
 SECONDS_EQUAL = 1e-6
 """A completion within so much of a deadline is at it."""
 
@@ -91,7 +94,7 @@ def planned_leases(
     if gpus is not None:
         texts["GPUs"] = [str(gpus[job]) for job in leases]
     if reward is not None:
-        texts["Reward"] = [f"{reward[job]:g}" for job in leases]
+        texts[REWARD] = [f"{reward[job]:g}" for job in leases]
     return Leases(tuple(leases), _bars(bars), _marks(rows), texts)
 
 
@@ -102,11 +105,13 @@ def run_leases(
     *,
     end_s: float,
     only: Sequence[str] | None = None,
+    broken_s: Mapping[str, float] | None = None,
 ) -> Leases:
     """What a run gave its jobs, in s: bars by what the GPUs were for, and how each deadline came out.
 
     rewards: of each job, `(deadline in s after arrival, reward)`; only: these jobs, in that order (default: all that
-    have a deadline). A guaranteed job runs on guaranteed leases, another that has a verdict on spot ones; without
+    have a deadline); broken_s: when guarantees were broken, see `workbench.metrics.slo`. A guaranteed job runs on
+    guaranteed leases, so does one until its guarantee is broken, another that has a verdict runs on spot ones; without
     verdicts jobs just run.
     """
     names = [job for job in jobs["job"] if rewards.get(job)] if only is None else list(only)
@@ -114,11 +119,10 @@ def run_leases(
     shown = list(known.index)
     part = timeline[timeline["job"].isin(shown) & timeline["kind"].isin(["run", "restart", "profile"])]
     verdicts = bool((jobs["verdict"] != "").any())
-    what = {job: _pool(verdict) if verdicts else RUNS for job, verdict in known["verdict"].items()}
+    what = {job: pool_of(verdict) if verdicts else RUNS for job, verdict in known["verdict"].items()}
     kinds = part["kind"].map({"restart": RESUMES, "profile": PROFILING}).fillna(part["job"].map(what))
-    spans = pd.DataFrame(
-        {"job": part["job"], "start": part["start_s"], "end": part["end_s"], "what": kinds}
-    ).drop_duplicates()
+    spans = pd.DataFrame({"job": part["job"], "start": part["start_s"], "end": part["end_s"], "what": kinds})
+    spans = until_broken(spans.drop_duplicates(), broken_s or {})
     rows: list[tuple[str, float, str, float]] = []
     worth: list[str] = []
     for job, arrival_s, finish_s in known[["arrival_s", "finish_s"]].itertuples():
@@ -132,7 +136,7 @@ def run_leases(
         met = [value for how, value in zip(outcomes, values, strict=True) if how == HIT]
         worth.append(f"{met[0]:g}" if met else "missed" if over and steps else "")
     texts: dict[str, Sequence[str]] = {"GPUs": [str(count) for count in known["gpus"]]}
-    texts["Reward"] = worth
+    texts[REWARD] = worth
     until = known["finish_s"].fillna(end_s)
     lives = pd.DataFrame({"job": shown, "start": known["arrival_s"].to_numpy(), "end": until.to_numpy()})
     return Leases(tuple(shown), _merged(spans), _marks(rows), texts, lives.astype({"job": "str"}))
@@ -151,7 +155,8 @@ def lease_gantt(
     """Draw a row for each job: its leases as bars, its deadlines as marks whose shape and colour say what came of them.
 
     lease: length of a lease, for lines at the boundaries; start, end: where the axis begins, and what it reaches at
-    least; in_leases: time counts in leases (`planned_leases`), not in s. Parameter `selected` as in `gantt`.
+    least; in_leases: time counts in leases (`planned_leases`), not in s. Parameters `selected` and `until` as in
+    `gantt`: what comes of a deadline is shown from when it is known.
     """
     count = min(len(table.jobs), MOST_ROWS)
     names = table.jobs[:count]
@@ -162,8 +167,9 @@ def lease_gantt(
     last = max([end or 0.0, *(time for column in ends for time in column.tolist())])
     unit = theme.TimeUnit("leases", 1.0) if in_leases else theme.time_unit(last)
     per, lives = unit.seconds, table.lives[table.lives["job"].isin(row)]
-    bars = bars.assign(row=bars["job"].map(row), x0=bars["start"] / unit.seconds, x1=bars["end"] / unit.seconds)
+    bars = bars.assign(row=bars["job"].map(row), x0=bars["start"] / unit.seconds)
     points = deadlines.assign(row=deadlines["job"].map(row), x=deadlines["at"] / unit.seconds)
+    points, done = _with_known(points, table), _done(table)
     points = points.sort_values("outcome", key=lambda column: column != LATER, kind="stable")  # those in front
     more = len(table.jobs) - count
     notes = [subtitle] if subtitle else []
@@ -173,22 +179,25 @@ def lease_gantt(
     layers = [
         _axis(last / unit.seconds, unit, count),
         *_boundaries(),
-        _life_layer(opacity),
-        _bar_layer(bars, opacity),
+        _life_layer(per, opacity),
+        _bar_layer(bars, per, opacity),
         _mark_layer(points, opacity),
     ]
-    texts = {head: list(column)[:count] for head, column in table.texts.items()}
+    data = row_texts(names, {head: list(column)[:count] for head, column in table.texts.items()})
+    known = data["texts"]["job"].map(done).fillna(0.0).where(data["texts"]["head"] == REWARD, 0.0)
+    data["texts"] = data["texts"].assign(known=known)
     return drawn(
         *layers,
-        *row_layers(opacity),
+        playhead(per),
+        *row_layers(opacity, shown=SHOWN.format("known")),
         message_layer(),
         data={
-            "span": pd.DataFrame({"x": [start / per, last / per], "row": [0, max(count, 1)]}),
+            "span": pd.DataFrame({"x": [start / per, last / per], "row": [0, max(count, 1)], "last": [False, True]}),
             "boundaries": _lease_times(length, start, last, unit),
-            "lives": lives.assign(row=lives["job"].map(row), x0=lives["start"] / per, x1=lives["end"] / per),
+            "lives": lives.assign(row=lives["job"].map(row), x0=lives["start"] / per),
             "bars": bars,
             "deadlines": points,
-            **row_texts(names, texts),
+            **data,
             "message": message("" if count else "No job has a deadline"),
         },
         table=_numbers(bars, deadlines, "leases" if in_leases else "s"),
@@ -196,7 +205,9 @@ def lease_gantt(
         title=title,
         subtitle="; ".join(notes),
         height=round(row_px(count) * max(count, 3), 2),
-        params={"selected": None},
+        params={"selected": None, "until": None},
+        moments=_moments(bars, points, start, last),
+        clock=unit.name if in_leases else "s",
     )
 
 
@@ -217,8 +228,49 @@ def _outcomes(by: Sequence[float], done: float, over: bool, now: float = math.in
     return found
 
 
-def _pool(verdict: str) -> str:
+def pool_of(verdict: str) -> str:
+    """The logical cluster of jobs with that verdict."""
     return GUARANTEED if verdict == "guaranteed" else SPOT
+
+
+def until_broken(spans: pd.DataFrame, broken_s: Mapping[str, float]) -> pd.DataFrame:
+    """What was spot in the end was guaranteed before; intervals that reach over that time are cut in two.
+
+    spans: columns job, start, end, what, and perhaps more; broken_s: by job, see `workbench.metrics.broken_s`.
+    """
+    cut_s = spans["job"].map(broken_s).where(spans["what"] == SPOT)
+    before = spans[spans["start"] < cut_s].assign(what=GUARANTEED)
+    before["end"] = np.minimum(before["end"], cut_s[before.index])
+    after = spans[~(spans["end"] <= cut_s)]
+    after = after.assign(start=np.fmax(after["start"], cut_s[after.index]))
+    return pd.concat([before, after], ignore_index=True)
+
+
+def _done(table: Leases) -> dict[str, float]:
+    """When each job is done, as far as it is: the end of its life, else of its last bar."""
+    ends = table.lives if len(table.lives) else table.bars
+    return {str(job): float(end) for job, end in ends.groupby("job")["end"].max().items()}
+
+
+def _with_known(points: pd.DataFrame, table: Leases) -> pd.DataFrame:
+    """Add `since`, from when on a mark is shown, and `known`, from when on what comes of it is.
+
+    A deadline is shown from its job's arrival on; it is missed when it is over, met when the job is done. A verdict and
+    what follows from it are shown when the verdict is given.
+    """
+    arrival = points["job"].map(dict(zip(table.lives["job"], table.lives["start"], strict=True))).fillna(0.0)
+    asked = points[points["outcome"] == VERDICT].set_index("job")["at"]
+    said = points["outcome"].isin([VERDICT, EARLIEST])
+    since = arrival.where(~said, points["job"].map(asked).fillna(arrival))
+    done = points["job"].map(_done(table)).fillna(0.0)
+    known = since.where(said, points["at"].where(points["outcome"] == MISSED, done))
+    return points.assign(since=since, known=known)
+
+
+def _moments(bars: pd.DataFrame, points: pd.DataFrame, start: float, last: float) -> list[float]:
+    """When a lease begins or ends or a deadline passes, and the end."""
+    times = {*bars["start"].tolist(), *bars["end"].tolist(), *points["at"].tolist(), last}
+    return sorted(time for time in times if start < time <= last)
 
 
 def _stretches(numbers: Sequence[int]) -> list[tuple[int, int]]:
@@ -298,62 +350,59 @@ def _boundaries() -> list[Layer]:
     return [marks("boundaries").mark_rule(color=theme.GRID, strokeWidth=1).encode(x="x:Q")]
 
 
-def _life_layer(opacity: Any) -> Layer:
+def _life_layer(per: float, opacity: Any) -> Layer:
     """A thin line while a job is there."""
     return (
         marks("lives")
-        .transform_calculate(y="datum.row + 0.5")
+        .transform_filter(begun("start"))
+        .transform_calculate(y="datum.row + 0.5", x1=f"{so_far('end')} / {per:g}")
         .mark_rule(color=theme.MUTED, strokeWidth=1.5)
         .encode(x="x0:Q", x2="x1:Q", y="y:Q", opacity=opacity)
     )
 
 
-def _bar_layer(bars: pd.DataFrame, opacity: Any) -> Layer:
-    kinds = [kind for kind in BARS if kind in set(bars["what"])]
-    return (
-        marks("bars")
-        .transform_calculate(y1="datum.row + 0.82", y0="datum.row + 0.18")
-        .mark_rect(stroke=theme.PAPER, strokeWidth=0.5, cursor="pointer")
-        .encode(
-            x="x0:Q",
-            x2="x1:Q",
-            y=alt.Y("y0:Q"),
-            y2="y1:Q",
-            fill=alt.Fill(
-                "what:N",
-                title=None,
-                scale=alt.Scale(domain=kinds, range=[BARS[kind] for kind in kinds]),
-                legend=alt.Legend(symbolStrokeWidth=0, symbolType="square"),
-            ),
-            opacity=opacity,
-            tooltip=[
-                alt.Tooltip("job:N", title="Job"),
-                alt.Tooltip("what:N", title="Lease"),
-                alt.Tooltip("start:Q", title="From", format=",.6~r"),
-                alt.Tooltip("end:Q", title="To", format=",.6~r"),
-            ],
-        )
+def _bar_layer(bars: pd.DataFrame, per: float, opacity: Any) -> Layer:
+    return row_bars(
+        marks("bars").transform_filter(begun("start")).transform_calculate(x1=f"{so_far('end')} / {per:g}"),
+        None,
+        "what",
+        present(BARS, bars["what"]),
+        x=alt.X("x0:Q"),
+        x2="x1:Q",
+        opacity=opacity,
+        orient="top",
+        tooltip=[
+            alt.Tooltip("job:N", title="Job"),
+            alt.Tooltip("what:N", title="Lease"),
+            alt.Tooltip("start:Q", title="From", format=",.6~r"),
+            alt.Tooltip("end:Q", title="To", format=",.6~r"),
+        ],
     )
 
 
 def _mark_layer(points: pd.DataFrame, opacity: Any) -> Layer:
-    kinds = [kind for kind in MARKS if kind in set(points["outcome"])]
-    shapes, colours = [MARKS[kind][0] for kind in kinds], [MARKS[kind][1] for kind in kinds]
-    legend = alt.Legend(orient="bottom", symbolStrokeWidth=1)
+    ended = set(points["outcome"])
+    found = ended | ({OPEN} if points["outcome"].isin([HIT, MISSED, LATER]).any() else set())
+    looks = present(MARKS, found)
+    kinds, shapes, colours = list(looks), [look[0] for look in looks.values()], [look[1] for look in looks.values()]
+    stay = [kind for kind in kinds if kind in ended]
+    shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
+    legend = alt.Legend(orient="bottom", symbolStrokeWidth=1, columns=3, values=shown)
     return (
         marks("deadlines")
-        .transform_calculate(y="datum.row + 0.5")
+        .transform_filter(SHOWN.format("since"))
+        .transform_calculate(y="datum.row + 0.5", now=f"({SHOWN.format('known')}) ? datum.outcome : '{OPEN}'")
         .mark_point(filled=True, stroke=theme.INK, strokeWidth=1.2, cursor="pointer", clip=False)
         .encode(
             x="x:Q",
             y="y:Q",
-            shape=alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
-            color=alt.Color("outcome:N", title=None, scale=alt.Scale(domain=kinds, range=colours), legend=legend),
-            size=alt.condition(f"datum.outcome === '{LATER}'", alt.value(55), alt.value(120)),
+            shape=alt.Shape("now:N", title=None, scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
+            color=alt.Color("now:N", title=None, scale=alt.Scale(domain=kinds, range=colours), legend=legend),
+            size=alt.condition(f"datum.now === '{LATER}'", alt.value(55), alt.value(120)),
             opacity=opacity,
             tooltip=[
                 alt.Tooltip("job:N", title="Job"),
-                alt.Tooltip("outcome:N", title="Deadline"),
+                alt.Tooltip("now:N", title="Deadline"),
                 alt.Tooltip("at:Q", title="At", format=",.6~r"),
                 alt.Tooltip("reward:Q", title="Reward"),
             ],
@@ -372,6 +421,7 @@ def admission(
     earliest_s: float | None = None,
     lease_s: float | None = None,
     end_s: float,
+    broken_s: Mapping[str, float] | None = None,
     title: str,
 ) -> Drawing:
     """Draw a job, above those that stood in its way, with the earliest deadline that would have been accepted.
@@ -379,7 +429,7 @@ def admission(
     Tables and rewards as in `run_leases`; verdict_s: when it was given; earliest_s: that deadline; both from the start
     of the run, None for nothing to mark.
     """
-    table = run_leases(timeline, jobs, rewards, end_s=end_s, only=[job, *in_the_way])
+    table = run_leases(timeline, jobs, rewards, end_s=end_s, only=[job, *in_the_way], broken_s=broken_s)
     known = ((verdict_s, VERDICT), (earliest_s, EARLIEST))
     more = _marks([(job, at_s, what, math.nan) for at_s, what in known if at_s is not None])
     table = table._replace(deadlines=pd.concat([table.deadlines, more], ignore_index=True))

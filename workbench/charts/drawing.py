@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +30,8 @@ class Drawing:
     chart: refers to its data by name (`alt.NamedData`) and does not depend on their values where that is possible, so
     that a widget can embed it once and push new data; it is as wide as its container. data: the tables by name.
     table: the numbers behind the chart, with units in the column names, for CSV and for readers who cannot see it.
-    label: what the chart shows, in one sentence, for a screen reader.
+    label: what the chart shows, in one sentence, for a screen reader. moments: of a chart with the parameter `until`,
+    its values for playback, in order; clock: what they count, seconds ("s") or something else by name.
     """
 
     chart: Chart
@@ -38,6 +39,8 @@ class Drawing:
     table: pd.DataFrame
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    moments: Sequence[float] = ()
+    clock: str = "s"
 
     def named(self) -> dict[str, Any]:
         """The Vega-Lite specification as it is, data by name: what a widget embeds.
@@ -73,18 +76,20 @@ def drawn(
     height: Any,
     subtitle: str = "",
     params: Mapping[str, Any] | None = None,
+    moments: Sequence[float] = (),
+    clock: str = "s",
 ) -> Drawing:
     """Layers put together with their data; params: names and first values of the chart's Vega parameters."""
     params = dict(params or {})
-    return Drawing(composed(*layers, title=title, height=height, subtitle=subtitle, params=params), dict(data), table,
-                   label, params)  # fmt: skip
+    chart = composed(*layers, title=title, height=height, subtitle=subtitle, params=params)
+    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, moments, clock)
 
 
 def composed(
     *layers: Layer, title: str, height: Any, subtitle: str = "", params: Mapping[str, Any] | None = None
 ) -> Chart:
-    """Layers as one chart in the project's look."""
-    heading: dict[str, Any] = {"text": title, "offset": 12}
+    """Layers as one chart in the project's look; title and subtitle may have several lines."""
+    heading: dict[str, Any] = {"text": title.split("\n") if "\n" in title else title, "offset": 12}
     if subtitle:
         heading["subtitle"] = subtitle.split("\n") if "\n" in subtitle else subtitle
     chart = alt.LayerChart(

@@ -112,7 +112,7 @@ def _kinds(table: pd.DataFrame) -> list[str]:
 
 
 def _subtitle(framed: bool, rows: int) -> str:
-    notes = ["speed over that of the job's slowest configuration"]
+    notes = ["speed over the job's slowest"]
     notes += ["framed: what it has run at"] if framed else []
     return "; ".join([*notes, *([f"the first {MOST_ROWS} of {rows} jobs"] if rows > MOST_ROWS else [])])
 

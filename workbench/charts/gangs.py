@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
-from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
+from workbench.charts.rows import row_bars, row_layers, row_px, row_texts
 from workbench.charts.signals import latest
 from workbench.cluster import Cluster
 
@@ -53,35 +53,26 @@ def gangs(table: pd.DataFrame, *, cluster: Cluster, title: str = "GPUs of each j
     bars = bars.assign(row=bars["job"].map(row), low=high - bars["gpus"], high=high)
     colours = theme.type_colours(cluster.types)
     opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
-    bar = (
-        marks("bars")
-        .transform_calculate(y1="datum.row + 0.86", y0="datum.row + 0.14")
-        .mark_rect(stroke=theme.INK, strokeWidth=0.5, cursor="pointer")
-        .encode(
-            x=alt.X(
-                "low:Q",
-                title="GPUs",
-                scale=alt.Scale(zero=True, nice=False),
-                axis=alt.Axis(format=",~r", tickMinStep=1, grid=True),
-            ),
-            x2="high:Q",
-            y=alt.Y("y0:Q", scale=row_scale(len(names)), axis=None),
-            y2="y1:Q",
-            color=alt.Color(
-                "accelerator:N",
-                title=None,
-                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(symbolStrokeWidth=0.5, orient="bottom"),
-            ),
-            opacity=opacity,
-            tooltip=[
-                alt.Tooltip("job:N", title="Job"),
-                alt.Tooltip("accelerator:N", title="Accelerator"),
-                alt.Tooltip("gpus:Q", title="GPUs"),
-                alt.Tooltip("weight:Q", title="Weight", format=".4~r"),
-                alt.Tooltip("gain:Q", title="Gain", format=".4~r"),
-            ],
-        )
+    bar = row_bars(
+        marks("bars"),
+        len(names),
+        "accelerator",
+        colours,
+        x=alt.X(
+            "low:Q",
+            title="GPUs",
+            scale=alt.Scale(zero=True, nice=False),
+            axis=alt.Axis(format=",~r", tickMinStep=1, grid=True),
+        ),
+        x2="high:Q",
+        opacity=opacity,
+        tooltip=[
+            alt.Tooltip("job:N", title="Job"),
+            alt.Tooltip("accelerator:N", title="Accelerator"),
+            alt.Tooltip("gpus:Q", title="GPUs"),
+            alt.Tooltip("weight:Q", title="Weight", format=".4~r"),
+            alt.Tooltip("gain:Q", title="Gain", format=".4~r"),
+        ],
     )
     values = {
         "Priority": shown["priority"],

@@ -38,6 +38,8 @@ from workbench.charts.gantt_data import (
 from workbench.charts.gantt_layers import Margin, layers
 from workbench.charts.gantt_thin import thinned_bars, thinned_marks
 from workbench.cluster import Cluster
+from workbench.metrics.rounds import moments_s
+from workbench.run import Run
 
 
 def gantt(
@@ -103,7 +105,31 @@ def gantt(
     }
     label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}."
     chart = _chart(frame, margin, title, note, selected, until_s)
-    return Drawing(chart, data, behind(bars, jobs), label, {"selected": selected, "until": until_s})
+    params = {"selected": selected, "until": until_s}
+    moments = moments_s(timeline, decisions, span[1]).tolist()
+    return Drawing(chart, data, behind(bars, jobs), label, params, moments)
+
+
+def run_gantt(
+    run: Run,
+    *,
+    by: By = "slot",
+    end_s: float | None = None,
+    max_height: float = MOST_HEIGHT_PX,
+    title: str | None = None,
+) -> Drawing:
+    """Draw a run's schedule on all of its cluster; arguments as in `gantt`, end_s: default the end of the run."""
+    return gantt(
+        run.timeline,
+        run.jobs,
+        run.decisions,
+        run.events,
+        by=by,
+        cluster=run.scenario.cluster,
+        end_s=run.end_s if end_s is None else end_s,
+        max_height=max_height,
+        title=title,
+    )
 
 
 def left_px(cluster: Cluster) -> float:

@@ -39,7 +39,6 @@ BAR_COLUMNS = [
     *("y0", "y1", "fill", "stroke", "label", "size", "needed", "ink"),
 ]
 SELECTED = "!selected || datum.job === selected"
-SHOWN = "isValid(until) ? datum.{0} <= until : true"
 OVERLAID = ("restart", "switch")
 DASHED = ("profile", "down")
 
@@ -263,21 +262,25 @@ def round_grid(decisions: pd.DataFrame | None, end_s: float) -> tuple[pd.DataFra
     if decisions is None or decisions.empty:
         return pd.DataFrame({"time_s": pd.Series(dtype="float64")}), 0
     asked = np.unique(decisions["time_s"].to_numpy(float)[(decisions["cause"] == "round").to_numpy()])
-    times, every = thinned(_with_rounds_left_out(asked, end_s).tolist(), MOST_ROUNDS)
+    times, every = _with_rounds_left_out(asked, end_s) or thinned(asked.tolist(), MOST_ROUNDS)
     return pd.DataFrame({"time_s": pd.Series(times, dtype="float64")}), every if times else 0
 
 
-def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> npt.NDArray[np.float64]:
+def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> tuple[list[float], int] | None:
     """A scheduler may be left out of rounds in which it would change nothing: if all gaps are multiples of the least,
-    that is the length of a round, and the rounds between and after are there too."""
+    that is the length of a round, and the rounds between and after are there too. Thinned, for there may be millions;
+    None where there are no others."""
     gaps = np.diff(asked)
     if not len(gaps):
-        return asked
+        return None
     count = gaps / gaps.min()
     if not np.allclose(count, np.round(count), rtol=0, atol=1e-6):
-        return asked
-    more = np.arange(asked[0], max(end_s, asked[-1]), gaps.min())
-    return more if len(more) > len(asked) else asked
+        return None
+    rounds = math.ceil((max(end_s, asked[-1]) - asked[0]) / gaps.min())
+    if rounds <= len(asked):
+        return None
+    every = -(-rounds // MOST_ROUNDS)
+    return (asked[0] + gaps.min() * np.arange(0, rounds, every)).tolist(), every
 
 
 def key_table(

@@ -15,12 +15,12 @@ from workbench.charts.gantt_data import (
     MANY_MARKS,
     NODE_PX,
     SELECTED,
-    SHOWN,
     TYPE_PX,
     Frame,
     bar_gap,
     slot_numbers,
 )
+from workbench.charts.playing import SHOWN, begun, playhead, so_far
 
 TYPES_PX = 14
 """From the right end of a type's name to that of the strip with its colour."""
@@ -58,7 +58,7 @@ def layers(frame: Frame, margin: Margin | None) -> Sequence[Layer]:
         _lines(frame),
         _bar_labels(frame),
         *_marks(frame),
-        _playhead(frame),
+        playhead(frame.unit.seconds),
         *labels,
         *_key_layers(),
         message_layer(),
@@ -133,13 +133,12 @@ def _life_line(frame: Frame) -> Layer:
         .transform_filter("datum.mark === 'arrived' || datum.mark === 'finished'")
         .transform_joinaggregate(from_s="min(time_s)", to_s="max(time_s)", signs="count()", groupby=["job"])
         .transform_filter("datum.mark === 'arrived'")
-        .transform_calculate(
-            until_s=f"datum.signs > 1 ? datum.to_s : {frame.unit.seconds:g} * data('span')[1].t",
-        )
+        .transform_filter(begun("from_s"))
+        .transform_calculate(left_s=f"datum.signs > 1 ? datum.to_s : {frame.unit.seconds:g} * data('span')[1].t")
         .mark_rule(color=theme.MUTED, strokeWidth=min(2.0, max(0.6, frame.row_px / 8)), clip=True)
         .encode(
             x=_x("datum.from_s", frame),
-            x2=_x("datum.until_s", frame),
+            x2=_x(so_far("left_s"), frame),
             y=_y("(datum.y0 + datum.y1) / 2"),
             opacity=_opacity(0.6),
         )
@@ -154,11 +153,8 @@ def _shown_bars(frame: Frame) -> Marks:
     per = f"{frame.unit.seconds:g}"
     return (
         marks("bars")
-        .transform_filter("isValid(until) ? datum.start_s < until : true")
-        .transform_calculate(
-            a=f"datum.start_s / {per}",
-            b=f"(isValid(until) ? min(datum.end_s, until) : datum.end_s) / {per}",
-        )
+        .transform_filter(begun())
+        .transform_calculate(a=f"datum.start_s / {per}", b=f"{so_far('end_s')} / {per}")
     )
 
 
@@ -171,7 +167,8 @@ def _bars(frame: Frame) -> Layer:
     thin, thick = (0.8, 1.5) if frame.row_px >= 10 else (0.4, 0.8)
     outline = (
         "datum.kind === 'restart' || datum.kind === 'switch' ? 0"
-        f" : datum.kind === 'run' || datum.kind === 'sync' ? ({RIGHT} - {LEFT} > 5 ? {thin} : 0) : {thick}"
+        f" : datum.kind === 'run' || datum.kind === 'sync' ? ({RIGHT} - {LEFT} > 5 ? {thin} : 0)"
+        f" : datum.kind === 'profile' && {RIGHT} - {LEFT} <= 8 ? 0 : {thick}"  # else the outlines of many are all ink
     )
     return chart.mark_rect(
         clip=True,
@@ -303,15 +300,6 @@ def _marks(frame: Frame) -> list[Layer]:
 
 
 ARRIVED = "triangle-right"
-
-
-def _playhead(frame: Frame) -> Layer:
-    return (
-        marks("span")
-        .transform_filter("isValid(until) && datum.last")
-        .mark_rule(color=theme.WARN, strokeWidth=2, clip=True)
-        .encode(x=_x("until", frame), y=alt.value(0), y2=_expr("height"))
-    )
 
 
 def _slot_labels(margin: Margin) -> list[Layer]:

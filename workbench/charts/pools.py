@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.charts import theme
-from workbench.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT
+from workbench.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, pool_of, until_broken
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.charts.rows import present
 from workbench.charts.series import bin_note, time_axis
 from workbench.charts.steps import MOST_POINTS, at_change, held_gpus
 
@@ -19,15 +20,20 @@ COLOURS = {PROFILING: BARS[PROFILING], GUARANTEED: BARS[GUARANTEED], SPOT: BARS[
 """From the bottom to the top."""
 
 
-def pools_held(timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float) -> tuple[pd.DataFrame, float]:
+def pools_held(
+    timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, broken_s: Mapping[str, float] | None = None
+) -> tuple[pd.DataFrame, float]:
     """GPUs held for profiling, by guaranteed jobs and by others: columns time_s, pool, gpus; the width of bins in s.
 
-    A job counts by its verdict at the end of the run.
+    A job counts by its verdict at the end of the run; one whose guarantee was broken at a time of `broken_s` (see
+    `workbench.metrics.broken_s`) as guaranteed until then.
     """
-    guaranteed = set(jobs.loc[jobs["verdict"] == "guaranteed", "job"])
-    pool = timeline["job"].map(lambda job: GUARANTEED if job in guaranteed else SPOT)
-    pool = pool.where(timeline["kind"] != "profile", PROFILING)
-    held, width_s = held_gpus(timeline.assign(accelerator=pool), end_s)
+    verdict = dict(zip(jobs["job"], jobs["verdict"], strict=True))
+    pool = timeline["job"].map(lambda job: pool_of(verdict.get(job, "")))
+    spans = timeline.rename(columns={"start_s": "start", "end_s": "end"})
+    parts = until_broken(spans.assign(what=pool.where(timeline["kind"] != "profile", PROFILING)), broken_s or {})
+    parts = parts.rename(columns={"start": "start_s", "end": "end_s"}).assign(accelerator=parts["what"])
+    held, width_s = held_gpus(parts, end_s)
     return held.rename(columns={"accelerator": "pool"}), width_s
 
 
@@ -49,7 +55,7 @@ def pools(
     these are means; with more than `MOST_POINTS` times exact means over equal bins are drawn.
     """
     look = {**COLOURS, **(colours or {})}
-    names = [name for name in look if name in set(sizes["pool"])]
+    names = list(present(look, sizes["pool"]))
     names += [name for name in dict.fromkeys(sizes["pool"]) if name not in look]
     shades = [look.get(name, theme.PALETTE[i % len(theme.PALETTE)]) for i, name in enumerate(names)]
     unit = theme.time_unit(end_s)

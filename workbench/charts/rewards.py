@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.charts import theme
+from workbench.charts.deadlines import SECONDS_EQUAL
 from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
 from workbench.errors import counted
 from workbench.rewards import LOWEST
@@ -76,18 +77,15 @@ def reward_classes(
     counts = dict(sorted(counts.items(), key=lambda item: len(item[0])))
     names = _class_names(counts)
     of_class = {name: names[shape] for name, shape in shapes.items()}
-    done = {
-        name: done_s[name] / float(steps[0][0])
+    done = [
+        (of_class[name], name, done_s[name] / float(steps[0][0]), *_outcome(steps, done_s[name], miss_reward))
         for name, steps in rewards.items()
         if done_s is not None and steps and name in done_s and done_s[name] == done_s[name]
-    }
+    ]
     last = max([shape[-1][0] for shape in counts], default=1.0)
     furthest = last * 2
     table = _table({names[shape]: shape for shape in counts}, furthest, miss_reward)
-    points = pd.DataFrame(
-        [(of_class[name], name, at, *_outcome(shapes[name], at, miss_reward)) for name, at in done.items()],
-        columns=["line", "job", "time", "outcome", "reward"],
-    )
+    points = pd.DataFrame(done, columns=["line", "job", "time", "outcome", "reward"])
     beyond = int((points["time"].astype(float) > furthest).sum())
     rest = sum(not steps for steps in rewards.values())
     notes = [f"{counted(rest, 'best-effort job')} without a deadline"] if rest else []
@@ -137,9 +135,10 @@ def _table(rewards: Mapping[str, Steps], last: float, miss_reward: float) -> pd.
     return pd.DataFrame(rows, columns=["line", "time_s", "reward"])
 
 
-def _outcome(steps: Steps, done: float, miss_reward: float) -> tuple[str, float]:
+def _outcome(steps: Steps, done_s: float, miss_reward: float) -> tuple[str, float]:
+    """What came of a completion so long after the arrival, by the steps themselves: shapes are rounded."""
     for number, (deadline, reward) in enumerate(steps or ()):
-        if done <= deadline:
+        if done_s <= deadline + SECONDS_EQUAL:
             return (IN_TIME if number == 0 else LATE), float(reward)
     return MISSED, miss_reward
 
@@ -149,7 +148,8 @@ def _drawn(
 ) -> Drawing:
     names = list(dict.fromkeys(lines["line"]))
     colours, dashes = theme.series_look(names)
-    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+    columns = theme.legend_columns(names)
+    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, columns=columns)
     x = alt.X(
         "x:Q",
         title=x_title,

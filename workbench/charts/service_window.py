@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
-from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
+from workbench.charts.rows import present, row_bars, row_layers, row_px, row_texts
 from workbench.charts.signals import latest
 
 MOST_ROWS = 100
@@ -41,38 +41,28 @@ def service_window(queue: pd.DataFrame, *, gpus: int, title: str = "Service wind
         ],
         "Latency ratio": [f"{ratio:.3g}" for ratio in shown["latency_ratio"]],
     }
-    kinds = [kind for kind in COLOURS if kind in set(shown["who"])]
     opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
-    bar = (
-        marks("bars")
-        .transform_calculate(y1="datum.row + 0.86", y0="datum.row + 0.14")
-        .mark_rect(stroke=theme.INK, strokeWidth=0.5, cursor="pointer")
-        .encode(
-            x=alt.X(
-                "low:Q",
-                title="Smallest requests, summed (GPUs)",
-                scale=alt.Scale(zero=True, nice=False),
-                axis=alt.Axis(format=",~r", tickMinStep=1, grid=False),
-            ),
-            x2="summed_gpus:Q",
-            y=alt.Y("y0:Q", scale=row_scale(rows), axis=None),
-            y2="y1:Q",
-            color=alt.Color(
-                "who:N",
-                title=None,
-                scale=alt.Scale(domain=kinds, range=[COLOURS[kind] for kind in kinds]),
-                legend=alt.Legend(symbolStrokeWidth=0.5, orient="bottom"),
-            ),
-            opacity=opacity,
-            tooltip=[
-                alt.Tooltip("job:N", title="Job"),
-                alt.Tooltip("who:N", title="Is"),
-                alt.Tooltip("least_gpus:Q", title="Smallest request (GPUs)"),
-                alt.Tooltip("summed_gpus:Q", title="Summed (GPUs)"),
-                alt.Tooltip("sensitivity:Q", title="Sensitivity", format=".3f"),
-                alt.Tooltip("latency_ratio:Q", title="Latency ratio", format=".3f"),
-            ],
-        )
+    bar = row_bars(
+        marks("bars"),
+        rows,
+        "who",
+        present(COLOURS, shown["who"]),
+        x=alt.X(
+            "low:Q",
+            title="Smallest requests, summed (GPUs)",
+            scale=alt.Scale(zero=True, nice=False),
+            axis=alt.Axis(format=",~r", tickMinStep=1, grid=False),
+        ),
+        x2="summed_gpus:Q",
+        opacity=opacity,
+        tooltip=[
+            alt.Tooltip("job:N", title="Job"),
+            alt.Tooltip("who:N", title="Is"),
+            alt.Tooltip("least_gpus:Q", title="Smallest request (GPUs)"),
+            alt.Tooltip("summed_gpus:Q", title="Summed (GPUs)"),
+            alt.Tooltip("sensitivity:Q", title="Sensitivity", format=".3f"),
+            alt.Tooltip("latency_ratio:Q", title="Latency ratio", format=".3f"),
+        ],
     )
     total = marks("total")
     end = [

@@ -13,6 +13,7 @@ from workbench.charts.curves import bands
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.series import bin_note, time_axis
 from workbench.charts.steps import held_gpus
+from workbench.labels import words_of
 
 MOST_NAMED = 21
 """With more jobs than colours a legend would name several alike: there is none."""
@@ -28,7 +29,7 @@ def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: fl
     signals share the axis and differ by line pattern. Parameter `selected` as in `gantt`.
     """
     names = list(dict.fromkeys(table["signal"]))
-    spoken = ", ".join(names).replace("_", " ")
+    spoken = ", ".join(map(words_of, names))
     colours = theme.job_colours(jobs["job"])
     shown = [job for job in colours if job in set(table["job"])]
     unit = theme.time_unit(end_s)
@@ -48,7 +49,7 @@ def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: fl
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=time_axis(unit),
-            y=alt.Y("value:Q", title=spoken, axis=alt.Axis(format=",~r")),
+            y=alt.Y("value:Q", title=spoken, axis=alt.Axis(labelExpr=theme.NUMBER_EXPR)),
             detail=["signal:N", "job:N"],
             opacity=alt.condition("!selected || datum.job === selected", alt.value(0.9), alt.value(theme.FADED)),
             tooltip=[alt.Tooltip("job:N", title="Job"), alt.Tooltip("signal:N", title="Signal")],

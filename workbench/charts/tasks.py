@@ -20,6 +20,7 @@ import pandas as pd
 from workbench.charts import theme
 from workbench.charts.bars import lanes
 from workbench.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, zoom
+from workbench.charts.playing import SHOWN, begun, playhead, so_far
 from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.cluster import Cluster
 from workbench.decision import task_parts
@@ -34,6 +35,7 @@ MOST_BARRIERS = 150
 MOST_NAMED_JOBS = 14
 """Of more jobs none is in the legend; the tooltip names them."""
 COLUMNS = ("job", "round", "task", "gpu", "start_s", "end_s", "synchronised_s")
+TIMES = ("start_s", "end_s", "synchronised_s")
 LOADS = {"hit": "circle", "miss": "cross", "unknown": "square"}
 """What a switch finds on its GPU, and the shape of its mark."""
 MARK_PX, MARK_ROOM_PX = 36.0, 9.0
@@ -63,7 +65,8 @@ def tasks(
     gpus: names of the rows, in order; end_s: end of the axis (default: when the last task has synchronised).
     switches: of tasks for which a GPU switched job, round, task, gpu, load (one of `LOADS`) and switch_s, if any;
     note: what the subtitle says first; compact: lower rows; legend: of the jobs, if they are few.
-    Parameter `selected` as in `gantt`. Raises InputError for a task on a GPU or of a job that is not listed.
+    Parameters `selected` and `until` as in `gantt`.
+    Raises InputError for a task on a GPU or of a job that is not listed.
     """
     colour, lane = theme.job_colours(jobs), {gpu: number for number, gpu in enumerate(gpus)}
     table = _with_switches(pd.DataFrame(rows, columns=list(COLUMNS)), switches)
@@ -99,7 +102,7 @@ def tasks(
             "bars": bars,
             "barriers": ends.assign(stroke=ends["job"].map({j: theme.shade(f, 0.25) for j, f in colour.items()})),
             "links": lines if len(lines) <= MOST_LINKS else lines.head(0),
-            "span": pd.DataFrame({"t": [0.0, end_s or last_s or 1.0]}),
+            "span": pd.DataFrame({"t": [0.0, end_s or last_s or 1.0], "last": [False, True]}),
             **row_texts(list(lane), {}),
             "message": message("" if len(bars) else "No tasks"),
         },
@@ -109,7 +112,8 @@ def tasks(
         title=title,
         subtitle=_lines(notes),
         height=_height_px(len(lane), compact),
-        params={"selected": None},
+        params={"selected": None, "until": None},
+        moments=_moments(table, end_s),
     )
 
 
@@ -178,6 +182,12 @@ def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
     return ["" if time_s is None else f"round {number}, until {time_s:.4g} s" for number, time_s in before]
 
 
+def _moments(table: pd.DataFrame, end_s: float | None) -> list[float]:
+    """When something begins or ends, and the end of the axis, in seconds and in order."""
+    times = {float(time_s) for column in TIMES for time_s in table[column]} | ({end_s} if end_s else set())
+    return sorted(time_s for time_s in times if time_s > 0)
+
+
 def _height_px(rows: int, compact: bool) -> float:
     """Of the plot."""
     if compact:
@@ -229,10 +239,10 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
     per = f"{unit.seconds:g}"
     switched = (
         marks("bars")
-        .transform_filter("datum.load")
+        .transform_filter(f"datum.load && ({SHOWN.format('start_s - datum.switch_s')})")
         .transform_calculate(
             x0=f"(datum.start_s - datum.switch_s) / {per}",
-            x1=f"datum.start_s / {per}",
+            x1=f"{so_far('start_s')} / {per}",
             y0="datum.row + 0.06",
             y1="datum.row + 0.76",
         )
@@ -241,7 +251,7 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
     strip = switched.mark_rect(fill=theme.INK, clip=True).encode(
         x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q", opacity=opacity
     )
-    width = f"scale('x', datum.end_s / {per}) - scale('x', datum.x1)"
+    width = f"scale('x', {so_far('end_s')} / {per}) - scale('x', datum.x1)"
     mark = switched.mark_point(strokeWidth=1, clip=True, xOffset=5, yOffset=5).encode(
         x=alt.X("x1:Q"),
         y=alt.Y("y0:Q"),
@@ -278,13 +288,17 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         )
         .add_params(zoom())
     )
-    shown = marks("bars").transform_calculate(
-        x0=f"datum.start_s / {per}",
-        x1=f"datum.end_s / {per}",
-        x2=f"datum.synchronised_s / {per}",
-        y0="datum.row + 0.06",
-        y1="datum.row + 0.76",
-        y2="datum.row + 0.94",
+    shown = (
+        marks("bars")
+        .transform_filter(begun())
+        .transform_calculate(
+            x0=f"datum.start_s / {per}",
+            x1=f"{so_far('end_s')} / {per}",
+            x2=f"{so_far('synchronised_s')} / {per}",
+            y0="datum.row + 0.06",
+            y1="datum.row + 0.76",
+            y2="datum.row + 0.94",
+        )
     )
     tips = [
         alt.Tooltip("id:N", title="Task"),
@@ -313,7 +327,7 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         .add_params(hover)
     )
     synchronising = (
-        shown.transform_filter("datum.synchronised_s > datum.end_s")
+        shown.transform_filter("datum.x2 > datum.x1")
         .mark_rect(stroke=theme.INK, strokeWidth=0.4, fillOpacity=0.55, clip=True)
         .encode(
             x=alt.X("x1:Q"), x2="x2:Q", y=alt.Y("y1:Q"), y2="y2:Q", fill=alt.Fill("job:N"), opacity=opacity,
@@ -338,6 +352,7 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
     barrier = (
         marks("barriers")
         .transform_filter("datum.last || datum.job === selected" if crowded else "true")
+        .transform_filter(SHOWN.format("time_s"))
         .transform_calculate(x=f"datum.time_s / {per}")
         .mark_rule(strokeWidth=1 if crowded else 2, strokeDash=alt.ExprRef("datum.last ? [] : [5, 3]"), clip=True)
         .encode(
@@ -356,6 +371,7 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
     waits = (
         marks("links")
         .transform_filter(hover)
+        .transform_filter(SHOWN.format("t1"))
         .mark_rule(stroke=theme.WARN, strokeWidth=2, clip=True)
         .encode(
             x=alt.value(alt.ExprRef(f"scale('x', datum.t0 / {per})")),
@@ -364,4 +380,5 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
             y2=alt.value(alt.ExprRef("scale('y', datum.row1 + 0.42)")),
         )
     )
-    return [axes, computing, synchronising, barrier, name, waits, *row_layers(alt.value(1))]
+    played = playhead(unit.seconds)
+    return [axes, computing, synchronising, barrier, name, waits, played, *row_layers(alt.value(1))]

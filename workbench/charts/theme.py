@@ -23,6 +23,9 @@ SMALL_PX = 12
 WIDTH_PX = 960
 """Width of a chart's plot when nothing else says (static export)."""
 
+LEGEND_LABEL_PX, LEGEND_GAP_PX = 420, 50
+"""The most that a name in a long legend may take, and what its symbol and the gap to the next take beside it."""
+
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442")
 """Okabe and Ito's colours without black, in the order in which jobs and series take them."""
 
@@ -64,9 +67,10 @@ def type_colours(types: Iterable[str]) -> dict[str, str]:
 
 
 def series_look(names: Sequence[str]) -> tuple[list[str], list[list[int]]]:
-    """A colour and a line pattern for each series; both change from one to the next."""
-    dark = (PALETTE[0], PALETTE[3], PALETTE[2], PALETTE[5], PALETTE[1], PALETTE[4], INK)
-    colours = [dark[i % len(dark)] for i in range(len(names))]
+    """A colour and a line pattern for each series; both change from one to the next, after seven to darker colours."""
+    first = (PALETTE[0], PALETTE[3], PALETTE[2], PALETTE[5], PALETTE[1], PALETTE[4])
+    cycle = (*first, INK, *(shade(colour, 0.4) for colour in (*first[1:], first[0])))
+    colours = [cycle[i % len(cycle)] for i in range(len(names))]
     return colours, [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
 
 
@@ -112,6 +116,16 @@ def _luminance(colour: str) -> float:
 def text_px(text: str, size: float = LABEL_PX) -> float:
     """About how wide a text is drawn, in pixels (wide scripts count double)."""
     return sum(1.0 if ord(letter) > 0x2E80 else 0.57 for letter in text) * size
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """How many names stand side by side in a legend above a plot, if each has as much room as the longest."""
+    widest = max((min(text_px(name), LEGEND_LABEL_PX) for name in names), default=1.0)
+    return max(1, int(WIDTH_PX / (widest + LEGEND_GAP_PX)))
+
+
+NUMBER_EXPR = "datum.value != 0 && abs(datum.value) < 0.0001 ? format(datum.value, '.2~e') : format(datum.value, ',~r')"
+"""A Vega expression for the label of a tick: 1e-8 and not 0.00000001."""
 
 
 def duration_expr(seconds: str) -> str:

@@ -14,10 +14,10 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
-from workbench.cli import compute, describe, make
-from workbench.cli.output import say, show
+from workbench.cli import compute, data, describe, explain, make, report, sweep
+from workbench.cli.output import Answer, say, show
 from workbench.cli.parser import Parser
-from workbench.errors import Words, WorkbenchError, why
+from workbench.errors import InputError, Words, WorkbenchError, why
 from workbench.version import VERSION
 
 INTERRUPTED = 130
@@ -45,7 +45,11 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     describe.add_commands(commands)
     compute.add_commands(commands)
+    explain.add_commands(commands)
+    sweep.add_commands(commands)
+    report.add_commands(commands)
     make.add_commands(commands)
+    data.add_commands(commands)
     return parser
 
 
@@ -54,8 +58,12 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
     try:
         try:
             args = _parser().parse_args(argv)
-            show(args.command(args), args.json)
-            return 0
+            try:
+                answer = args.command(args)
+            except InputError as error:
+                raise args.parser.naming_options(error, args) from None
+            show(answer, args.json)
+            return answer.exit_code if isinstance(answer, Answer) else 0
         except WorkbenchError as error:
             return _stated(error, as_json)
         except KeyboardInterrupt:

@@ -17,13 +17,14 @@ from workbench.cli.inputs import (
     names,
     number,
     read_scenario,
+    require_jobs,
     seconds,
     seeds,
     settings,
     settings_by_scheduler,
     whole,
 )
-from workbench.cli.output import Answer, aligned, json_text, say, short
+from workbench.cli.output import Answer, aligned, json_text, known_as, say, short
 from workbench.cli.parser import Commands, Parser, add_command, add_force, add_scenario, add_set
 from workbench.errors import InputError, counted
 
@@ -72,7 +73,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
     parser = add_command(commands, "compare", "run several schedulers on a scenario and measure")
     add_scenario(parser)
-    help = "names between commas; one that comes twice as X=NAME, Y=NAME; default: the scenario's plan"
+    help = "names between commas, or LABEL=NAME to call one otherwise or have it twice; default: the scenario's plan"
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
@@ -201,6 +202,7 @@ def simulate(args: argparse.Namespace) -> Answer:
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
+    require_jobs(scenario, args.scenario)
     knobs = settings(args.settings)
     settled = find_scheduler(args.scheduler).settle(knobs)
     began = time.perf_counter()
@@ -314,7 +316,7 @@ def _say_out_of_time(runs: Iterable[Run]) -> None:
             say(f"note: {found}: {len(late) - without} took the best plan until then, {without} found none")
 
 
-def _watched(as_json: bool) -> bool:
+def watched(as_json: bool) -> bool:
     """Whether somebody sees stderr, and is not promised JSON and nothing else."""
     return not as_json and sys.stderr is not None and sys.stderr.isatty()
 
@@ -324,7 +326,7 @@ def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
     """Observers that keep one line on stderr up to date while somebody watches; it is gone at the end."""
     from workbench.simulation.observers import Report
 
-    if not _watched(as_json):
+    if not watched(as_json):
         yield []
         return
     try:
@@ -342,26 +344,30 @@ def _progress(progress: Progress) -> None:
     print(CLEAR_LINE + text, end="", file=sys.stderr, flush=True)
 
 
-def _measures(found: Mapping[str, Summary], spread: Mapping[str, Summary] | None = None) -> str:
-    """The headline measures, one column per scheduler."""
+def _measures(
+    found: Mapping[str, Summary],
+    spread: Mapping[str, Summary] | None = None,
+    above: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
+    """The headline measures, one column per scheduler; above: rows before them, cells by scheduler."""
     from workbench.metrics import HEADLINE, with_known
 
     names = with_known(HEADLINE, found.values())
     columns = {name: _column(one, None if spread is None else spread[name], names) for name, one in found.items()}
     labels = next(iter(columns.values()))
-    rows = [[label, *(column[label] for column in columns.values())] for label in labels]
+    rows = [[head, *(cells[name] for name in columns)] for head, cells in (above or {}).items()]
+    rows += [[label, *(column[label] for column in columns.values())] for label in labels]
     return aligned(["", *columns], rows)
 
 
 def _column(found: Summary, spread: Summary | None, names: Sequence[str]) -> dict[str, str]:
     """These measures by label, with their units; a spread of 0 is not worth a word."""
+    from workbench.labels import with_unit
     from workbench.metrics import table
 
     rows = table(found, names)
-    cells = {
-        label: value if unit in label.lower() else f"{value} {unit}"
-        for label, value, unit in zip(rows["label"], rows["value"], rows["unit"], strict=True)
-    }
+    measures = zip(rows["label"], rows["value"], rows["unit"], strict=True)
+    cells = {label: with_unit(value, unit) for label, value, unit in measures}
     if spread is not None:
         for name, label, apart in table(spread, names)[["metric", "label", "value"]].itertuples(index=False):
             if spread[name] > 1e-9 * abs(found[name]):  # no more than rounding is no spread
@@ -378,6 +384,7 @@ def compare(args: argparse.Namespace) -> Answer:
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
+    require_jobs(scenario, args.scenario)
     began = time.perf_counter()
     found = run_all(
         scenario,
@@ -386,7 +393,7 @@ def compare(args: argparse.Namespace) -> Answer:
         until_s=args.until,
         workers=args.workers,
         belief=args.belief,
-        on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if _watched(args.json) else None,
+        on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if watched(args.json) else None,
     )
     wall_s = time.perf_counter() - began
     if args.out is not None:
@@ -395,9 +402,11 @@ def compare(args: argparse.Namespace) -> Answer:
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
     _say_out_of_time(found.runs)
+    for case, error in found.failed:
+        say(f"failed: {case.label}, seed {case.seed}: {error}")
     belief = _belief(scenario, args.belief)
     data = {**_comparison(found, wall_s, args.out), **belief}
-    return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief))
+    return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief), int(bool(found.failed)))
 
 
 def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str]) -> Any:
@@ -411,7 +420,7 @@ def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str])
     called = named(schedulers)
     offered = {label: {knob.name for knob in find_scheduler(name).knobs} for label, name in called.items()}
     knobs = settings_by_scheduler(given, offered)
-    return [(name, knobs[label]) for label, name in called.items()]
+    return {label: (name, knobs[label]) for label, name in called.items()}
 
 
 def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, Any]:
@@ -420,6 +429,7 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
     runs = [
         {
             "scheduler": case.label,
+            "name": case.scheduler,
             "seed": case.seed,
             "knobs": run.knobs,
             "metrics": as_json(measures),
@@ -427,15 +437,36 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
         }
         for case, run, measures in zip(found.cases, found.runs, found.summaries, strict=True)
     ]
-    ratios = found.ratios().drop(columns="seed").groupby("scheduler", sort=False).mean()
+    ratios = _ratios(found)
+    failed = [
+        {"scheduler": case.label, "name": case.scheduler, "seed": case.seed, "knobs": case.knobs, **error.as_json()}
+        for case, error in found.failed
+    ]
     return {
         "runs": runs,
+        **({"failed": failed} if failed else {}),
+        "ended": found.ended().to_dict("index"),
         "mean": found.mean().to_dict("index"),
         "spread": found.spread().to_dict("index"),
-        "ratios": {"to": found.labels[0], **ratios.to_dict("index")},
+        "ratios": {"to": found.labels[0], **ratios},
         "wall_s": wall_s,
         **({} if out is None else {"out": out}),
     }
+
+
+def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
+    """The mean ratios of each scheduler to the first, over the seeds that both have (their number as `seeds`)."""
+    base = {case.seed for case in found.cases if case.label == found.labels[0]}
+    ratios = found.ratios()
+    paired = ratios[ratios["seed"].isin(base)]
+    means: dict[str, dict[str, float]] = {}
+    for label in found.labels:
+        mine = paired[paired["scheduler"] == label].drop(columns=["scheduler", "seed"])
+        means[label] = {
+            "seeds": len(mine),
+            **{str(name): float(value) for name, value in mine.mean(skipna=False).items()},
+        }
+    return means
 
 
 def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
@@ -444,9 +475,15 @@ def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
     def columns(table: Any) -> dict[str, Summary]:
         return {str(name): Summary(values, {}) for name, values in table.to_dict("index").items()}
 
-    count = len(found.runs) // len(found.labels)
+    count = len({case.seed for case in (*found.cases, *(case for case, _ in found.failed))})
     spread = columns(found.spread()) if count > 1 else None
     saved = "" if out is None else f", saved in {out}"
     over = f", mean ± standard deviation over {count} seeds" if count > 1 else ""
-    head = f"{len(found.runs)} runs in {wall_s:.2f} s{saved}{over}"
-    return f"{head}\n\n{_measures(columns(found.mean()), spread)}"
+    head = f"{counted(len(found.runs), 'run')} in {wall_s:.2f} s{saved}{over}"
+    some_failed = bool((found.ended()["runs"] < found.ended()["of"]).any())
+    if some_failed:
+        head += "; where runs have failed (row Runs), over the others"
+    runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
+    table = _measures(columns(found.mean()), spread, {"Runs": runs} if some_failed else {})
+    labels = known_as({case.label: (case.scheduler, case.knobs) for case in found.cases})
+    return "\n".join([head, *labels, "", table])

@@ -31,6 +31,12 @@ def read_scenario(text: str) -> Scenario:
     return Scenario.from_json(content, "standard input")
 
 
+def require_jobs(scenario: Scenario, text: str) -> None:
+    """Raise InputError if there is nothing to run or measure; text: where the scenario is from."""
+    if not scenario.jobs:
+        raise InputError(f"{called(text)}: jobs", Words("no jobs"), "at least one job: without any nothing runs")
+
+
 def called(text: str) -> str:
     """What messages call a scenario's source."""
     return "standard input" if text == STANDARD else text
@@ -122,8 +128,8 @@ def named(schedulers: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in schedulers:
         label, equals, name = (part.strip() for part in text.partition("="))
-        if not label or bool(equals) != bool(name):
-            raise InputError("--schedulers", text, "scheduler, or label=scheduler")
+        if not label or bool(equals) != bool(name) or ":" in label:
+            raise InputError("--schedulers", text, "scheduler, or label=scheduler (a label without :)")
         if label in found:
             raise InputError(
                 "--schedulers", text, f"{label} once (with other knobs: a={label},b={label} and --set b:...)"
@@ -171,8 +177,11 @@ def settings_by_scheduler(given: Iterable[str], offered: Mapping[str, Container[
     }
 
 
-def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
-    """Raise InputError now rather than after the work if a target (by option) stands already or cannot be written."""
+def check_targets(paths: Mapping[str, Any], *, force: bool, read: Iterable[str | None] = ()) -> None:
+    """Raise InputError now rather than after the work if a target (by option) stands already or cannot be written.
+
+    read: files that the command reads, which it never overwrites.
+    """
     from workbench.files import refuse_to_overwrite
     from workbench.run import is_result_folder
 
@@ -184,6 +193,8 @@ def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
             raise InputError(option, path, "the name of a " + ("folder" if option == "--out" else "file"))
         target = Path(path)
         refuse_to_overwrite(target, force=force)
+        if any(_are_one_file(target, source) for source in read):
+            raise InputError(f"{option} {path}", path, "another file than those that are read")
         if target.is_dir() and not (option == "--out" and is_result_folder(target)):
             expected = "an empty folder, or one that an earlier --out made" if option == "--out" else "a file"
             raise InputError(f"{option} {path}", Words("a folder that exists"), expected)
@@ -193,3 +204,9 @@ def check_targets(paths: Mapping[str, Any], *, force: bool) -> None:
         if target.absolute() in taken:
             raise InputError(f"{option} {path}", path, f"another file than {taken[target.absolute()]}")
         taken[target.absolute()] = option
+
+
+def _are_one_file(target: Path, source: str | None) -> bool:
+    """Whether both names are of one file that exists."""
+    there = source not in (None, STANDARD) and target.exists() and Path(str(source)).exists()
+    return there and target.samefile(str(source))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
 from workbench.cli.output import Answer, plain, say
 from workbench.cli.parser import Commands, Parser, add_command, add_output
-from workbench.errors import InputError, Words
+from workbench.errors import InputError, Words, counted
 
 if TYPE_CHECKING:
     from workbench.scenario import Scenario
 
 CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 and 2 nodes of 8 K80"
 
-FORMATS = "chronus, gavel or philly"
+FORMATS = "chronus, gavel, helios, philly, sacct, shockwave, swf or tiresias"
 WORKLOADS = ("slo", "mix1", "mix2")  # a test holds both lists equal to those of workbench.traces, imported when needed
 
 
@@ -26,7 +26,9 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser = add_command(commands, "convert", "make a scenario from a trace")
     parser.add_argument("source", metavar="SOURCE", help="the trace file, or - for standard input")
     parser.add_argument("--from", metavar="FORMAT", required=True, dest="format", help=f"the trace's format: {FORMATS}")
-    parser.add_argument("--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace (gavel)")
+    parser.add_argument(
+        "--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace (gavel, shockwave)"
+    )
     parser.add_argument("--cluster", metavar="NODES", help=CLUSTER_HELP)
     parser.add_argument("--from-s", metavar="S", type=seconds("--from-s"), help="keep jobs from then on, the new 0")
     parser.add_argument("--to-s", metavar="S", type=seconds("--to-s"), help="keep jobs that arrive before then")
@@ -107,7 +109,7 @@ def convert(args: argparse.Namespace) -> Answer:
     from workbench.traces import convert as read_trace
     from workbench.traces import parse_cluster
 
-    check_targets({"-o": args.output, "--report": args.report}, force=args.force)
+    check_targets({"-o": args.output, "--report": args.report}, force=args.force, read=(args.source, args.throughputs))
     scenario, report = read_trace(
         args.format,
         args.source,
@@ -158,4 +160,4 @@ def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Ans
     scenario.save(target, force=force)
     facts = {"output": target, "jobs": len(scenario.jobs), "gpus": scenario.cluster.workers}
     types = ", ".join(f"{gpus} {name}" for name, gpus in scenario.cluster.workers.items())
-    return Answer({**facts, **more}, lambda: f"{target}: {facts['jobs']} jobs on {types}")
+    return Answer({**facts, **more}, lambda: f"{target}: {counted(len(scenario.jobs), 'job')} on {types}")

@@ -13,10 +13,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """A command's answer: the value for `--json`, and what makes the text for people."""
+    """A command's answer: the value for `--json`, what makes the text for people, and the exit code."""
 
     data: Any
     text: Callable[[], str]
+    exit_code: int = 0
 
 
 def show(answer: Answer | Mapping[str, Any], as_json: bool) -> None:
@@ -71,6 +72,16 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
         for row in table
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def known_as(labelled: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """A line for each label that does not itself say which scheduler it is. labelled: name and knobs by label."""
+    lines = []
+    for label, (name, knobs) in labelled.items():
+        if not label.startswith(name):
+            told = ", ".join(f"{knob}={value}" for knob, value in knobs.items())
+            lines.append(f"{label} is {name} {told}".rstrip())
+    return lines
 
 
 def short(value: Any) -> str:

@@ -12,6 +12,10 @@ _REQUIRED = re.compile(r"the following arguments are required: (.+)", re.DOTALL)
 _UNKNOWN = re.compile(r"unrecognized arguments: (.+)", re.DOTALL)
 _CHOICE = re.compile(r"argument (\S+): invalid choice: (.+) \(choose from (.+)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"argument ([^:]+): (.+)", re.DOTALL)
+_KNOB = re.compile(r"knob (\S+)|knobs of .+")
+"""Where an error of a knob is: its name, or whose knobs have none of that name (which is then the error's value)."""
+_NAME = re.compile(r"([a-z_]+?)(?:_s)?(?=$|[,: ])(.*)", re.DOTALL)
+"""Where an error is: a function's argument, without its unit of seconds, and what follows it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,6 +38,46 @@ class Parser(argparse.ArgumentParser):
             raise InputError(f"{self.prog} {found[1]}", *_missing(found[2], hint))
         raise InputError(self.prog, Words(message), f"arguments as the command takes them {hint}")
 
+    def naming_options(self, error: InputError, args: argparse.Namespace) -> InputError:
+        """The error, with the option for the function's argument that it was handed to: `--from-s` for `from_s`.
+
+        Of a knob, the option with the text that sets it, `--set round_s=soon`. A user's file that bears the name of an
+        argument keeps it.
+        """
+        knob = _KNOB.fullmatch(error.where)
+        if knob is not None:
+            typed = _typed(knob[1] or str(error.value), error.value, args)
+            return error if typed is None else InputError(f"{typed}: {error.where}", error.value, error.expected)
+        found = _NAME.fullmatch(error.where)
+        if type(error) is not InputError or found is None:
+            return error
+        name, rest = found.groups()
+        options = {action.dest.removesuffix("_s"): _called(action) for action in self._actions}
+        option = next(iter(options.get(name) or options.get(f"{name}s") or ()), None)
+        if option is None or any(str(value) in (name, f"{name}_s") for value in vars(args).values()):
+            return error
+        return InputError(f"{option}{rest}", NOTHING if error.value is None else error.value, error.expected)
+
+
+def _called(action: argparse.Action) -> list[str]:
+    """An option by its names, an argument without any by what `--help` calls it."""
+    return list(action.option_strings) or [str(action.metavar)]
+
+
+def _typed(knob: str, value: object, args: argparse.Namespace) -> str | None:
+    """The option and its text that set a knob to a value; without the text where several do; None if none does."""
+    belief = getattr(args, "belief", None) or ""
+    given = [("--set", text) for text in getattr(args, "settings", ())]
+    given += [("--vary", text) for text in getattr(args, "vary", ())]
+    found = [(option, text) for option, text in given if text.partition("=")[0].rpartition(":")[2].strip() == knob]
+    if any(part.partition("=")[0].strip() == knob for part in belief.partition(":")[2].split(",")):
+        found.append(("--belief", belief))
+    exact = [(option, text) for option, text in found if text.partition("=")[2].strip() == str(value)]
+    chosen = exact or found
+    if len(chosen) == 1:
+        return " ".join(chosen[0])
+    return chosen[0][0] if chosen else None
+
 
 def _missing(message: str, hint: str) -> tuple[str, str]:
     """Value and expected of an argument's own message: mostly that its value is missing."""
@@ -47,6 +91,7 @@ Commands = argparse._SubParsersAction
 def add_command(commands: Commands[Parser], name: str, help: str, description: str = "") -> Parser:
     """A command with the options that every command has."""
     parser = commands.add_parser(name, help=help, description=description or help)
+    parser.set_defaults(parser=parser)
     parser.add_argument("--json", action="store_true", help="print one JSON value on stdout and nothing else")
     return parser
 

@@ -157,12 +157,13 @@ class _Truth(NamedTuple):
 
     @classmethod
     def of(cls, scenario: Scenario, gpus: int) -> _Truth:
-        rows = [row for row in scenario.colocated if row.gpus == gpus]
+        column = {name: i for i, name in enumerate(scenario.cluster.types)}
+        rows = [row for row in scenario.colocated if row.gpus == gpus and row.accelerator in column]
         models = {name: i for i, name in enumerate(dict.fromkeys(n for r in rows for n in (r.model, r.with_model)))}
         places: dict[Place, int] = {}
         for row in rows:
             places.setdefault((row.accelerator, row.placement), len(places))
-        table, column = scenario.table, {name: i for i, name in enumerate(scenario.cluster.types)}
+        table = scenario.table
         alone = np.zeros((len(models), len(places)))
         for (kind, word), spot in places.items():
             alone[:, spot] = table.matrix(list(models), [gpus] * len(models), word)[:, column[kind]]

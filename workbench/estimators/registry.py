@@ -119,3 +119,9 @@ def maker(text: str) -> Maker:
             raise InputError("belief", part, f"knob=value, each knob of {found.name} at most once")
         given[knob] = value
     return Maker(found, found.settle(given))
+
+
+def name_kept(text: str | None) -> str | None:
+    """How a run keeps its belief: as `maker` reads it back, None for the truth. Raises what `maker` does."""
+    found = DEFAULT if text is None else maker(text).text
+    return None if found == DEFAULT else found

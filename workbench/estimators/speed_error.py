@@ -71,12 +71,12 @@ class ErrorLog:
     ) -> None:
         if every is not None and every < 1:
             raise InputError("every", every, "at least 1 call of learn")
-        self._maker, self._every, self._errors = maker, every, errors
+        self.maker, self._every, self._errors = maker, every, errors
         self._rows: list[tuple[int, int, float, float, float]] = []
 
     def __call__(self, scenario: Scenario) -> Belief:
         """A belief for a run, watched."""
-        belief = self._maker(scenario)
+        belief = self.maker(scenario)
         if not isinstance(belief, Learns):
             raise InputError("belief", belief, "one that learns: the error of another one does not change")
         return _Watched(belief, self._every, lambda: self._errors(scenario, belief), self._rows.append)

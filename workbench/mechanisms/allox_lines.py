@@ -6,14 +6,39 @@ to be free. An assignment problem (Le et al., EuroSys 2020).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import numpy as np
 
 from workbench.decision import IntArray
 from workbench.throughput import FloatArray
 
 
+class Place(NamedTuple):
+    """Where a job stands: on which GPU, and as the how many-th from the end of its line, from 1."""
+
+    job: int
+    gpu: int
+    from_end: int
+
+
 def first_in_line(time_s: FloatArray, busy_s: FloatArray) -> list[tuple[int, int]]:
-    """(job, GPU) of the jobs that go first where lines are matched at the least total time.
+    """(job, GPU) of the jobs that go first where lines are matched at the least total time; see `matched`."""
+    return [(place.job, place.gpu) for place in first_of(matched(time_s, busy_s))]
+
+
+def first_of(line: Iterable[Place]) -> list[Place]:
+    """Of each GPU's line the place that goes first."""
+    last: dict[int, Place] = {}
+    for place in line:
+        if place.gpu not in last or place.from_end > last[place.gpu].from_end:
+            last[place.gpu] = place
+    return list(last.values())
+
+
+def matched(time_s: FloatArray, busy_s: FloatArray) -> list[Place]:
+    """The place of each job where lines are matched at the least total time.
 
     time_s: (jobs x gpus), infinite where a job cannot run, but finite somewhere for each; busy_s: (gpus,) until each
     line can begin.
@@ -22,10 +47,9 @@ def first_in_line(time_s: FloatArray, busy_s: FloatArray) -> list[tuple[int, int
 
     place, gpu = places(time_s, busy_s)
     row, column = linear_sum_assignment(place * time_s[:, gpu] + busy_s[gpu])
-    last: dict[int, tuple[int, int]] = {}
-    for job, found in zip(row.tolist(), column.tolist(), strict=True):
-        last[int(gpu[found])] = max(last.get(int(gpu[found]), (0, 0)), (int(place[found]), job))
-    return [(job, m) for m, (_, job) in last.items()]
+    return [
+        Place(job, int(gpu[spot]), int(place[spot])) for job, spot in zip(row.tolist(), column.tolist(), strict=True)
+    ]
 
 
 def places(time_s: FloatArray, busy_s: FloatArray) -> tuple[IntArray, IntArray]:

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.boundaries import LONGEST_ROUND_S
 from workbench.contract import Timing
 from workbench.decision import Assignment, Cause, Decision, Reason, Snapshot, Unit
+from workbench.errors import counted
 from workbench.knob import Knob
 from workbench.mechanisms.faster import move_up
 from workbench.mechanisms.line import Keys, Rule, fill, in_line, push
@@ -83,8 +84,8 @@ def serve(
     names, leases = snapshot.jobs.names, snapshot.leases
     if len(leases) == len(names) and restarts is None:
         return Decision(signals=signals, next_s=math.inf)
-    kept, room = _kept(snapshot)
-    plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **kept}, room)
+    staying, room = kept(snapshot)
+    plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **staying}, room)
     _admit(snapshot, keys, rule, plan, choose)
     moved = restarts is not None and _move(snapshot, keys, rule, plan, restarts.by_gang)
     gone = frozenset(unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus)
@@ -106,7 +107,7 @@ def fits(snapshot: Snapshot, keys: Keys, rule: Rule) -> list[tuple[int, int]]:
     return fill(rows, rule, Trial(snapshot, Room(replace(nodes, free=np.where(nodes.up, nodes.gpus, 0)))))
 
 
-def _kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], Room]:
+def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], Room]:
     """Who goes on where its assignment ends now, and the room beside them."""
     room = Room(snapshot.nodes)
     gpus = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
@@ -125,10 +126,10 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     if not waiting:
         return
     names, gangs = snapshot.jobs.names, snapshot.jobs.gpus
-    trial = Trial(snapshot, _kept(snapshot)[1])
+    trial = Trial(snapshot, kept(snapshot)[1])
     chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
-        trial = Trial(snapshot, _kept(snapshot)[1])
+        trial = Trial(snapshot, kept(snapshot)[1])
         chosen, victims = push(waiting, keys, rule, trial, plan.held)
     had = {names[row]: plan.held.pop(names[row]) for row in victims}
     for gpus in had.values():
@@ -155,14 +156,14 @@ def _move(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, restart_s: Ma
 
 def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reason]:
     """Reasons for those who start, move or lose their GPUs."""
-    why = {name: Reason("overtaken", "jobs before it in line took its GPUs") for name in plan.victims if name in gone}
-    for name in (*plan.fresh, *(str(unit) for unit in gone)):
-        if name not in plan.held:
+    overtaken = Reason("overtaken", "jobs before it in line took its GPUs")
+    why = {name: overtaken for name in snapshot.jobs.names if name in plan.victims and name in gone}
+    for name, gpus in ((str(unit), gpus) for unit, gpus in plan.held.items()):
+        if name not in plan.fresh and name not in gone:
             continue
-        gpus = plan.held[name]
         kind = snapshot.types[plan.room.kind_of(gpus)]
         if name in plan.fresh:
-            text = f"next in line, {sum(gpus.values())} GPUs of {kind}"
+            text = f"next in line, {counted(sum(gpus.values()), 'GPU')} of {kind}"
             why[name] = Reason("next_in_line", text, {"type": kind})
         else:
             why[name] = Reason("faster_type", f"done sooner on {kind}", {"type": kind})

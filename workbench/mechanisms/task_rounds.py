@@ -7,9 +7,13 @@ from typing import NamedTuple
 
 from workbench.contract import Knobs
 from workbench.decision import Snapshot, Task
+from workbench.errors import InputError
 from workbench.job import Job
 from workbench.mechanisms.coarsening import parallel_tasks, steps_each
 from workbench.throughput import TaskRounds, TaskTimes
+
+MOST_TASKS = 1_000_000
+"""Tasks of one job that are listed: a run of so many takes about 1 GB and half a minute."""
 
 
 class RoundsLeft(NamedTuple):
@@ -29,10 +33,17 @@ class RoundsLeft(NamedTuple):
     barrier_s: float
 
     def tasks(self, together: bool = False) -> list[Task]:
-        """The core's tasks, round by round; together: those of a round start at the same time."""
+        """The core's tasks, round by round; together: those of a round start at the same time.
+
+        Raises InputError for more than `MOST_TASKS`.
+        """
         name, first, each = self.job.name, self.first_round, self.steps_each
-        found = [Task(name, first, number, each, together) for number in self.open_tasks]
         wide = range(parallel_tasks(self.job))
+        count = len(self.open_tasks) + len(wide) * (self.plan.count - 1 - first)
+        if count > MOST_TASKS:
+            expected = f"at most {MOST_TASKS:,}: coarser rounds (knobs steps_per_round and most_rounds)"
+            raise InputError(f"job {name}, tasks", count, expected)
+        found = [Task(name, first, number, each, together) for number in self.open_tasks]
         found += [Task(name, r, number, each, together) for r in range(first + 1, self.plan.count) for number in wide]
         return found
 

@@ -5,6 +5,7 @@ Every measure is declared with unit, definition and source: `METRICS` (in sum), 
 
 from workbench.metrics.conservation import Violation, check
 from workbench.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric, metric
+from workbench.metrics.difference import diverged_s, job_differences
 from workbench.metrics.jobs import per_job
 from workbench.metrics.over_time import (
     jobs_over_time,
@@ -13,6 +14,7 @@ from workbench.metrics.over_time import (
     utilisation_over_time,
 )
 from workbench.metrics.page import comparison_page, run_page
+from workbench.metrics.slo import broken_s
 from workbench.metrics.summary import Summary, as_json, summary, table, with_known
 
 __all__ = [
@@ -24,8 +26,11 @@ __all__ = [
     "Summary",
     "Violation",
     "as_json",
+    "broken_s",
     "check",
     "comparison_page",
+    "diverged_s",
+    "job_differences",
     "jobs_over_time",
     "latency_ratio_over_time",
     "metric",

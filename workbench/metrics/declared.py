@@ -113,6 +113,21 @@ _WHOLE = (
         "GPU time held, restarts and idle holding included / (all GPUs x duration)",
     ),
     Metric(
+        "availability",
+        "Availability",
+        "share",
+        "higher",
+        "time in which GPUs are on nodes that are up / (all GPUs x the run's length). Known where nodes may fail",
+    ),
+    Metric(
+        "lost_work",
+        "Work lost to failures",
+        "share",
+        "lower",
+        "running GPU time whose steps a failure took back / all running GPU time; a lost step counts with the mean GPU "
+        "time of its job's steps. Known where nodes may fail",
+    ),
+    Metric(
         "steps_per_s",
         "Throughput",
         "steps/s",
@@ -365,6 +380,9 @@ MAIN_OF_SLOS = (
     "broken_guarantees",
 )
 """Shown after those, where they are known."""
+
+OF_FAULTS = ("availability", "lost_work")
+"""Known where nodes may fail, and shown there."""
 
 WEIGHTED = "weighted_jct_s"
 """Shown after those, where some job has a weight other than 1."""

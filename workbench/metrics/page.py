@@ -11,29 +11,42 @@ from workbench.metrics.declared import MAIN, metric
 from workbench.metrics.summary import Summary, summary, table, with_known
 from workbench.run import Run
 
+NO_BREAK = "\u00a0"
+"""A space at which no line of a narrow column ends: 2 h 30 min."""
+
 
 def run_page(run: Run) -> str:
     """A run as HTML: one line, and its main measures."""
     shown = table(summary(run))[["label", "value", "unit"]]
-    names = "timeline, jobs, decisions, shares, signals, events"
+    names = "timeline, jobs, decisions, shares, signals, events, reasons"
     return _page(run.headline(), shown.set_axis(["Metric", "Value", "Unit"], axis="columns"), f"Data frames: {names}.")
 
 
-def comparison_page(names: Iterable[tuple[str, int]], found: Iterable[Summary]) -> str:
-    """Runs side by side as HTML: one row for each, named by scheduler and seed, with the main measures."""
+def comparison_page(names: Iterable[tuple[str, int]], found: Iterable[Summary], failed: Iterable[str] = ()) -> str:
+    """Runs side by side as HTML: one row for each, named by scheduler and seed, with the main measures.
+
+    failed: of each run that could not be made which it was, and why.
+    """
     rows = list(zip(names, found, strict=True))
     seeds = len({seed for (_, seed), _ in rows}) > 1
     main = with_known(MAIN, [measures for _, measures in rows])
-    columns = ["Scheduler", *(["Seed"] if seeds else []), *(metric(name).label for name in main)]
-    cells = [[name, *([str(seed)] if seeds else []), *_values(measures, main)] for (name, seed), measures in rows]
+    tables = [table(measures, main) for _, measures in rows]
+    heads = [_head(metric(name).label, {found["unit"].iloc[at] for found in tables}) for at, name in enumerate(main)]
+    columns = ["Scheduler", *(["Seed"] if seeds else []), *heads]
+    cells = [
+        [name, *([str(seed)] if seeds else []), *(value.replace(" ", NO_BREAK) for value in found["value"])]
+        for ((name, seed), _), found in zip(rows, tables, strict=True)
+    ]
     schedulers = len({name for (name, _), _ in rows})
     head = f"{schedulers} schedulers, {len(rows)} runs"
     more = "In numbers: table (these), measures (all), mean(), spread(), ratios(); runs has the runs."
-    return _page(head, pd.DataFrame(cells, columns=columns), more)
+    return _page(head, pd.DataFrame(cells, columns=columns), " ".join([*(f"Failed: {text}." for text in failed), more]))
 
 
-def _values(found: Summary, names: tuple[str, ...]) -> list[str]:
-    return [f"{value} {unit}".strip() for value, unit in table(found, names)[["value", "unit"]].itertuples(index=False)]
+def _head(label: str, units: set[str]) -> str:
+    """The label with the unit of its values, if they have one."""
+    unit = "".join(units - {""})
+    return f"{label} ({unit})" if unit else label
 
 
 def _page(head: str, frame: pd.DataFrame, more: str) -> str:

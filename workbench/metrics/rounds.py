@@ -1,9 +1,11 @@
-"""How many rounds each decision stood for: a scheduler may ask to be left out while nothing can change."""
+"""Rounds: how many each decision stood for, as a scheduler may be left out while nothing can change; when they end."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
+from workbench.decision import in_sequences
 from workbench.metrics.intervals import over_s, presence
 from workbench.run import Run
 from workbench.throughput import FloatArray
@@ -35,6 +37,20 @@ def changed_rounds(run: Run) -> int:
     time = run.decisions["time_s"].to_numpy(dtype=float)[run.decisions["changed"].to_numpy(dtype=bool)]
     round_s = _round_s(run, run.decisions["time_s"].to_numpy(dtype=float))
     return len(time) if round_s is None else len(np.unique(np.floor(time / round_s + 1e-9)))
+
+
+def moments_s(timeline: pd.DataFrame, decisions: pd.DataFrame | None, end_s: float) -> FloatArray:
+    """When a picture of a run shows something new, in seconds and in order: the ends of its rounds, and `end_s`.
+
+    A round ends with the next decision. Where one decision plans all (task sequences), and without decisions, the
+    moments are those at which an interval of the timeline begins or ends.
+    """
+    if decisions is None or in_sequences(timeline):
+        found = timeline[["start_s", "end_s"]].to_numpy(dtype=float).ravel()
+    else:
+        found = decisions["time_s"].to_numpy(dtype=float)[1:]
+    times: FloatArray = np.unique(np.append(found, end_s))
+    return times[(times > 0) & (times <= end_s)]
 
 
 def _round_s(run: Run, time: FloatArray) -> float | None:

@@ -60,6 +60,15 @@ class Verdicts:
         return cls(promised, (last != "") & ~promised)
 
 
+def broken_s(run: Run) -> dict[str, float]:
+    """When guarantees were broken, by job: at the last of several verdicts, where it is best effort."""
+    said = run.events.loc[run.events["event"] == "verdict", ["job", "time_s"]]
+    last = run.jobs.set_index("job")["verdict"]
+    times = said.groupby("job", sort=False)["time_s"].agg(["size", "last"])
+    broken = times[(times["size"] > 1) & (last.reindex(times.index) == "best_effort")]
+    return {str(job): float(at_s) for job, at_s in broken["last"].items()}
+
+
 def slo_values(run: Run, jobs: pd.DataFrame, measured: BoolArray, intervals: Intervals) -> dict[str, float]:
     """Values of `OF_SLOS`, NaN where unknown; jobs: of `per_job`; measured: (jobs,) which of them count."""
     shares = jobs["reward_share"].to_numpy(dtype=float)

@@ -12,7 +12,8 @@ import pandas as pd
 
 from workbench.decision import in_sequences
 from workbench.errors import InputError
-from workbench.metrics.declared import COLUMNS, HEADLINE, MAIN_OF_SLOS, METRICS, STATISTICS, WEIGHTED, metric
+from workbench.labels import unit_beside
+from workbench.metrics.declared import COLUMNS, HEADLINE, MAIN_OF_SLOS, METRICS, OF_FAULTS, STATISTICS, WEIGHTED, metric
 from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s, union
 from workbench.metrics.jobs import Present, Speeds, per_job
 from workbench.metrics.rounds import changed_rounds, rounds_of
@@ -65,6 +66,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     counted = finished & (not saturated)
     values = {
         **_cluster(run, intervals),
+        **_faults(run, intervals),
         **_rounds(run),
         "jobs": int(measured.sum()),
         "jobs_finished": int(finished.sum()),
@@ -93,10 +95,11 @@ def as_json(found: Summary) -> dict[str, Any]:
 
 def with_known(names: Sequence[str], found: Iterable[Summary]) -> tuple[str, ...]:
     """Names of metrics, and of those that not every scenario has a use for: the total weighted JCT where some job has
-    a weight other than 1, and those of SLOs (`MAIN_OF_SLOS`) that are known of some."""
+    a weight other than 1, and those of SLOs (`MAIN_OF_SLOS`) and of faults (`OF_FAULTS`) that are known of some."""
     each_of = list(found)
     weighted = (WEIGHTED,) if any(_is_weighted(each) for each in each_of) else ()
-    return (*names, *weighted, *(name for name in MAIN_OF_SLOS if any(not math.isnan(each[name]) for each in each_of)))
+    some = (name for name in (*MAIN_OF_SLOS, *OF_FAULTS) if any(not math.isnan(each[name]) for each in each_of))
+    return (*names, *weighted, *some)
 
 
 def _is_weighted(found: Summary) -> bool:
@@ -106,7 +109,7 @@ def _is_weighted(found: Summary) -> bool:
 
 
 def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Columns metric, label, value (as people read it) and unit; a duration's value carries its units.
+    """Columns metric, label, value (as people read it) and unit, empty where label or value say it (2 h 30 min).
 
     names: which metrics, default: `HEADLINE`, with those of weights and SLOs where there are any (`with_known`);
     `[m.name for m in METRICS]` for all.
@@ -114,10 +117,10 @@ def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
     rows = []
     for name in with_known(HEADLINE, [found]) if names is None else names:
         m, value = metric(name), found[name]
-        text, unit = _shown(value, m.unit)
+        text, unit = shown(value, m.unit)
         if found.saturated and name in OF_JOBS:
             text, unit = "saturated", ""
-        rows.append((name, m.label, text, unit))
+        rows.append((name, m.label, text, unit_beside(m.label, unit)))
     return pd.DataFrame(rows, columns=["metric", "label", "value", "unit"])
 
 
@@ -154,6 +157,23 @@ def _cluster(run: Run, intervals: Intervals) -> Values:
         "allocated": _ratio(float(seconds[intervals.held].sum()), cluster.gpus * duration),
         "steps_per_s": _ratio(float(steps.sum()), duration),
         "normalised_throughput": _ratio(float((steps / Speeds(run.scenario).fastest()).sum()), duration),
+    }
+
+
+def _faults(run: Run, intervals: Intervals) -> Values:
+    """What failures of nodes cost, unknown where none may fail."""
+    faults, count = run.scenario.core.faults, len(run.jobs)
+    if not faults.list and faults.mtbf_s is None:
+        return dict.fromkeys(OF_FAULTS, math.nan)
+    down_s = float(intervals.seconds[intervals.is_kind("down")].sum())
+    running = intervals.running
+    steps = intervals.by_job(intervals.steps, intervals.other_steps, running, count)
+    run_s = run.jobs["run_s"].to_numpy(dtype=float)
+    lost = run.jobs["steps_lost"].to_numpy(dtype=float)
+    lost_s = run_s * np.divide(lost, steps, out=np.zeros(count), where=steps > 0)
+    return {
+        "availability": 1 - _ratio(down_s, run.scenario.cluster.gpus * run.end_s),
+        "lost_work": _ratio(float(lost_s.sum()), float(run_s.sum())),
     }
 
 
@@ -204,7 +224,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _shown(value: float, unit: str) -> tuple[str, str]:
+def shown(value: float, unit: str) -> tuple[str, str]:
     """A value as people read it, and the unit to put behind it."""
     if math.isnan(value):
         return "unknown", ""

@@ -2,7 +2,8 @@
 
 A room is a package under `workbench/papers/` whose `__init__` sets `TITLE`, `FORMULATIONS` and `SCHEDULERS`; a baseline
 is a module under `workbench/baselines/` that sets `FORMULATIONS` or `SCHEDULERS`. Nothing else is edited to add one.
-A room may also set `STUDIES`: what pages of its lab show besides a run, by name.
+A room may also set `STUDIES`: what pages of its lab show besides a run, by name; and `EXPLAIN`: by scheduler, what
+says why a job of a run had what it had at a time (`workbench.moment`).
 What a formulation and a scheduler are is in `workbench.contract`.
 """
 
@@ -22,6 +23,7 @@ from workbench.contract import Formulation, Scheduler
 from workbench.decision import Cause, Snapshot
 from workbench.errors import InputError
 from workbench.knob import Knob
+from workbench.moment import Teller
 from workbench.own_scheduler import Decide, Declaration, FromFunction
 
 Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
@@ -37,6 +39,7 @@ class Room:
     formulations: tuple[Formulation[Any], ...] = ()
     schedulers: tuple[Scheduler, ...] = ()
     studies: Mapping[str, Study] = field(default_factory=dict)
+    tellers: Mapping[str, Teller] = field(default_factory=dict)
 
 
 _OWN: dict[str, FromFunction] = {}
@@ -71,18 +74,22 @@ def scheduler(
 @cache
 def rooms() -> tuple[Room, ...]:
     """Every room: the papers in alphabetical order, then the baselines. Imports them all."""
-    papers = [
-        _room(workbench.papers, info.name) for info in pkgutil.iter_modules(workbench.papers.__path__) if info.ispkg
-    ]
     others = [_room(workbench.baselines, info.name) for info in pkgutil.iter_modules(workbench.baselines.__path__)]
-    return (*papers, *others)
+    return (*paper_rooms(), *others)
+
+
+def paper_rooms() -> tuple[Room, ...]:
+    """The papers in alphabetical order. Imports them all."""
+    found = (info.name for info in pkgutil.iter_modules(workbench.papers.__path__) if info.ispkg)
+    return tuple(_room(workbench.papers, name) for name in found)
 
 
 def _room(package: ModuleType, name: str) -> Room:
     module = importlib.import_module(f"{package.__name__}.{name}")
     formulations = tuple(getattr(module, "FORMULATIONS", ()))
     schedulers = tuple(getattr(module, "SCHEDULERS", ()))
-    return Room(name, getattr(module, "TITLE", name), formulations, schedulers, dict(getattr(module, "STUDIES", {})))
+    studies, tellers = dict(getattr(module, "STUDIES", {})), dict(getattr(module, "EXPLAIN", {}))
+    return Room(name, getattr(module, "TITLE", name), formulations, schedulers, studies, tellers)
 
 
 def _room_of(name: str) -> Room | None:
@@ -131,6 +138,13 @@ def find_study(name: str) -> Study:
     if name not in found:
         raise InputError("study", name, "one of " + ", ".join(found))
     return found[name]
+
+
+def find_teller(name: str) -> Teller | None:
+    """What explains a scheduler's runs beyond their tables; None for one declared in a session."""
+    near = _room_of(name)
+    searched = (near,) if near is not None else rooms()
+    return next((room.tellers[name] for room in searched if name in room.tellers), None)
 
 
 def is_own(name: str) -> bool:

@@ -12,6 +12,7 @@ from workbench.presets import hadar as hadar
 from workbench.presets import hops as hops
 from workbench.presets import hare as hare
 from workbench.presets import chronus as chronus
+from workbench.presets import mixed as mixed
 # isort: on
 
 from workbench.presets.hadar import HADARE_MIXES, hadare_mix

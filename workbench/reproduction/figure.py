@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -67,19 +68,25 @@ class Figure:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the numbers, then the charts."""
-        charts = "".join(_picture(panel.drawing()) for panel in self.panels.values())
         heading = html.escape(f"{self.name}: {self.title}")
-        return f"<h4>{heading}</h4>{as_html(self.table.drop(columns='figure'))}{charts}"
+        return f"<h4>{heading}</h4>{as_html(self.table.drop(columns='figure'))}{self._charts}"
+
+    @cached_property
+    def _charts(self) -> str:
+        """Every panel as a picture, drawn once however often the figure is shown or written."""
+        return "".join(_picture(panel.drawing()) for panel in self.panels.values())
 
 
 def as_html(table: pd.DataFrame) -> str:
     """The table for a page; numbers with three digits, nothing for unknown ones."""
     head = "".join(f'<th style="text-align:left">{html.escape(name)}</th>' for name in table.columns)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left">{html.escape(_text(value))}</td>' for value in row) + "</tr>"
-        for row in table.itertuples(index=False)
-    )
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.itertuples(index=False))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    whole = ";white-space:nowrap" if isinstance(value, float) else ""  # no line ends within 1.2e-05
+    return f'<td style="text-align:left{whole}">{html.escape(_text(value))}</td>'
 
 
 def cell(frame: pd.DataFrame, row: Any, column: Any) -> float:

@@ -35,16 +35,16 @@ KINDS, VERDICTS = get_args(Kind), get_args(Verdict)
 
 PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("assign", (tuple, list), "a tuple of Assignment"),
-    ("preempt", (Set,), "a set of units"),
-    ("sequences", (Mapping, type(None)), "{Slot: tuple of Task}, or None"),
+    ("preempt", (frozenset, Set), "a set of units"),
+    ("sequences", (type(None), Mapping), "{Slot: tuple of Task}, or None"),
     ("switching", (type(None), Switching), "a Switching, or None"),
-    ("verdicts", (Mapping,), "{job: verdict}"),
+    ("verdicts", (dict, Mapping), "{job: verdict}"),
     ("shares", (Shares, type(None)), "Shares, or None"),
-    ("signals", (Mapping,), "{signal: {job: value}}"),
+    ("signals", (dict, Mapping), "{signal: {job: value}}"),
     ("solution", (Solution, type(None)), "a Solution, or None"),
-    ("why", (Mapping,), "{job: Reason}"),
+    ("why", (dict, Mapping), "{job: Reason}"),
 )
-"""Parts of a decision, and what each is."""
+"""Parts of a decision, and what each is: the usual class first, about abstract ones Python takes long to tell."""
 
 
 class Checker:

@@ -22,7 +22,8 @@ class FaultPlan:
     """All changes of node state in order of time; drawn ones are made up as time goes on.
 
     A node is down while any outage covers it. Times between failures and of repair are exponential with means mtbf_s
-    and mttr_s, one random stream per node, so that adding a node leaves the others' outages alone.
+    and mttr_s, one random stream per node, seeded with its name: a node that comes or goes, wherever it stands, leaves
+    the others' outages alone.
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
@@ -36,8 +37,7 @@ class FaultPlan:
             heapq.heappush(self._heap, (outage.to_s, names[outage.node], 0, True))
         self._streams: list[np.random.Generator] = []
         if faults.mtbf_s is not None:
-            seeds = np.random.SeedSequence([seed, 1]).spawn(len(names))
-            self._streams = [np.random.default_rng(child) for child in seeds]
+            self._streams = [np.random.default_rng([seed, 1, *name.encode()]) for name in names]
             for node, stream in enumerate(self._streams):
                 heapq.heappush(self._heap, (float(stream.exponential(faults.mtbf_s)), node, 1, False))
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from workbench.arrays import fixed
 from workbench.decision import IntArray, JobView
+from workbench.job import Job
 from workbench.scenario import Scenario
 from workbench.schema import JOBS
 from workbench.throughput import FloatArray
@@ -16,13 +20,26 @@ FINISHED = 1e-9
 """A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""
 
 
+class Shown(NamedTuple):
+    """What never changes of the jobs of some ranks, read-only: the same from view to view of the same ranks."""
+
+    ranks: IntArray
+    jobs: tuple[Job, ...]
+    position: IntArray
+    gpus: IntArray
+    arrival_s: FloatArray
+    weight: FloatArray
+
+
 class JobBook:
     """One entry per rank: a job's place in the order of (arrival, position).
 
     left: steps that are neither done nor booked; attained_s, waited_s: up to since_s, the last change of held (GPUs);
-    done_at_s: when it will complete if nothing changes; stepped: whether steps were booked since the core last asked;
-    fruitless: since the last job left, how often in a row a fault threw a job back to where the one before had;
-    only_profiled: jobs that have had GPUs for nothing but profiles without steps.
+    done_at_s: when it will complete if nothing changes (set by `completes`); stepped: whether steps were booked since
+    the core last asked; fruitless: since the last job left, how often in a row a fault threw a job back to where the
+    one before had;
+    only_profiled: jobs that have had GPUs for nothing but profiles without steps. What is only counted job by job is
+    in lists: one element of an array takes several times as long.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -40,11 +57,14 @@ class JobBook:
         self.held = np.zeros(count, dtype=np.int64)
         self.since_s = self.arrival_s.copy()
         self.done_at_s = np.full(count, np.inf)
+        self._next_done_s: float | None = math.inf
         self.first_start_s, self.finish_s = np.full(count, np.nan), np.full(count, np.nan)
-        self.restarts, self.preemptions, self.moves, self.renewals = np.zeros((4, count), dtype=np.int64)
+        self.restarts = np.zeros(count, dtype=np.int64)
+        self.preemptions, self.moves, self.renewals = [0] * count, [0] * count, [0] * count
         self.alive = np.zeros(count, dtype=bool)
         self.verdict = [""] * count
         self._active: IntArray | None = None
+        self._shown: Shown | None = None
         self.admitted = 0
         self.first_alive = 0
         self.unfinished = count
@@ -63,6 +83,25 @@ class JobBook:
     def next_arrival_s(self) -> float:
         """Time of the next arrival, infinity if all have arrived."""
         return float(self.arrival_s[self.admitted]) if self.admitted < len(self.jobs) else math.inf
+
+    def completes(self, rank: int, at_s: float) -> None:
+        """Foresee when a job will complete."""
+        self.done_at_s[rank] = at_s
+        self._next_done_s = None
+
+    def next_done_s(self) -> float:
+        """The first foreseen completion of an active job, infinity without one; looked for anew after `completes`."""
+        if self._next_done_s is None:
+            self._next_done_s = float(self.done_at_s[self.active()].min(initial=math.inf))
+        return self._next_done_s
+
+    def done_by(self, latest_s: float) -> list[int]:
+        """Ranks of the active jobs that will have completed by then."""
+        if self.next_done_s() > latest_s:
+            return []
+        ranks = self.active()
+        done: list[int] = ranks[self.done_at_s[ranks] <= latest_s].tolist()
+        return done
 
     def admit(self, now_s: float) -> list[int]:
         """Let the jobs in that have arrived by now; returns their ranks."""
@@ -112,7 +151,7 @@ class JobBook:
         if finished:
             self.left[rank] = 0.0
             self.finish_s[rank] = now_s
-        self.done_at_s[rank] = math.inf
+        self.completes(rank, math.inf)
         self.alive[rank] = False
         self._active = None
         self.unfinished -= 1
@@ -123,19 +162,28 @@ class JobBook:
 
     def view(self, ranks: IntArray, steps_left: FloatArray, now_s: float) -> JobView:
         """What a scheduler sees of these jobs."""
+        if self._shown is None or self._shown.ranks is not ranks:
+            self._shown = self._as_given(ranks)
+        given = self._shown
         pause = np.maximum(now_s - self.since_s[ranks], 0.0)
         held = self.held[ranks]
         return JobView(
-            jobs=tuple(map(self.jobs.__getitem__, ranks.tolist())),
-            position=self.position[ranks],
+            jobs=given.jobs,
+            position=given.position,
             steps_left=steps_left,
             attained_s=self.attained_s[ranks] + held * pause,
             waited_s=self.waited_s[ranks] + np.where(held == 0, pause, 0.0),
             restarts=self.restarts[ranks],
-            gpus=self.gpus[ranks],
-            arrival_s=self.arrival_s[ranks],
-            weight=self.weight[ranks],
+            gpus=given.gpus,
+            arrival_s=given.arrival_s,
+            weight=given.weight,
         )
+
+    def _as_given(self, ranks: IntArray) -> Shown:
+        jobs = tuple(map(self.jobs.__getitem__, ranks.tolist()))
+        columns = (self.position, self.gpus, self.arrival_s, self.weight)
+        given: list[npt.NDArray[Any]] = [fixed(column[ranks]) for column in columns]
+        return Shown(ranks, jobs, *given)
 
     def table(self) -> pd.DataFrame:
         """The `jobs` table in the scenario's order."""
@@ -159,9 +207,9 @@ class JobBook:
                 "run_s": self.run_s[place],
                 "waited_s": self.waited_s[place],
                 "restarts": self.restarts[place],
-                "preemptions": self.preemptions[place],
-                "moves": self.moves[place],
-                "renewals": self.renewals[place],
+                "preemptions": [self.preemptions[i] for i in place.tolist()],
+                "moves": [self.moves[i] for i in place.tolist()],
+                "renewals": [self.renewals[i] for i in place.tolist()],
                 "verdict": [self.verdict[i] for i in place.tolist()],
             }
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 from workbench.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
 from workbench.job import Job
 from workbench.scenario import Scenario
@@ -171,7 +169,7 @@ class Leasing:
         for rank in ranks:
             leases = self._leases_of(rank)
             if not leases:
-                self._jobs.done_at_s[rank] = math.inf
+                self._jobs.completes(rank, math.inf)
                 continue
             given, stop_s, tail_s = 0.0, now_s, 0.0
             for lease in leases:
@@ -182,9 +180,9 @@ class Leasing:
                     tail_s = own_tail_s
                 lease.tail_from_s = self._tail_from(lease) if own_tail_s > 0 else math.inf
             if given < self._jobs.left.item(rank) - FINISHED * self._jobs.steps.item(rank):
-                self._jobs.done_at_s[rank] = math.inf
+                self._jobs.completes(rank, math.inf)
                 continue
-            self._jobs.done_at_s[rank] = stop_s + tail_s
+            self._jobs.completes(rank, stop_s + tail_s)
             if tail_s > 0:
                 for lease in leases:
                     lease.tail_from_s = stop_s
@@ -216,8 +214,9 @@ class Leasing:
         self._count_renewals(again, now_s)
 
     def _count_renewals(self, again: list[Lease], now_s: float) -> None:
-        ranks = [rank for lease in again for rank in lease.jobs]
-        np.add.at(self._jobs.renewals, np.array(ranks, dtype=np.int64), 1)
+        for lease in again:
+            for rank in lease.jobs:
+                self._jobs.renewals[rank] += 1
         if self._recorder.in_detail:
             self._recorder.renewals(now_s, [(name, lease.assignment.unit) for lease in again for name in lease.names])
 
@@ -256,8 +255,16 @@ class Leasing:
             units.remove(unit)
             if not units:
                 del self.holder[rank]
-                book.done_at_s[rank] = math.inf
+                book.completes(rank, math.inf)
         return lease
+
+    def end(self) -> None:
+        """Nobody will ask for measurements any more.
+
+        Those not worked out refer to this object, in a circle that would keep all records of a run until Python next
+        looks for such circles.
+        """
+        self.measured.clear()
 
     def forget(self, name: str, units: Iterable[Unit]) -> None:
         """A job has gone: its former slots do not matter any more."""

@@ -87,7 +87,7 @@ def simulate(
     """Run a scheduler on a scenario until `stop` (default: all jobs finished).
 
     seed defaults to the scenario's; belief to the oracle (one that learns is told what was measured); detail: how many
-    decisions are recorded with their shares, signals and renewals (None: all). Equal inputs give equal runs.
+    decisions are recorded with their shares, signals, reasons and renewals (None: all). Equal inputs give equal runs.
 
     Raises ScenarioError (jobs that can run nowhere), InputError (knobs), InvalidDecision, Stalled, and what the
     scheduler's solver raises.
@@ -116,8 +116,9 @@ def simulate(
             observer.on_decision(_progress(state))
         cause = clock.advance(state, decision)
     state.close()
-    tables = {**state.recorder.tables(), "jobs": state.book.table()}
-    return Run(scenario=scenario, scheduler=scheduler.name, knobs=settled, seed=seed, end_s=state.now_s, **tables)
+    tables: dict[str, Any] = {**state.recorder.tables(), "jobs": state.book.table()}
+    head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
+    return Run(scenario=scenario, **head, **tables, detail=detail)
 
 
 def _progress(state: State) -> Progress:

@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.decision import Decision, IntArray, Shares, Slot, Task, Unit, WorkerType, unit_name
-from workbench.schema import DECISIONS, EVENTS, SHARES, SIGNALS, TIMELINE
+from workbench.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
+from workbench.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
 from workbench.simulation.pool import SlotSet
 from workbench.throughput import FloatArray
 
 Nothing = -1
+
+GPUS_CHANGE = frozenset({"start", "move", "preempt"})
+"""Events at which a job has other GPUs than before (or none); a profile ends without one, and its interval tells."""
 
 
 class SignalRows(NamedTuple):
@@ -52,7 +55,7 @@ class ShareRows(NamedTuple):
 class Recorder:
     """Append-only lists, one per column.
 
-    accelerator_of: type of each node, in cluster order; detail: how many decisions keep their shares and signals.
+    accelerator_of: type of each node, in cluster order; detail: how many decisions keep shares, signals and reasons.
     """
 
     def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
@@ -72,6 +75,9 @@ class Recorder:
         self._signals: list[SignalRows] = []
         self._events: list[Any] = []  # cell after cell: a tuple for each event would take twice the memory
         self._last_shares: Shares | None = None
+        self._reasons: list[tuple[int, float, str, str, str]] = []
+        self._last_why: Mapping[str, Reason] = {}
+        self._changed: set[str] = set()  # whose GPUs came or went since the decision before
 
     @property
     def decisions(self) -> int:
@@ -104,6 +110,7 @@ class Recorder:
             self._steps[segment] += steps[0]
             self._with_steps[segment] += steps[1]
             return segment
+        self._changed.update(jobs)
         self._slots.append(slots)
         self._unit.append(unit)
         self._jobs.append(jobs)
@@ -118,12 +125,15 @@ class Recorder:
         self, time_s: float, event: str, job: str = "", unit: str = "", where: str = "", reason: str = ""
     ) -> None:
         """Record an event."""
+        if event in GPUS_CHANGE:
+            self._changed.add(job)
         self._events += (time_s, event, job, unit, where, reason)
 
     def renewals(self, time_s: float, renewed: Iterable[tuple[str, Unit]]) -> None:
         """Record that leases are renewed: jobs and their units."""
+        cells = self._events
         for job, unit in renewed:
-            self.event(time_s, "renew", job, unit_name(unit))
+            cells += (time_s, "renew", job, unit_name(unit), "", "")
 
     def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
         """Record a call of the scheduler: `row` holds the columns from cause to changed."""
@@ -136,6 +146,7 @@ class Recorder:
         detailed = self.in_detail
         self._decisions.append((number, time_s, *row, *solved))
         if not detailed:
+            self._changed.clear()
             return
         if decision.shares is not None and not _same_shares(decision.shares, self._last_shares):
             self._last_shares = decision.shares
@@ -143,6 +154,17 @@ class Recorder:
         for signal, values in decision.signals.items():
             column = array("d", map(float, values.values()))
             self._signals.append(SignalRows(number, time_s, signal, tuple(values), column))
+        self._note_reasons(number, time_s, decision.why)
+
+    def _note_reasons(self, number: int, time_s: float, why: Mapping[str, Reason]) -> None:
+        """Keep the reasons that the decision before did not give in the same words, or gave for other GPUs."""
+        before, changed = self._last_why, self._changed
+        for job, reason in why.items():
+            same = before.get(job)
+            if same is None or same.text != reason.text or same.code != reason.code or job in changed:
+                self._reasons.append((number, time_s, job, reason.code, reason.text))
+        self._last_why = dict(why)
+        changed.clear()
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table but `jobs`, by name."""
@@ -152,6 +174,7 @@ class Recorder:
             "shares": share_table(self._shares),
             "signals": self._signal_table(),
             "events": self._event_table(),
+            "reasons": REASONS.frame(self._reasons),
         }
 
     def _event_table(self) -> pd.DataFrame:

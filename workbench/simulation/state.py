@@ -139,8 +139,7 @@ class State:
 
     def next_completion_s(self) -> float:
         """Time of the next completion if nothing changes, or of the next task's end (tasks complete jobs in turn)."""
-        ranks = self.book.active()
-        return min(float(self.book.done_at_s[ranks].min()), self.sequences.next_s()) if len(ranks) else math.inf
+        return min(self.book.next_done_s(), self.sequences.next_s()) if len(self.book.active()) else math.inf
 
     def next_change_s(self) -> float:
         """Time of the next arrival, completion, end of a lease or change of a node."""
@@ -173,8 +172,7 @@ class State:
 
     def _happen(self) -> None:
         """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
-        ranks = self.book.active()
-        for rank in ranks[self.book.done_at_s[ranks] <= self.now_s * (1 + TIE)].tolist():
+        for rank in self.book.done_by(self.now_s * (1 + TIE)):
             self._finish(rank)
         for rank in self.sequences.happen(self.now_s):
             self._finish(rank)
@@ -272,7 +270,11 @@ class State:
         fresh: list[Assignment] = []
         for a in decision.assign:
             lease = ended.get(a.unit) or leases.get(a.unit)
-            if lease is not None and lease.assignment.kind == a.kind and lease.assignment.gpus == a.gpus:
+            if (
+                lease is not None
+                and lease.assignment.kind == a.kind
+                and (lease.assignment.gpus is a.gpus or lease.assignment.gpus == a.gpus)
+            ):
                 limits(a, self.now_s)
                 if a.until_s < lease.until_s and a.unit in leases and a.unit not in decision.preempt:
                     self.checker.fail(self.now_s, a.unit, f"until {a.until_s:g} s", "to preempt it to end it sooner")
@@ -405,6 +407,7 @@ class State:
         """End the simulation now: record what is still open."""
         for unit in [*self.leasing.leases, *self.leasing.ended]:
             self.leasing.close(unit, self.now_s)
+        self.leasing.end()
         self.sequences.close(self.now_s)
         for node in list(self.nodes.down_since_s):
             self._record_down(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.errors import WorkbenchError
@@ -57,6 +58,30 @@ class WindowFinished:
 
     def __call__(self, state: State) -> bool:
         return state.book.unfinished == 0 or state.all_finished(self.first, self.last)
+
+
+class Earliest:
+    """Ends as soon as one of several rules does."""
+
+    def __init__(self, rules: Iterable[Stop]) -> None:
+        self._rules = tuple(rules)
+
+    def latest_s(self) -> float:
+        return min(rule.latest_s() for rule in self._rules)
+
+    def __call__(self, state: State) -> bool:
+        return any(rule(state) for rule in self._rules)
+
+
+def stop_rule(until_s: float | None, window: tuple[int, int] | None) -> Stop:
+    """The rule of a run that ends at a time, when the jobs of a window have finished, or at the earlier of both.
+
+    until_s: s, window: first and last job by arrival, from 0; with neither it ends when all jobs have finished.
+    """
+    rules: list[Stop] = [] if until_s is None else [Until(until_s)]
+    if window is not None:
+        rules.append(WindowFinished(*window))
+    return Earliest(rules) if len(rules) > 1 else (rules or [AllFinished()])[0]
 
 
 class Cancelled(WorkbenchError):

@@ -4,6 +4,7 @@ Two solvers: HiGHS (`highspy`, the default) and GLPK (the program `glpsol`). Nei
 thread and a fixed seed; a solve that wall time stopped says so in its status.
 """
 
+from workbench.solvers.conflict import Conflict, ConflictError, conflict_of, conflict_rows, explained, of_a_solve
 from workbench.solvers.errors import (
     CancelledError,
     InfeasibleError,
@@ -24,6 +25,8 @@ __all__ = [
     "PROVEN",
     "CancelledError",
     "Columns",
+    "Conflict",
+    "ConflictError",
     "InfeasibleError",
     "Kept",
     "Method",
@@ -40,6 +43,10 @@ __all__ = [
     "Status",
     "TimeLimitError",
     "UnboundedError",
+    "conflict_of",
+    "conflict_rows",
+    "explained",
+    "of_a_solve",
     "relative_gap",
     "solve_matrix",
     "solve_model",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from workbench.errors import WorkbenchError
 
+NO_POINT = "no point satisfies all constraints"
+
 
 class SolveError(WorkbenchError):
     """A solve that gave no solution."""
@@ -14,8 +16,13 @@ class InfeasibleError(SolveError):
 
     status = "infeasible"
 
-    def __init__(self, name: str, detail: str = "no point satisfies all constraints") -> None:
+    def __init__(self, name: str, detail: str = NO_POINT) -> None:
         super().__init__(name, detail, "constraints that can hold together")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it says nothing of which constraints these are."""
+        return bool(self.value == NO_POINT)
 
 
 class UnboundedError(SolveError):

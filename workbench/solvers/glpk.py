@@ -79,7 +79,7 @@ def solve(programme: Programme, solver: Solver) -> Point:
         for line in log.splitlines():
             solver.on_log(line)
     undecided = "PROBLEM HAS NO DUAL FEASIBLE SOLUTION" in log
-    if undecided and solver.presolve:
+    if undecided and solver.presolves:
         # Its presolver cannot tell unbounded from infeasible.
         return solve(programme, replace(solver, presolve=False))
     if solver.method in ("ipm", "interior") and not programme.mixed and not re.search(r"^s ipt \d+ \d+ o", text, re.M):
@@ -94,7 +94,7 @@ def solve(programme: Programme, solver: Solver) -> Point:
 def _run(program: Path, problem: Path, answer: Path, programme: Programme, solver: Solver) -> tuple[str, bool]:
     """Run glpsol; returns its log and whether it was cancelled. Its time limit counts whole seconds, rounded up."""
     command = [str(program), "--glp", str(problem), "--write", str(answer)]
-    command += ["--presol" if solver.presolve else "--nopresol"]
+    command += ["--presol" if solver.presolves else "--nopresol"]
     if solver.method in ("ipm", "interior") and not programme.mixed:
         command += ["--interior"]
     if programme.mixed:

@@ -90,6 +90,9 @@ def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Po
     if state == highspy.HighsModelStatus.kUnknown and solver.method == "interior":
         # The interior point stopped short of its tolerance; crossover and simplex finish the job.
         return solve(programme, replace(solver, method="ipm"))
+    if state == highspy.HighsModelStatus.kInfeasible and solver.method in ("interior", "ipm") and not programme.mixed:
+        # At the edge of what is possible, where there is no interior, the interior point takes rounding for this.
+        return solve(programme, replace(solver, method="simplex"))
     return _point(highs, highspy, programme, solver, time.perf_counter() - began)
 
 
@@ -156,7 +159,7 @@ def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
     highs.setOptionValue("log_to_console", False)
     highs.setOptionValue("threads", solver.threads)
     highs.setOptionValue("random_seed", solver.seed)
-    highs.setOptionValue("presolve", "choose" if solver.presolve else "off")
+    highs.setOptionValue("presolve", "choose" if solver.presolves else "off")
     highs.setOptionValue("mip_rel_gap", solver.gap)
     if solver.tolerance is not None:
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
@@ -195,7 +198,10 @@ def _pass(highs: Any, highspy: Any, programme: Programme) -> None:
         whole,
     )
     if status == highspy.HighsStatus.kError:
-        raise SolverFailedError(programme.name, "HiGHS refuses the matrix", "a valid matrix and lower <= upper")
+        largest, most = np.abs(matrix.data).max(initial=0.0), highs.getOptionValue("large_matrix_value")[1]
+        if largest >= most:
+            raise SolverFailedError(programme.name, f"a coefficient of {largest:g}", f"coefficients below {most:g}")
+        raise SolverFailedError(programme.name, "a matrix that HiGHS refuses", "a valid matrix and lower <= upper")
 
 
 def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, began: float) -> list[BaseException]:

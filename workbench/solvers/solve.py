@@ -48,7 +48,7 @@ def solve_matrix(programme: Programme, solver: Solver | None = None) -> Point:
     if getattr(programme.matrix, "format", "csc") != "csc":
         raise SolverFailedError(programme.name, "a matrix that is not stored by columns", "`Columns`, or a `csc_array`")
     limits = (programme.row_lower, programme.row_upper, programme.lower, programme.upper)
-    if any(np.isnan(part).any() for part in (programme.cost, programme.offset, programme.matrix.data, *limits)):
+    if np.isnan(np.concatenate((programme.cost, [programme.offset], programme.matrix.data, *limits))).any():
         raise SolverFailedError(programme.name, "a coefficient or limit that is not a number", "numbers")
     if solver.name == "highs":
         return highs.solve(programme, solver)

@@ -59,13 +59,15 @@ def formats() -> Mapping[str, Loader]:
 def convert(
     format: str,
     source: str | Path,
+    throughputs: str | Path | None = None,
+    cluster: Mapping[str, Any] | None = None,
     *,
     workload: str | None = None,
     density_percent: float | None = None,
     seed: int = 0,
     **options: Any,
 ) -> tuple[Scenario, Report]:
-    """Read `source` as `format`; the options are the Loader's.
+    """Read `source` as `format`; throughputs, cluster and the options are the Loader's.
 
     workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
     density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
@@ -75,7 +77,7 @@ def convert(
         raise InputError("format", format, f"one of: {', '.join(formats())}")
     check_workload(workload)
     check_density(density_percent)
-    scenario, report = formats()[format](source, seed=seed, **options)
+    scenario, report = formats()[format](source, throughputs, cluster, seed=seed, **options)
     notes = list(report.notes)
     if density_percent is not None:
         before = len(scenario.jobs)

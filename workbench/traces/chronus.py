@@ -11,17 +11,16 @@ Where no reward of a file is above 10, as in the authors' files (10-8-5-2), they
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import InputError, Words
 from workbench.frozen import MOST_S
 from workbench.scenario import Scenario
 from workbench.traces.report import Drops, Report
-from workbench.traces.rows import number, read_text, source_name
-from workbench.traces.timed import Cut, TimedRow, assemble, models, name_problem, time_problem
+from workbench.traces.rows import number, read_table
+from workbench.traces.timed import Cut, TimedRow, assemble, gpu_count, models, name_problem, time_problem
 
 FORMAT = "chronus"
 COLUMNS = (
@@ -48,7 +47,6 @@ MODELS = {
 """The built-in model for each of the authors' (ours: the nearest of the same family)."""
 MINUTE_S = 60.0
 LARGEST_TENTH, TENTHS = 10.0, 10.0
-MOST_GPUS = 1_000_000
 
 Steps = tuple[tuple[float, float], ...]
 
@@ -78,41 +76,24 @@ def convert(
     return assemble(source, FORMAT, read, drops, cut, notes)
 
 
-def read_trace(source: str | Path, drops: Drops) -> Iterator[TimedRow]:
+def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
     """The rows that can be read, rewards as in the file; the others go to `drops`.
 
     Raises InputError if there is no header with the columns.
     """
-    lines = read_text(source, TRACE).split("\n")
-    rows = [(i, [cell.strip() for cell in line.split(",")]) for i, line in enumerate(lines, start=1) if line.strip()]
-    if not rows:
-        raise InputError(source_name(source), Words("an empty file"), TRACE)
-    (first, header), *rest = rows
-    missing = [name for name in COLUMNS if header.count(name) != 1]
-    if missing:
-        raise InputError(f"{source_name(source)}, line {first}", Words(f"no single {', '.join(missing)}"), TRACE)
     known = {**MODELS, **{name.lower(): name for name in models()}}
-    for line, cells in rest:
-        if len(cells) != len(header):
-            drops.add(f"{len(cells)} columns instead of {len(header)}", line)
-            continue
-        row = _row(line, dict(zip(header, cells, strict=True)), known)
-        if isinstance(row, TimedRow):
-            yield row
-        else:
-            drops.add(row, line)
+    return drops.sift(read_table(source, TRACE, COLUMNS, drops).rows, lambda line, cells: _row(line, cells, known))
 
 
 def _row(line: int, cells: Mapping[str, str], known: Mapping[str, str]) -> TimedRow | str:
     """The job of one line, or the reason why it is none."""
-    values = {name: number(cells[name]) for name in ("num_gpu", "submit_time", "duration", "best_effort")}
-    gpus, submit, duration, best_effort = (values[name] for name in values)
-    if gpus is None or submit is None or duration is None or best_effort is None:
+    gpus = gpu_count("num_gpu", number(cells["num_gpu"]))
+    if isinstance(gpus, str):
+        return gpus
+    values = {name: number(cells[name]) for name in ("submit_time", "duration", "best_effort")}
+    submit, duration, best_effort = values.values()
+    if submit is None or duration is None or best_effort is None:
         return f"{next(name for name, value in values.items() if value is None)} is not a finite number"
-    if gpus == 0:
-        return "0 GPUs"
-    if gpus != int(gpus) or not 1 <= gpus <= MOST_GPUS:
-        return f"num_gpu not a whole number from 1 to {MOST_GPUS}"
     model = known.get(cells["model_name"].lower())
     if model is None:
         return "no built-in speeds of its model_name"
@@ -126,7 +107,7 @@ def _row(line: int, cells: Mapping[str, str], known: Mapping[str, str]) -> Timed
     if isinstance(rewards, str):
         return rewards
     name = f"job-{cells['job_id']}"
-    return TimedRow(line, name, model, int(gpus), arrival_s, duration_s, cells["user"], rewards or None)
+    return TimedRow(line, name, model, gpus, arrival_s, duration_s, cells["user"], rewards or None)
 
 
 def _rewards(cells: Mapping[str, str], best_effort: float) -> Steps | str:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.errors import InputError, Words
+from workbench.errors import InputError, Words, counted
 from workbench.frozen import LEAST_WEIGHT, MOST_WEIGHT
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
@@ -32,6 +32,7 @@ from workbench.traces.rows import (
     number,
     read_json,
     read_text,
+    sample_notes,
     sampled,
     source_name,
 )
@@ -41,24 +42,43 @@ TRACE = "a Gavel trace: one job a line, 10 columns between tabs"
 THROUGHPUTS = (
     """Gavel's throughputs, {type: {"('model', scale)": {"null": steps/s, "('other', scale)": [mine, theirs]}}}"""
 )
-OTHER_FORMS = {
+KNOWN_FORMS = {
     7: "the older 7-column form, which has neither working directory nor weights",
     9: "the older 9-column form, which has no working directory",
-    12: "Shockwave's 12-column form, which adds mode and duration",
+    10: "Gavel's 10-column form (--from gavel)",
+    12: "Shockwave's 12-column form, which adds mode and duration (--from shockwave)",
 }
 UNCONSOLIDATED = "_unconsolidated"
 REFERENCE = "v100"  # the type on which the authors' generator states durations
 LARGEST_FACTOR = 100.0
 MOST_GPUS = 1_000_000
+STATIC = "static"  # the mode of a job whose batch size stays
 PLAN = ("gavel.max_min_fairness", "las", "fifo")
 _KEY = re.compile(r"\('([^']{1,200})', ([1-9]\d{0,5})\)", re.ASCII)
 
 Kind = tuple[str, int]  # a model and its number of GPUs
 
 
+class Form(NamedTuple):
+    """How a trace of this kind is laid out.
+
+    numbers: the columns of total steps, scale factor, priority weight, SLO and arrival, from 0; mode: that of how the
+    batch size changes, None if there is none.
+    """
+
+    format: str
+    expected: str
+    width: int
+    numbers: tuple[int, int, int, int, int]
+    mode: int | None = None
+
+
+FORM = Form(FORMAT, TRACE, 10, (5, 6, 7, 8, 9))
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One job of the trace. position: among the rows of the file, from 0; slo: None, or as written."""
+    """One job of the trace. position: among the rows of the file, from 0; slo: None, or as written; mode: if any."""
 
     line: int
     position: int
@@ -68,6 +88,7 @@ class Row:
     weight: float
     slo: float | None
     arrival_s: float
+    mode: str | None = None
 
     @property
     def kind(self) -> Kind:
@@ -97,6 +118,20 @@ def convert(
     are kept for the models that occur, on the cluster's types, at every number of GPUs the file knows; pairs only where
     both run, at the numbers of GPUs that occur.
     """
+    return convert_form(FORM, source, throughputs, cluster, from_s, to_s, sample, seed)
+
+
+def convert_form(
+    form: Form,
+    source: str | Path,
+    throughputs: str | Path | None,
+    cluster: Mapping[str, Any] | None,
+    from_s: float | None,
+    to_s: float | None,
+    sample: int | None,
+    seed: int,
+) -> tuple[Scenario, Report]:
+    """`convert` for a trace that is laid out in another way."""
     if throughputs is None:
         raise InputError("throughputs", None, THROUGHPUTS)
     if cluster is None:
@@ -106,21 +141,21 @@ def convert(
     check_cut(from_s, to_s, sample, seed)
     called = source_name(source)
     drops, notes = Drops(), list[str]()
-    read = list(read_trace(source, drops))
+    read = list(read_trace(source, drops, form))
     tables = read_throughputs(throughputs)
     _require_types(tables, cluster)
     kept = in_window(read, from_s, to_s, drops)
-    kept = _runnable(kept, tables, cluster, drops)
-    kept = sampled(kept, sample, seed, drops)
-    report = account(called, FORMAT, kept, drops)
-    notes += _slo_notes(kept)
+    able = _runnable(kept, tables, cluster, drops)
+    kept = sampled(able, sample, seed, drops)
+    report = account(called, form.format, kept, drops)
+    notes += [*sample_notes(len(able), sample), *_slo_notes(kept), *_mode_notes(kept)]
     begin_s = min(row.arrival_s for row in read) if from_s is None else from_s
     if from_s is None and begin_s > 0:
         notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     name, speeds = (Path(source_name(path)) for path in (source, throughputs))
     data = {
         "name": name.stem,
-        "description": f"{len(kept)} jobs of Gavel's trace {name.name}, speeds of {speeds.name}",
+        "description": f"{len(kept)} jobs of {form.format.capitalize()}'s trace {name.name}, speeds of {speeds.name}",
         "seed": seed,
         "cluster": dict(cluster),
         "jobs": [_job(row, tables, begin_s) for row in kept],
@@ -132,30 +167,26 @@ def convert(
     return Scenario.from_dict(data, called), replace(report, notes=tuple(notes))
 
 
-def read_trace(source: str | Path, drops: Drops) -> Iterator[Row]:
+def read_trace(source: str | Path, drops: Drops, form: Form = FORM) -> Iterable[Row]:
     """The rows that can be read; the others go to `drops`. Raises InputError for another form of the file."""
-    lines = read_text(source, TRACE).split("\n")
+    lines = read_text(source, form.expected).split("\n")
     rows = [(i, line.rstrip("\r").split("\t")) for i, line in enumerate(lines, start=1) if line.strip()]
     if not rows:
-        raise InputError(source_name(source), Words("an empty file"), TRACE)
+        raise InputError(source_name(source), Words("an empty file"), form.expected)
     usual = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
-    if usual in OTHER_FORMS:
+    if usual in KNOWN_FORMS and usual != form.width:
         where = f"{source_name(source)}, line {rows[0][0]}"
-        raise InputError(where, Words(f"{usual} columns"), f"{TRACE}; this is {OTHER_FORMS[usual]}")
-    for position, (line, cells) in enumerate(rows):
-        row = _row(line, position, cells)
-        if isinstance(row, Row):
-            yield row
-        else:
-            drops.add(row, line)
+        raise InputError(where, Words(f"{usual} columns"), f"{form.expected}; this is {KNOWN_FORMS[usual]}")
+    numbered = ((line, (position, cells)) for position, (line, cells) in enumerate(rows))
+    return drops.sift(numbered, lambda line, row: _row(line, *row, form))
 
 
-def _row(line: int, position: int, cells: list[str]) -> Row | str:
+def _row(line: int, position: int, cells: list[str], form: Form) -> Row | str:
     """The job of one line, or the reason why it is none."""
-    if len(cells) != 10:
-        return f"{len(cells)} columns instead of 10"
+    if len(cells) != form.width:
+        return f"{counted(len(cells), 'column')} instead of {form.width}"
     model = cells[0].strip()
-    values = [number(cell) for cell in cells[5:]]
+    values = [number(cells[column]) for column in form.numbers]
     for name, value in zip(("total steps", "scale factor", "priority weight", "SLO", "arrival"), values, strict=True):
         if value is None:
             return f"{name} is not a finite number"
@@ -171,7 +202,8 @@ def _row(line: int, position: int, cells: list[str]) -> Row | str:
     for wrong, reason in checks:
         if wrong:
             return reason
-    return Row(line, position, model, int(gpus), steps, weight, slo if slo > 0 else None, arrival_s)
+    mode = None if form.mode is None else cells[form.mode].strip()
+    return Row(line, position, model, int(gpus), steps, weight, slo if slo > 0 else None, arrival_s, mode)
 
 
 def read_throughputs(path: str | Path) -> dict[str, Table]:
@@ -345,6 +377,13 @@ def _slo_notes(rows: list[Row]) -> Iterator[str]:
         yield f"{factors} SLOs are read as multiples of the job's duration on {REFERENCE}"
     if seconds:
         yield f"{seconds} SLOs above {LARGEST_FACTOR:g} are read as seconds after arrival"
+
+
+def _mode_notes(rows: list[Row]) -> Iterator[str]:
+    modes = Counter(row.mode for row in rows if row.mode not in (None, "", STATIC))
+    if modes:
+        told = ", ".join(f"{count} {mode}" for mode, count in modes.items())
+        yield f"jobs whose batch size would change keep that of their job type: {told}"
 
 
 def _type_notes(tables: dict[str, Table], types: list[str]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from workbench.errors import InputError, Words
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import parse_cluster
 from workbench.traces.report import Drops, Report
-from workbench.traces.rows import check_cut, draw_sample
+from workbench.traces.rows import check_cut, draw_sample, sample_notes
 from workbench.traces.synthetic import FloatArray, Workload
 
 if TYPE_CHECKING:
@@ -114,7 +114,11 @@ def draw(
     drops.add_all("not in the sample", (row + 1 for row in able if row not in kept))
     scenario = _scenario(rows, sizes, duration_s, gpus, cluster, seed, name)
     shares = ", ".join(f"{size} {sum(sizes[row] == size for row in rows)}" for size in GPU_HOURS)
-    notes = (f"arrivals from {low:g} s to {high:g} s of the trace, all at 0 here", f"jobs of each size: {shares}")
+    notes = (
+        f"arrivals from {low:g} s to {high:g} s of the trace, all at 0 here",
+        f"jobs of each size: {shares}",
+        *sample_notes(len(able), count),
+    )
     return scenario, Report(name, "hadar", len(jobs), len(rows), drops.result(), notes)
 
 

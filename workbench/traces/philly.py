@@ -5,26 +5,21 @@ submitted_time, user}`, times `YYYY-MM-DD HH:MM:SS`, local and without a zone. A
 attempt, its run time goes from the first start to the last end, attempts that failed and the pauses between included.
 A time may be null, empty or "None"; a last end that is missing is a job still running, whose run time nobody knows.
 
-The trace names no models: each job draws one of the built-in ones (Chronus 5.5 does so too). All jobs are best effort;
+The trace names no models (`workbench.traces.timed` says which a job gets). All jobs are best effort;
 `workbench.traces.deadlines` gives them deadlines.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from workbench.errors import InputError
 from workbench.scenario import Scenario
 from workbench.traces.report import Drops, Report
-from workbench.traces.rows import read_json, source_name
-from workbench.traces.timed import Cut, TimedRow, assemble, models, name_problem, time_problem
+from workbench.traces.rows import moment, read_json, source_name
+from workbench.traces.timed import Cut, TimedRow, assemble, dated, name_problem, time_problem
 
 FORMAT = "philly"
 TRACE = "Philly's cluster_job_log: a JSON list of jobs with jobid, submitted_time and attempts"
@@ -32,21 +27,6 @@ STATES = ("Pass", "Killed", "Failed")
 KEYS = ("jobid", "user", "status", "submitted_time", "attempts")
 """What is read of a job."""
 NO_TIME = (None, "", "None")
-TIME = "%Y-%m-%d %H:%M:%S"
-_STREAM = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One job of the log; line: its place in the list, from 1."""
-
-    line: int
-    name: str
-    user: str
-    status: str
-    gpus: int
-    submitted: datetime
-    duration_s: float
 
 
 def convert(
@@ -66,51 +46,23 @@ def convert(
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops()
-    entries = list(read_log(source, drops))
-    begin = min((entry.submitted for entry in entries), default=datetime.min)
-    notes = [
-        "line numbers count the jobs of the list",
-        f"time 0 of the file is its first submission, {begin:{TIME}}",
-        "the log names no models: they are drawn; virtual clusters are not read",
-    ]
-    ended = Counter(entry.status for entry in entries)
-    if unfinished := {name: ended[name] for name in STATES[1:] if ended[name]}:
-        told = ", ".join(f"{count} {name}" for name, count in unfinished.items())
-        notes.append(f"jobs that did not pass ran as long as they did and are read like others: {told}")
-    return assemble(source, FORMAT, _timed(entries, begin, seed), drops, cut, notes)
+    rows, notes = dated(list(read_log(source, drops)))
+    notes += ["line numbers count the jobs of the list", "virtual clusters are not read"]
+    return assemble(source, FORMAT, rows, drops, cut, notes, STATES[0])
 
 
-def read_log(source: str | Path, drops: Drops) -> Iterator[Entry]:
-    """The jobs that can be read; the others go to `drops`. Raises InputError if the file is no list of objects."""
+def read_log(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
+    """The jobs that can be read, arrivals from `rows.EPOCH`; the others go to `drops`.
+
+    Raises InputError if the file is no list of objects.
+    """
     data = read_json(source, TRACE)
     if not isinstance(data, list) or not data:
         raise InputError(source_name(source), data, TRACE)
-    for line, job in enumerate(data, start=1):
-        entry = _entry(line, job)
-        if isinstance(entry, Entry):
-            yield entry
-        else:
-            drops.add(entry, line)
+    return drops.sift(enumerate(data, start=1), _entry)
 
 
-def _timed(entries: list[Entry], begin: datetime, seed: int) -> list[TimedRow]:
-    names = models()
-    drawn = np.random.default_rng([_STREAM, seed]).integers(len(names), size=len(entries)).tolist()
-    return [
-        TimedRow(
-            entry.line,
-            entry.name,
-            names[which],
-            entry.gpus,
-            (entry.submitted - begin).total_seconds(),
-            entry.duration_s,
-            entry.user,
-        )
-        for entry, which in zip(entries, drawn, strict=True)
-    ]
-
-
-def _entry(line: int, job: Any) -> Entry | str:
+def _entry(line: int, job: Any) -> TimedRow | str:
     """One job of the list, or the reason why it is none."""
     if not isinstance(job, dict) or not all(key in job for key in KEYS):
         return f"not an object with {', '.join(KEYS)}"
@@ -130,16 +82,16 @@ def _entry(line: int, job: Any) -> Entry | str:
         return "no start_time of its first attempt"
     if attempts[-1].get("end_time") in NO_TIME:
         return "no end_time of its last attempt: still running"
-    times = [_time(text) for text in (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])]
-    submitted, start, end = times
-    if submitted is None or start is None or end is None:
-        return "a time that is not YYYY-MM-DD HH:MM:SS"
+    texts = (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])
+    submitted_s, start_s, end_s = (moment(_text(text), " ") for text in texts)
+    if submitted_s is None or start_s is None or end_s is None:
+        return "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
     gpus = _gpus(attempts[0].get("detail"))
     if isinstance(gpus, str):
         return gpus
-    duration_s = (end - start).total_seconds()
-    return time_problem(0.0, duration_s) or Entry(
-        line, job["jobid"], job["user"], job["status"], gpus, submitted, duration_s
+    duration_s = end_s - start_s
+    return time_problem(0.0, duration_s) or TimedRow(
+        line, job["jobid"], None, gpus, submitted_s, duration_s, job["user"], ended=job["status"]
     )
 
 
@@ -156,10 +108,3 @@ def _gpus(detail: Any) -> int | str:
 def _text(value: Any) -> str:
     """A name as it is written; nothing for what is no text."""
     return value if isinstance(value, str) else ""
-
-
-def _time(text: Any) -> datetime | None:
-    try:
-        return datetime.strptime(text, TIME)
-    except (TypeError, ValueError):
-        return None

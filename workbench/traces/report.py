@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 FIRST_LINES = 5
+
+Raw = TypeVar("Raw")
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,15 @@ class Drops:
         """Count several rows as dropped for the same reason."""
         for line in lines:
             self.add(reason, line)
+
+    def sift(self, rows: Iterable[tuple[int, Raw]], read: Callable[[int, Raw], Kept | str]) -> Iterator[Kept]:
+        """What `read(line, row)` makes of each row; one for which it gives a reason instead is dropped."""
+        for line, row in rows:
+            found = read(line, row)
+            if isinstance(found, str):
+                self.add(found, line)
+            else:
+                yield found
 
     def result(self) -> tuple[Dropped, ...]:
         """The reasons in the order in which they first occurred."""

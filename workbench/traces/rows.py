@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from workbench.errors import InputError, Words, why
+from workbench.errors import InputError, Words, counted, why
 from workbench.files import parse_json
 from workbench.traces.report import Drops, Report
 
@@ -31,6 +33,9 @@ class Arriving(Protocol):
 
 Row = TypeVar("Row", bound=Arriving)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MOMENT = re.compile(r"(199|20\d)\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
+EPOCH = datetime(1990, 1, 1)
+"""The first moment that `moment` reads: an earlier one is a clock that was not set."""
 
 
 def read_text(path: str | Path, expected: str) -> str:
@@ -39,8 +44,81 @@ def read_text(path: str | Path, expected: str) -> str:
         if str(path) == STANDARD:
             return sys.stdin.buffer.read().decode("utf-8-sig")
         return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(source_name(path), why(error), f"{expected} (UTF-8 text)") from None
+    except OSError as error:
         raise InputError(source_name(path), why(error), expected) from None
+
+
+def read_lines(path: str | Path, expected: str) -> list[tuple[int, str]]:
+    """The lines that are not blank, stripped, each with its number from 1; raises InputError where there is none."""
+    lines = read_text(path, expected).split("\n")
+    found = [(number, text) for number, line in enumerate(lines, start=1) if (text := line.strip())]
+    if not found:
+        raise InputError(source_name(path), Words("an empty file"), expected)
+    return found
+
+
+class Table(NamedTuple):
+    """A file with a header. rows: the line of each row and its cells by column, those with too few or too many not."""
+
+    header: list[str]
+    rows: Iterator[tuple[int, Mapping[str, str]]]
+
+
+def read_table(
+    path: str | Path,
+    expected: str,
+    columns: Sequence[str],
+    drops: Drops,
+    separator: str = ",",
+    optional: Sequence[str] = (),
+    quoted: bool = True,
+) -> Table:
+    """A table of text, cells stripped; while it is read its bad rows go to `drops`.
+
+    quoted: a cell may stand between quotation marks, and then hold separators and line breaks. Raises InputError for a
+    header without one of the columns, or with one of them (or an optional one) twice.
+    """
+    lines = read_lines(path, expected)
+    first = lines[0][0]
+    header, at = _cells(lines, 0, separator, quoted) or ([lines[0][1]], 1)
+    wrong = [name for name in columns if header.count(name) != 1]
+    wrong += [name for name in optional if header.count(name) > 1]
+    if wrong:
+        raise InputError(f"{source_name(path)}, line {first}", Words(f"no single {', '.join(wrong)}"), expected)
+
+    def rows() -> Iterator[tuple[int, Mapping[str, str]]]:
+        begin = at
+        while begin < len(lines):
+            line = lines[begin][0]
+            cells, end = _cells(lines, begin, separator, quoted) or ([], begin + 1)
+            if len(cells) == len(header):
+                yield line, dict(zip(header, cells, strict=True))
+                begin = end
+                continue
+            odd = (
+                f"{counted(len(cells), 'column')} instead of {len(header)}"
+                if cells
+                else "a quotation mark out of place"
+            )
+            drops.add(odd, line)
+            begin += 1  # a stray quotation mark must not take the rows below with it
+
+    return Table(header, rows())
+
+
+def _cells(lines: Sequence[tuple[int, str]], begin: int, separator: str, quoted: bool) -> tuple[list[str], int] | None:
+    """The cells of the row that begins in a line, and where the next row begins; None where quotation marks are odd."""
+    text = lines[begin][1]
+    if not quoted or '"' not in text:
+        return [cell.strip() for cell in text.split(separator)], begin + 1
+    following = (lines[i][1] + "\n" for i in range(begin, len(lines)))
+    reader = csv.reader(following, delimiter=separator, skipinitialspace=True, strict=True)
+    try:
+        return [cell.strip() for cell in next(reader)], begin + reader.line_num
+    except csv.Error:
+        return None
 
 
 def source_name(path: str | Path) -> str:
@@ -63,6 +141,19 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def moment(text: str, between: str) -> float | None:
+    """Seconds from `EPOCH` to `YYYY-MM-DD HH:MM:SS`, local time without a zone; None for anything else.
+
+    between: what stands between date and time, a space or a T. Years are 1990 to 2099.
+    """
+    if not _MOMENT.fullmatch(text) or text[10] != between:
+        return None
+    try:
+        return (datetime.fromisoformat(text) - EPOCH).total_seconds()
+    except ValueError:
+        return None
+
+
 def check_seed(seed: int) -> None:
     """Raise InputError if the seed is not one that a scenario may have."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
@@ -76,7 +167,7 @@ def check_cut(from_s: float | None, to_s: float | None, sample: int | None, seed
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise InputError(name, value, "seconds, at least 0")
     if to_s is not None and to_s <= (from_s or 0.0):
-        raise InputError("to_s", to_s, f"a time after from_s ({from_s or 0.0:g})")
+        raise InputError("to_s", to_s, f"a time after the begin of the window ({from_s or 0.0:g} s)")
     if sample is not None and sample < 1:
         raise InputError("sample", sample, "at least one job")
 
@@ -100,6 +191,12 @@ def sampled(rows: Sequence[Row], sample: int | None, seed: int, drops: Drops) ->
     chosen = set(draw_sample(len(rows), sample, seed))
     drops.add_all("not in the sample", (row.line for i, row in enumerate(rows) if i not in chosen))
     return [row for i, row in enumerate(rows) if i in chosen]
+
+
+def sample_notes(count: int, sample: int | None) -> Iterator[str]:
+    """A note where a sample is larger than what it is drawn from. count: how many jobs there are to draw from."""
+    if sample is not None and sample > count:
+        yield f"a sample of {counted(sample, 'job')} was asked for, there are {count}: all are kept"
 
 
 def account(source: str, format: str, kept: Sequence[Row], drops: Drops) -> Report:

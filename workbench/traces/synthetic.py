@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -141,6 +142,9 @@ class Workload:
         speeds = Throughputs(probe, checked.throughputs, (), law)
         names = tuple(dict.fromkeys(row.model for row in checked.throughputs))
         able = tuple(name for name in names if speeds.matrix([name], [1]).max(initial=0.0) > 0)
+        if not able and not given:
+            expected = f"a type on which models of {group} run, one of: {', '.join(builtin.types(group))}"
+            raise InputError("cluster", ", ".join(probe.types), expected)
         if not able:
             raise InputError("throughputs", list(names)[:5], f"a model that runs on 1 GPU of: {', '.join(probe.types)}")
         if reference is not None and reference not in probe.types:
@@ -148,15 +152,30 @@ class Workload:
         fastest = reference or _fastest(speeds, able)
         return cls(cluster, rows, None if given else group, speeds, fastest, able, law)
 
-    def rate(self, model: str, gpus: int) -> float:
-        """Steps/s on the reference type, or on the model's fastest type where it cannot run on that."""
-        speed = float(self.speeds.matrix([model], [gpus], types=[self.reference])[0, 0])
-        return speed or float(self.speeds.matrix([model], [gpus]).max())
+    @cached_property
+    def _rates(self) -> dict[tuple[str, int, str | None], float]:
+        """Speeds found so far: a trace asks for few, thousands of times."""
+        return {}
+
+    @cached_property
+    def _fits(self) -> dict[tuple[str, int], bool]:
+        return {}
+
+    def rate(self, model: str, gpus: int, on: str | None = None) -> float:
+        """Steps/s on a type (the reference one), or on the model's fastest type where it cannot run on that."""
+        key = (model, gpus, on)
+        if key not in self._rates:
+            speed = float(self.speeds.matrix([model], [gpus], types=[on or self.reference])[0, 0])
+            self._rates[key] = speed or float(self.speeds.matrix([model], [gpus]).max())
+        return self._rates[key]
 
     def fits(self, model: str, gpus: int) -> bool:
         """Whether one type has enough GPUs and a speed for such a gang."""
-        workers = self.speeds.cluster.workers
-        return any(workers[name] >= gpus and self.speeds.row(model, name, gpus) > 0 for name in workers)
+        if (model, gpus) not in self._fits:
+            workers = self.speeds.cluster.workers
+            able = (workers[name] >= gpus and self.speeds.row(model, name, gpus) > 0 for name in workers)
+            self._fits[model, gpus] = any(able)
+        return self._fits[model, gpus]
 
     def gang(self, model: str, wanted: int) -> int:
         """The wanted size, halved until it fits."""
@@ -165,10 +184,12 @@ class Workload:
             size //= 2
         return size
 
-    def job(self, name: str, model: str, wanted: int, duration_s: float, arrival_s: float) -> dict[str, Any]:
-        """A job that takes `duration_s` on the reference type."""
+    def job(
+        self, name: str, model: str, wanted: int, duration_s: float, arrival_s: float, on: str | None = None
+    ) -> dict[str, Any]:
+        """A job that takes `duration_s` on a type (the reference one)."""
         gpus = self.gang(model, wanted)
-        steps = max(1.0, round(duration_s * self.rate(model, gpus)))
+        steps = max(1.0, round(duration_s * self.rate(model, gpus, on)))
         return {"name": name, "model": model, "arrival_s": round(arrival_s, 3), "steps": float(steps), "gpus": gpus}
 
     def scenario(self, jobs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,18 +1,26 @@
 """Traces that say how long a job ran, not how fast: its steps are its run time x the speed of its model.
 
-Speeds are the built-in ones of Chronus's models. The run time is meant on the cluster's fastest type, the gang on the
-fewest nodes: there a job runs as long as in the trace, to a step. Numbers of GPUs that the tables lack follow a power
-law (ours: each doubling keeps 0.9 of the ideal speed-up).
+The one rule for all of them. *Model*: the one that the trace names; without a name one of the job's size class is
+drawn (`workbench.traces.drawn`). *Speeds*: the built-in ones, of Chronus's models; a trace without names takes, on a
+cluster with other types, the models of the first group that knows them all (`GROUPS`). *Type*: the run time is meant on
+the type that the trace names for the job, otherwise on the cluster's fastest, the gang on the fewest nodes: there a job
+runs as long as in the trace, to a step. Numbers of GPUs that the tables lack follow a power law (ours: each doubling
+keeps 0.9 of the ideal speed-up).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from workbench.cluster import Cluster
 from workbench.errors import InputError, counted
 from workbench.frozen import MOST_S
 from workbench.job import Reward
@@ -20,11 +28,15 @@ from workbench.scenario import Scenario
 from workbench.throughput import Scaling
 from workbench.traces import builtin
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
+from workbench.traces.drawn import CLASSES, classes, draw_models
 from workbench.traces.report import Drops, Report
-from workbench.traces.rows import account, check_cut, in_window, sampled, source_name
+from workbench.traces.rows import EPOCH, account, check_cut, in_window, sample_notes, sampled, source_name
+from workbench.traces.synthetic import PLAN as PLAN_OF_TYPES
 from workbench.traces.synthetic import Workload
 
 GROUP = "chronus"
+GROUPS = (GROUP, "gavel", "hadar", "hops")
+"""Groups of built-in models with all size classes, in the order in which they are tried."""
 SCALING = Scaling(law="power", efficiency=0.9)
 PLAN: tuple[dict[str, Any], ...] = (
     {"scheduler": "chronus"},
@@ -37,20 +49,31 @@ PLAN: tuple[dict[str, Any], ...] = (
 )
 """paper: Chronus and whom it compares itself with, section 4.3."""
 MOST_LETTERS = 190
+MOST_GPUS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRow:
-    """One job of a trace; rewards as in a scenario, model one of the built-in ones."""
+    """One job of a trace. model: a built-in one, or None to draw it; rewards as in a scenario; ran_on: its type; ended:
+    the state in which it ended, where the trace tells."""
 
     line: int
     name: str
-    model: str
+    model: str | None
     gpus: int
     arrival_s: float
     duration_s: float
     user: str | None = None
     rewards: tuple[Reward, ...] | None = None
+    ran_on: str | None = None
+    ended: str | None = None
+
+    @property
+    def kind(self) -> tuple[str, int]:
+        """What its speed depends on, once it has a model."""
+        if self.model is None:
+            raise ValueError(f"{self.name} has no model yet")
+        return self.model, self.gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +97,13 @@ class Cut:
 
 
 def models() -> list[str]:
-    """The built-in models that a row may have."""
+    """The built-in models that a row may name."""
     return [str(row["name"]) for row in builtin.models(GROUP)]
+
+
+def plain_cluster(cluster: Mapping[str, Any] | None, source: str) -> Cluster:
+    """The cluster alone; raises ScenarioError if it is none."""
+    return Scenario.from_dict({"cluster": dict(cluster or {}), "jobs": [], "throughputs": []}, source).cluster
 
 
 def time_problem(arrival_s: float, duration_s: float) -> str | None:
@@ -96,20 +124,49 @@ def name_problem(what: str, text: str) -> str | None:
     return None
 
 
+def gpu_count(what: str, gpus: float | None) -> int | str:
+    """A job's number of GPUs, or why this cannot be one."""
+    if gpus is None:
+        return f"{what} is not a finite number"
+    if gpus == 0:
+        return "0 GPUs"
+    if gpus != int(gpus) or not 1 <= gpus <= MOST_GPUS:
+        return f"{what} not a whole number from 1 to {MOST_GPUS}"
+    return int(gpus)
+
+
+def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], list[str]]:
+    """Rows whose arrivals count from `rows.EPOCH`, counted from the first one; and the notes that say which that is."""
+    if not rows:
+        return [], []
+    begin_s = min(row.arrival_s for row in rows)
+    first = EPOCH + timedelta(seconds=begin_s)
+    note = f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"
+    return [replace(row, arrival_s=row.arrival_s - begin_s) for row in rows], [note]
+
+
 def assemble(
-    source: str | Path, format: str, read: Sequence[TimedRow], drops: Drops, cut: Cut, notes: Sequence[str]
+    source: str | Path,
+    format: str,
+    read: Sequence[TimedRow],
+    drops: Drops,
+    cut: Cut,
+    notes: Sequence[str],
+    well: str | None = None,
 ) -> tuple[Scenario, Report]:
     """The scenario and the report of the rows that could be read; those not kept go to `drops`.
 
-    Jobs stand in order of arrival. Raises InputError for a cluster that is none or has types without built-in speeds,
-    and where no job is left.
+    well: the state of a job that ended well, where the trace tells states. Jobs stand in order of arrival. Raises
+    InputError for a cluster that is none or has types without built-in speeds, and where no job is left.
     """
     called = source_name(source)
-    work = _workload(called, dict(cut.cluster or {}))
-    rows = sorted(_once(read, drops), key=lambda row: row.arrival_s)
+    named = all(row.model is not None for row in read)
+    group = _group(plain_cluster(cut.cluster, called).types, GROUPS[:1] if named else GROUPS)
+    work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
+    rows = sorted(_once(_with_models(read, group, work, cut.seed), drops), key=lambda row: row.arrival_s)
     kept = in_window(rows, cut.from_s, cut.to_s, drops)
-    kept = list(_fitting(kept, work, drops))
-    kept = sampled(kept, cut.sample, cut.seed, drops)
+    able = list(_fitting(kept, work, drops))
+    kept = sampled(able, cut.sample, cut.seed, drops)
     report = account(called, format, kept, drops)
     begin_s = rows[0].arrival_s if cut.from_s is None else cut.from_s
     name = Path(called)
@@ -118,19 +175,34 @@ def assemble(
         "name": name.stem,
         "description": f"{len(kept)} jobs of the {format} trace {name.name}, built-in speeds",
         "seed": cut.seed,
-        "plan": list(PLAN),
+        "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
     }
-    told = (*_order_notes(read), *notes, *_notes(kept, work, begin_s if cut.from_s is None else 0.0))
-    return Scenario.from_dict(data, called), replace(report, notes=told)
+    told = [*_order_notes(read), *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
+    told += [] if named else _drawn_notes(kept, group)
+    told += _notes(kept, work, begin_s if cut.from_s is None else 0.0)
+    return Scenario.from_dict(data, called), replace(report, notes=tuple(told))
 
 
-def _workload(called: str, cluster: dict[str, Any]) -> Workload:
-    plain = Scenario.from_dict({"cluster": cluster, "jobs": [], "throughputs": []}, called)
-    known = builtin.types(GROUP)
-    for name in plain.cluster.types:
-        if name not in known:
-            raise InputError("cluster, type", name, f"types with built-in speeds of these models: {', '.join(known)}")
-    return Workload.build(cluster, GROUP, scaling=SCALING)
+def _group(types: Sequence[str], groups: Sequence[str]) -> str:
+    """The first group with built-in speeds on all types; raises InputError naming what there is."""
+    known = {group: builtin.types(group) for group in groups}
+    for group in groups:
+        if set(types) <= set(known[group]):
+            return group
+    if len(groups) == 1:
+        missing = next(name for name in types if name not in known[groups[0]])
+        expected = f"types with built-in speeds of these models: {', '.join(known[groups[0]])}"
+        raise InputError("cluster, type", missing, expected)
+    sets = "; or ".join(", ".join(known[group]) for group in groups)
+    raise InputError("cluster, types", ", ".join(types), f"types that have built-in speeds together: {sets}")
+
+
+def _with_models(read: Sequence[TimedRow], group: str, work: Workload, seed: int) -> list[TimedRow]:
+    """The rows, each with a model. One is drawn for every row, so that what others name does not shift the draws."""
+    class_of = {row["name"]: row["size_class"] for row in builtin.models(group, work.models)}
+    drawn = draw_models(np.array([row.gpus * row.duration_s for row in read]), class_of, seed)
+    pairs = zip(read, drawn, strict=True)
+    return [row if row.model is not None else replace(row, model=model) for row, model in pairs]
 
 
 def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
@@ -145,15 +217,20 @@ def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
 
 
 def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator[TimedRow]:
+    largest = max(work.speeds.cluster.workers.values())
     for row in rows:
-        if work.fits(row.model, row.gpus):
-            yield row
-        else:
+        if row.gpus > largest:
             drops.add("more GPUs than any type of the cluster has", row.line)
+        elif not work.fits(*row.kind):
+            drops.add("no type of the cluster runs its model on so many GPUs", row.line)
+        else:
+            yield row
 
 
 def _job(row: TimedRow, work: Workload, begin_s: float) -> dict[str, Any]:
-    job = work.job(row.name, row.model, row.gpus, row.duration_s, row.arrival_s - begin_s)
+    model, gpus = row.kind
+    on = row.ran_on if row.ran_on in work.speeds.cluster.types else None
+    job = work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s, on)
     return {**job, "user": row.user, "rewards": row.rewards}
 
 
@@ -163,10 +240,31 @@ def _order_notes(read: Sequence[TimedRow]) -> Iterator[str]:
         yield f"not in order of arrival: {counted(early, 'job')} before the one above; sorted here"
 
 
+def _ended_notes(kept: Sequence[TimedRow], well: str | None) -> Iterator[str]:
+    """A note on jobs that ended in another state than `well`, if there are any."""
+    ended = Counter(row.ended for row in kept if row.ended != well)
+    if told := ", ".join(f"{count} {state}" for state, count in ended.items()):
+        yield f"jobs that did not end well ran as long as they did and are read like others: {told}"
+
+
+def _drawn_notes(kept: Sequence[TimedRow], group: str) -> Iterator[str]:
+    counts = Counter(classes(np.array([row.gpus * row.duration_s for row in kept])))
+    told = ", ".join(f"{size} {counts[size]}" for size in CLASSES)
+    yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {told})"
+
+
 def _notes(kept: Sequence[TimedRow], work: Workload, begin_s: float) -> Iterator[str]:
     if begin_s > 0:
         yield f"arrivals count from the file's first one, which is at {begin_s:.15g} s there"
     yield f"a job's steps are its run time x the built-in speed of its model on {work.reference}"
+    types = work.speeds.cluster.types
+    ran = Counter(row.ran_on for row in kept if row.ran_on is not None)
+    told = ", ".join(f"{name} ({count})" for name, count in ran.items() if name in types)
+    if told:
+        yield f"but where the trace says on which type it ran, the speed on that: {told}"
+    strange = ", ".join(f"{name} ({count})" for name, count in ran.items() if name not in types)
+    if strange:
+        yield f"types of the trace that the cluster lacks, taken as if none were named: {strange}"
     listed = {row["gpus"] for row in work.rows}
     odd = sum(row.gpus not in listed for row in kept)
     if odd:

@@ -140,3 +140,15 @@ def test_bad_questions():
     asked = replace(data, steps=(((1200.0, 5.0),), data.steps[1]), runtime_s=np.array([1200, 2400]))
     with pytest.raises(InputError, match=r"guaranteed job j1: got .it needs 2 leases and has 1"):
         admit(asked, "j0")
+
+
+def test_who_stands_in_the_way_does_so_alone_and_others_may_do_so_too():
+    """Either of two jobs of a GPU is enough to refuse one of both GPUs: one is named, and without it the other is."""
+    at_once = [(LEASE_S, 100)]
+    asked = [Asked(1, LEASE_S, at_once, 0, True), Asked(1, LEASE_S, at_once, 0, True), Asked(2, LEASE_S, at_once)]
+    data = Instance.made(2, LEASE_S, asked, names=["a", "b", "new"])
+    (named,) = admit(data, "new").in_the_way
+    (other,) = {"a", "b"} - {named}
+    rows = [data.jobs.index(job) for job in (other, "new")]
+    assert admit(data.with_jobs(rows), "new").in_the_way == (other,)
+    assert admit(data.with_jobs([2]), "new").guaranteed

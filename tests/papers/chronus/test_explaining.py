@@ -81,6 +81,16 @@ def test_what_cannot_be_explained_is_an_error() -> None:
         ask(job="nobody", remaining_s={"old": 1.0, "nobody": 1.0})
     with pytest.raises(InputError, match="free"):
         ask(job="free", remaining_s={"old": 1.0, "free": 1.0})
-    nodes = [*SCENARIO["cluster"]["nodes"], {"name": "b", "accelerator": "v100", "gpus": 8, "count": 1}]
-    with pytest.raises(InputError, match="4, 8 GPUs"):
-        ask({**SCENARIO, "cluster": {**SCENARIO["cluster"], "nodes": nodes}})
+    cluster = {
+        "accelerators": [{"name": "v100"}, {"name": "k80"}],
+        "nodes": [*SCENARIO["cluster"]["nodes"], {"name": "b", "accelerator": "k80", "gpus": 4, "count": 1}],
+    }
+    with pytest.raises(InputError, match=r"2 types.*one accelerator type"):
+        ask({**SCENARIO, "cluster": cluster})
+
+
+def test_where_nodes_differ_in_size_gangs_count_as_asked_for_as_in_the_run() -> None:
+    """3 and 1 of 4 GPUs: rounded up they would be 5."""
+    nodes = [{"name": "a", "accelerator": "v100", "gpus": 3}, {"name": "b", "accelerator": "v100", "gpus": 1}]
+    slim = {**SCENARIO, "jobs": [SCENARIO["jobs"][0], {**SCENARIO["jobs"][1], "gpus": 1}]}
+    assert ask({**slim, "cluster": {**SCENARIO["cluster"], "nodes": nodes}})["guaranteed"]

@@ -49,6 +49,12 @@ def test_two_jobs_by_hand(solver, model):
     assert found.values["completion_s"] == {"long": 4800, "short": found.values["leases"]["short"][0] * 1200}
 
 
+@MODEL
+def test_where_no_job_can_meet_a_deadline_the_bound_is_the_misses(model):
+    found = run(Instance.made(8, 1200, [Asked(1, 2400, [(1200, 100)])]), model)
+    assert (found.status, found.objective, found.bound, found.gap) == ("optimal", 1, 1, 0)
+
+
 @settings(max_examples=80, deadline=None)
 @given(data=instances())
 def test_the_optimum_is_that_of_trying_everything(data):

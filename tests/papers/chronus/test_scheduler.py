@@ -16,6 +16,7 @@ from workbench.papers.chronus.scheduler import Chronus
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
+from workbench.simulation.stop import Until
 
 SHORT = {"slo_lease_s": 40, "be_lease_s": 10, "profile_s": 10}
 """Leases so short that small jobs take many."""
@@ -176,6 +177,17 @@ def test_leases_are_renewed_and_suspended_on_one_clock():
     assert run.jobs["verdict"].tolist() == ["best_effort", "guaranteed"]
 
 
+def test_a_job_whose_gang_has_no_speed_anywhere_is_refused_and_holds_nobody_up():
+    """Its other size would run, but Chronus takes the size asked for."""
+    stuck = {**job(2, 60, rewards=[[1200, 100]]), "gpu_choices": [1, 2]}
+    data = cluster(1, 2, [stuck, job(1, 60, rewards=[[1200, 100]])]).to_dict()
+    data["throughputs"], data["scaling"] = [{"model": "m", "accelerator": "t", "steps_per_s": 1.0}], {"law": "none"}
+    run = simulate(Scenario.from_dict(data), Chronus(), {"profile_s": 0}, stop=Until(3000.0))
+    assert run.jobs["verdict"].tolist() == ["best_effort", "guaranteed"]
+    assert "its gang has no speed on any type" in verdicts(run)["reason"].iloc[0]
+    assert run.jobs["finish_s"].notna().tolist() == [False, True]
+
+
 def test_a_refused_job_is_told_so_and_runs_as_best_effort():
     jobs = [job(2, 1200, rewards=[[1200, 100]]), job(2, 1200, rewards=[[1200, 100]])]
     run = simulate(cluster(1, 2, jobs), Chronus(), {"profile_s": 0})
@@ -198,14 +210,15 @@ def test_soft_rewards_are_planned_for_and_feasibility_alone_does_not_look_at_the
         assert other.decisions["objective"].iloc[0] == 50.0
 
 
-def test_every_round_states_its_status_and_only_a_change_makes_a_plan():
+def test_every_decision_states_its_status_and_only_a_change_makes_a_plan():
     jobs = [job(2, 5000, rewards=[[9000, 100]]), job(1, 2000, 2000.0, rewards=[[9000, 100]])]
     run = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0})
-    rounds = run.decisions[run.decisions["cause"] == "round"]
-    assert (rounds["status"] != "").all()
-    planned = rounds.loc[rounds["status"] != "kept", "time_s"].tolist()
+    planned = run.decisions.loc[run.decisions["status"] != "kept", "time_s"].tolist()
     assert planned == [0.0, 2400.0]
-    assert (rounds["gap"] == 0).all()
+    assert set(run.decisions["status"]) == {"kept", "optimal"} and (run.decisions["gap"] == 0).all()
+    profiled = simulate(cluster(1, 4, jobs), Chronus())
+    asked = profiled.decisions[profiled.decisions["cause"] != "round"]
+    assert len(asked) and set(asked["status"]) == {"kept"}, "the profiler alone was asked"
 
 
 def test_rounding_up_keeps_a_gang_of_three_on_one_node():

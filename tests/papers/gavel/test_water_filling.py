@@ -434,6 +434,23 @@ def test_levels_to_the_last_digit_leave_the_integer_programme_a_solution():
     assert levels(by_programme) == pytest.approx(levels(by_tests), rel=1e-6)
 
 
+@pytest.mark.parametrize("method", ["auto", "interior"])
+def test_levels_a_rounding_error_too_high_are_not_infeasible_for_an_interior_point(method):
+    """Two jobs that fit on one type side by side are at level 1; no GPU of the other type is up."""
+    data = AllocationData(
+        jobs=("two", "one"), types=("a", "b"), speed=np.array([[1.0, 0.0], [1.0, 0.0]]), weight=np.ones(2),
+        gang=np.array([2.0, 1.0]), workers=np.array([8.0, 0.0]), fair=np.ones(2),
+    )  # fmt: skip
+    now = LevelData.of(data, np.array([0.9999999999834319, 1.0000000000001583]), np.array([1.0, 0.0]))
+    solver = Solver(method=method, presolve=False)
+
+    def solve(make, solver):
+        model = make()
+        return model, solve_model(model, solver)
+
+    assert bottleneck.find(now, "test", solve, solver).tolist() == [True, False]
+
+
 def test_a_job_without_an_entity_may_be_called_as_an_entity_is():
     scenario = preset("hadar_lab").to_dict()
     first, second = (job["name"] for job in scenario["jobs"][:2])

@@ -148,6 +148,13 @@ def test_a_failed_node_s_tasks_are_planned_again() -> None:
     assert run.jobs["steps_lost"].sum() == approx(2.0) and finish_s(run)["j0"] == approx(10 + 5 * 5)
 
 
+@pytest.mark.parametrize("down", [[], [{"node": "a-0", "from_s": 0.0, "to_s": 60.0}]])
+def test_rounds_of_more_tasks_than_gpus_cannot_start_together_also_once_the_node_is_back(down: list[Any]) -> None:
+    scenario = make({"a": ("t", 1)}, [{"steps": 40, "tasks_per_round": 5}], core={"faults": {"list": down}})
+    with pytest.raises(InputError, match="5"):
+        simulate(scenario, "hare", synchronisation="scale_fixed")
+
+
 def test_finer_rounds_are_stated_and_close_for_one_job() -> None:
     scenario = make({"n": ("t", 2)}, [{"steps": 1000, "gpus": 2}])
     ends = [finish_s(simulate(scenario, "hare", most_rounds=most, **FREE))["j0"] for most in (30, 60)]

@@ -32,6 +32,15 @@ def test_a_power_that_no_number_holds_is_refused(top, power):
         weights(np.array([top]), power, np.array([True]))
 
 
+def test_a_weight_too_small_for_a_number_is_refused():
+    """(1e-9 / 1)^60 = 1e-540; of a job that can get nothing it does not matter."""
+    priority = np.array([1.0, 1e-9])
+    with pytest.raises(InputError, match="knob lambda: got 60"):
+        weights(priority, 60.0, np.array([True, True]))
+    assert weights(priority, 60.0, np.array([True, False])).scaled.tolist() == [1.0, 0.0]
+    assert (weights(priority, 30.0, np.array([True, True])).scaled > 0).all()
+
+
 def test_tiers_part_weights_that_a_solver_cannot_weigh():
     able = np.array([True, True, True, False, True])
     found = tiers(np.array([1e-9, 1.0, 0.5, 1.0, 2e-9]), able)

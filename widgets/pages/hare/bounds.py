@@ -7,13 +7,13 @@ from typing import Any
 
 import ipywidgets as w
 
-from widgets.chart_page import ChartPage
+from widgets.editors.mistakes import what_is_wrong
+from widgets.lab.results import drawings
+from widgets.lab.side_page import Host
 from widgets.pages.hare.schedules import ROUNDS, SLIDER, listed
-from widgets.results import drawings
-from widgets.side_page import Host
-from widgets.solve_bar import StatusLine
-from widgets.study import Asked
-from widgets.words import what_is_wrong
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.status_line import StatusLine
+from widgets.work.study import Asked
 from workbench.errors import WorkbenchError
 from workbench.papers.hare.studies import BOUNDS, EXACT, OURS
 

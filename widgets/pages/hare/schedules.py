@@ -8,13 +8,14 @@ from typing import Any
 
 import ipywidgets as w
 
-from widgets.chart_page import ChartPage
-from widgets.edit_table import Column, EditTable, Row
-from widgets.results import drawings
-from widgets.side_page import Host
-from widgets.solve_bar import StatusLine
-from widgets.study import Asked
-from widgets.words import what_is_wrong
+from widgets.editors.mistakes import what_is_wrong
+from widgets.lab.results import drawings
+from widgets.lab.side_page import Host
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.edit_table import Column, EditTable, Row
+from widgets.parts.playback import Playback
+from widgets.parts.status_line import StatusLine
+from widgets.work.study import Asked
 from workbench.errors import WorkbenchError
 from workbench.presets import preset
 from workbench.scenario import Scenario
@@ -32,8 +33,10 @@ class Gantts:
         self.pages = [ChartPage(f"schedule {'abcdef'[i]}", f"{file}-{'abcdef'[i]}") for i in range(count)]
         for page in self.pages:
             page.view.observe(lambda change: self._select(change["new"].get("job") or None), "picked")
+        self.playback = Playback([page.view for page in self.pages])
         self.tools = tools_of(self.pages)
-        self.box = w.VBox([*(page.box for page in self.pages), self.tools])
+        self.box = w.VBox([w.HBox([self.playback]), *(page.box for page in self.pages), self.tools])
+        self.box.add_class("wb-played")
         self._found: list[Mapping[str, Any]] = []
         self._selected: str | None = None
         self._last = self.pages[-1]
@@ -55,6 +58,7 @@ class Gantts:
         jobs, end_s = found["jobs"], max(one["makespan_s"] for one in self._found)
         if self._selected not in jobs:
             self._selected = None
+        moments: set[float] = set()
         for page, one in zip(self.pages, self._found, strict=False):
             drawing = charts.tasks(
                 one["tasks"],
@@ -67,6 +71,8 @@ class Gantts:
                 legend=page is self._last,
             )
             page.show(drawing, self._selected)
+            moments |= set(drawing.moments)
+        self.playback.show(sorted(moments))
 
     weighted = False
 

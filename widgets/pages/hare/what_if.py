@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import ipywidgets as w
 import pandas as pd
 
-from widgets.chart_page import ChartPage
+from widgets.lab.results import drawings
+from widgets.lab.side_page import Host
 from widgets.pages.hare.bounds import claim_text
 from widgets.pages.hare.schedules import SLIDER, tools_of
-from widgets.results import drawings
-from widgets.side_page import Host
-from widgets.solve_bar import StatusLine
-from widgets.study import Asked
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.playback import Playback
+from widgets.parts.status_line import StatusLine
+from widgets.work.study import Asked
 from workbench.papers.hare.studies import HARE, QUICK, SCHEMES
 from workbench.papers.hare.vary import at_bandwidth, at_batch
 from workbench.presets.hare import KINDS, LEVELS, hare_workload
@@ -119,8 +120,11 @@ class WhatIfPage:
         )
         left = w.VBox([*self.controls.values(), self.figure, self.show, buttons, text, self._note])
         left.add_class("wb-page-controls")
+        self.playback = Playback([self.gantt.view])
         pages = [self.bars, self.curve, self.gantt]
-        right = w.VBox([self._said, *(page.box for page in pages), tools_of(pages)])
+        self._schedule = w.VBox([w.HBox([self.playback]), self.gantt.box])
+        self._schedule.add_class("wb-played")
+        right = w.VBox([self._said, self.bars.box, self.curve.box, self._schedule, tools_of(pages)])
         right.add_class("wb-page-charts")
         self.box = w.HBox([left, right])
         self.box.add_class("wb-page")
@@ -205,10 +209,12 @@ class WhatIfPage:
         missing = [f"{name} cannot: {why}" for name, why in found["cannot"].items()]
         one = found["schedule"]
         self._note.value = "".join(f"<p class='wb-note'>{text}</p>" for text in missing)
-        self.gantt.box.layout.display = None if one else "none"
+        self._schedule.layout.display = None if one else "none"
         if one:
             name = f"{one['title']}: tasks by GPU, weighted JCT {one['weighted_jct_s'] / HOUR:,.4g} h x weight"
-            self.gantt.show(charts.tasks(one["tasks"], found["jobs"], found["gpus"], title=name), None)
+            drawing = charts.tasks(one["tasks"], found["jobs"], found["gpus"], title=name)
+            self.gantt.show(drawing, None)
+            self.playback.show(drawing.moments)
 
     def _draw_figure(self) -> None:
         figure = FIGURES[self.figure.value]

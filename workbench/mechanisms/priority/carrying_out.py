@@ -104,12 +104,16 @@ def _steps_left(snapshot: Snapshot, plan: Plan, running: Picked) -> dict[str, fl
 
 
 def least_round_s(snapshot: Snapshot, memory: Memory) -> float:
-    """Twice the last round if a job that had GPUs in it did not do a step (it spent the round restarting), else 0.
+    """Twice the last round if a job that has GPUs to its end did not do a step (it spent the round restarting), else 0.
 
-    Rounds that end with their last job may be shorter than a restart, which the scheduler does not know.
+    Rounds that end with their last job may be shorter than a restart, which the scheduler does not know. A job whose
+    node failed has no GPUs any more: what it lost says nothing about restarts.
     """
+    if not memory.ran.left:
+        return 0.0
     at, left = snapshot.jobs.at, snapshot.jobs.steps_left
-    stuck = any(name in at and left[at[name]] >= before for name, before in memory.ran.left.items())
+    held = {name for unit in (*snapshot.leases, *snapshot.ended) for name in members(unit)}
+    stuck = any(name in held and left[at[name]] >= before for name, before in memory.ran.left.items())
     return 2 * memory.ran.round_s if stuck else 0.0
 
 

@@ -61,10 +61,10 @@ class Plan:
         return (self.share > 0) & self.can_run
 
     @cached_property
-    def kinds_entitled(self) -> IntArray:
-        """(units,) on how many types it has a share."""
-        kinds: IntArray = np.count_nonzero(self.entitled, axis=1)
-        return kinds
+    def entitled_only(self) -> BoolArray:
+        """(units x types) whether it has a share there, and on no other type."""
+        only: BoolArray = self.entitled & (np.count_nonzero(self.entitled, axis=1) == 1)[:, None]
+        return only
 
     def ties(self, order: tuple[int, ...]) -> tuple[IntArray, IntArray]:
         """(unit, type) of all that fits, in the order of choice among equal priorities.
@@ -105,6 +105,15 @@ class Plan:
     def members(self) -> list[tuple[str, ...]]:
         """The jobs of each unit."""
         return [members(unit) for unit in self.units]
+
+    @cached_property
+    def rows_of(self) -> dict[str, list[int]]:
+        """The units that each job is in."""
+        found: dict[str, list[int]] = {}
+        for row, names in enumerate(self.members):
+            for name in names:
+                found.setdefault(name, []).append(row)
+        return found
 
     @cached_property
     def has_pairs(self) -> bool:

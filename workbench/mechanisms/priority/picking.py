@@ -29,11 +29,9 @@ class Picked(NamedTuple):
 
 def priorities(memory: Memory) -> FloatArray:
     """(units x types) `X / f`; infinite where a unit with a share has not run, 0 without a share or a speed."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = memory.plan.share * memory.total_s / memory.time_s
-    value[memory.time_s <= 0] = np.inf
-    value[~memory.plan.entitled] = 0.0
-    return value
+    plan, never = memory.plan, np.full(memory.time_s.shape, np.inf)
+    value = np.divide(plan.share * memory.total_s, memory.time_s, out=never, where=memory.time_s > 0)
+    return np.where(plan.entitled, value, 0.0)
 
 
 class Orders:
@@ -132,19 +130,19 @@ def _take(plan: Plan, queue: Picked, find: Callable[[int, int], int | None] | No
     find: see `pick_in_turn`.
     """
     left: list[int] = plan.workers.tolist()
-    total, gangs, names = sum(left), plan.gangs, plan.members
-    pools = plan.pools
+    total, gangs, pools = sum(left), plan.gangs, plan.pools
     picked = Picked([], [])
-    taken: set[str] = set()
+    taken: set[int] = set()  # units with a job that is in a chosen one
     for unit, kind in zip(*queue, strict=True):
         gang = gangs[unit]
         pool = pools[kind]
-        if gang > left[pool] or not taken.isdisjoint(names[unit]):
+        if unit in taken or gang > left[pool]:
             continue
         got = kind if find is None else find(unit, kind)
         if got is None:
             continue
-        taken.update(names[unit])
+        for name in plan.members[unit]:
+            taken.update(plan.rows_of[name])
         left[pool] -= gang
         picked.units.append(unit)
         picked.kinds.append(got)

@@ -29,9 +29,7 @@ def steady_until_s(snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any],
         return None
     if not running.units:
         return math.inf
-    here = plan.entitled[running.units, running.kinds]
-    only = plan.kinds_entitled[running.units] == 1
-    if knobs["recompute_s"] > 0 or not (here & only).all():
+    if knobs["recompute_s"] > 0 or not plan.entitled_only[running.units, running.kinds].all():
         return None
     return _alike_until_s(snapshot, memory, knobs, running)
 

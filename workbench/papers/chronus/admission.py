@@ -2,7 +2,7 @@
 
 Otherwise it is refused, which is to say treated as best effort, and told why: the earliest deadline with which it would
 have been guaranteed (the paper's footnote 3: binary search), and which guaranteed jobs stand in the way, as a set of
-which none can be spared: with these jobs it cannot be guaranteed, without any one of them it could.
+which none can be spared: beside these alone it cannot be guaranteed, beside fewer of them it could.
 
 For many jobs the printed model is too slow for that many questions. The earliest deadline is then one with which the
 quicker tests of `feasibility` accept the job, and none can be spared for the demand of the first leases to be too

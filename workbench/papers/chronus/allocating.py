@@ -1,7 +1,8 @@
 """Where guaranteed jobs run in a lease (section 3.4.1), and the knobs of placement.
 
 Rounded up, the gangs of a lease can all be consolidated where the nodes of a type have one size that is a power of two;
-gangs that have leases again stay where they are if that is still so. Not rounded up, a gang that cannot be consolidated
+gangs that have leases again stay where they are if that is still so. As in the paper they do not spare the nodes of
+best-effort jobs, who are placed anew where theirs are taken. Not rounded up, a gang that cannot be consolidated
 waits, as in the paper's comparison (Fig. 8a), and may miss. (ours): where nodes differ in size gangs are counted as
 asked for and go to the fewest nodes, where they may be slower than a guarantee reckons with. With `topology` off
 everybody takes the first free GPUs in the cluster's order.

@@ -35,7 +35,6 @@ from workbench.papers.chronus.options import Pool
 from workbench.papers.chronus.patterns import Shape
 from workbench.papers.chronus.profiling import Known, Profiler
 from workbench.papers.chronus.terms import leases_needed, next_boundary, seconds_up
-from workbench.solvers import relative_gap
 from workbench.throughput import FloatArray, Placement
 
 PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0
@@ -91,7 +90,7 @@ class Cycle:
         left = np.array(self._snapshot.jobs.steps_left)
         if self._start_s > self._now_s:
             kind_of = dict(zip(self._snapshot.nodes.names, self._snapshot.nodes.kind.tolist(), strict=True))
-            for name in (name for promises in self._promises for name in promises.leases):
+            for name in (name for promises in self._promises for name in promises.names):
                 lease, row = self._snapshot.leases.get(name), self._at.get(name)
                 if lease is not None and row is not None:
                     kind = kind_of[next(iter(lease.gpus))]
@@ -102,13 +101,17 @@ class Cycle:
         """The size of nodes for which gangs of a type are rounded up, None if they are not."""
         return self.nodes.size(kind) if self._knobs["round_up"] and self._knobs["topology"] else None
 
+    def _left_s(self, names: Sequence[str], kind: int) -> tuple[float, ...]:
+        """Seconds left on a type when the next SLO lease begins, as estimated."""
+        return tuple(self._left.item(self._at[name]) / self._known[name].speeds[kind] for name in names)
+
     def _claims(self, names: Sequence[str], kind: int) -> Claims:
         jobs, miss = self._snapshot.jobs, float(self._knobs["miss_reward"])
         rows = [self._at[name] for name in names]
         return Claims(
             tuple(names),
             tuple(jobs.gpus.item(row) for row in rows),
-            tuple(self._left.item(row) / self._known[name].speeds[kind] for name, row in zip(names, rows, strict=True)),
+            self._left_s(names, kind),
             tuple(
                 steps_from(worth_meeting(jobs.jobs[row].rewards, miss), jobs.arrival_s.item(row), self._start_s)
                 for row in rows
@@ -166,14 +169,21 @@ class Cycle:
     def _can_keep(self, kind: int, now: int, later: int) -> bool:
         """Whether there is a plan that keeps all promises beside a profiling cluster of so many GPUs."""
         promises = self._promises[kind]
-        names, gpus = self._unfinished(promises), self.nodes.beside(kind, now, later)
+        names, gpus = self._unfinished(promises, kind), self.nodes.beside(kind, now, later)
         return not names or feasible(self._instance(names, kind, gpus, promises.leases), self._solver).plan is not None
 
     # The selector ----------------------------------------------------------------------------------------------------
 
-    def _unfinished(self, promises: Promises) -> list[str]:
-        """The guaranteed jobs that will not be done when the next SLO lease begins."""
-        return [name for name in promises.leases if name in self._at and self._left[self._at[name]] > 0]
+    def _unfinished(self, promises: Promises, kind: int) -> list[str]:
+        """The guaranteed jobs that will not be done when the next SLO lease begins: there, whoever is left.
+
+        Before it, a job that its lease finishes to the second is done, whatever rounding of numbers leaves of it.
+        """
+        there = [name for name in promises.names if name in self._at]
+        if self._slo:
+            return there
+        left_s = seconds_up(self._left_s(there, kind)).tolist()
+        return [name for name, seconds in zip(there, left_s, strict=True) if seconds > 0]
 
     def promise(self, new: Sequence[str]) -> None:
         """Keep the promises, give verdicts on the jobs that are new, and in a cycle of SLO leases plan."""
@@ -197,7 +207,7 @@ class Cycle:
         promises, profiler = self._promises[kind], self.profiler
         profiling = profiler.capacity[kind] if self._slo else profiler.regular[kind]
         gpus = self.nodes.beside(kind, profiling, profiler.regular[kind])
-        names = self._unfinished(promises)
+        names = self._unfinished(promises, kind)
         early = any(own and name not in self._at for name, own in promises.leases.items())
         now, later = gpus  # a plan reckons with nodes that are back: it has to be looked at while they are not
         changed = promises.changed or early or gpus != promises.gpus or now != later
@@ -210,17 +220,19 @@ class Cycle:
                 self._broken[name] = 1.0
             changed = True
         else:
-            leases = {name: promises.leases[name] for name in names}
-        self._promises[kind] = replace(promises, leases=leases, gpus=gpus, changed=changed)
+            leases = {name: promises.leases.get(name, ()) for name in names}
+        left = set(names)
+        ending = tuple(name for name in promises.names if name in self._at and name not in left)
+        self._promises[kind] = replace(promises, leases=leases, ending=ending, gpus=gpus, changed=changed)
 
     def _as_planned(self, names: Sequence[str], kind: int) -> bool:
         """Whether every guaranteed job needs just the leases that it has."""
         promises = self._promises[kind]
         if not names:
             return True
-        left_s = [self._left.item(self._at[name]) / self._known[name].speeds[kind] for name in names]
-        needed = leases_needed(seconds_up(left_s).clip(1), self._slo_s - int(self._knobs["reserve_overhead"]))
-        return list(needed.tolist()) == [len(promises.leases[name]) for name in names]
+        left_s = seconds_up(self._left_s(names, kind)).clip(1)
+        needed = leases_needed(left_s, self._slo_s - int(self._knobs["reserve_overhead"]))
+        return list(needed.tolist()) == [len(promises.leases.get(name, ())) for name in names]
 
     def _admit(self, wanting: Sequence[str]) -> None:
         """Verdicts on jobs with deadlines, in the order in which they were profiled; on types the fastest first."""
@@ -238,7 +250,7 @@ class Cycle:
             else:
                 self._promise_as(desks)
                 tried += self._admit_together(name, tried)
-                if tried[-1].leases is not None:
+                if tried and tried[-1].leases is not None:
                     self._verdicts[name] = "guaranteed"
                     self._why[name] = acceptance(tried[-1], tried[-1].leases[name])
                     desks = self._desks(wanting[place + 1 :])
@@ -324,8 +336,7 @@ class Cycle:
         """Plan the leases of a type where they are given out and something has changed."""
         promises = self._promises[kind]
         if not self._slo or not promises.changed:
-            gap = relative_gap(promises.objective or 0.0, promises.bound)
-            return Solution(planning.KEPT, promises.objective, promises.bound, gap)
+            return planning.kept(promises)
         data = self._instance(list(promises.leases), kind, promises.gpus, promises.leases)
         leases, _, solution = planning.plan(data, self._knobs)
         self._promises[kind] = replace(
@@ -413,9 +424,12 @@ class Cycle:
         return self._snapshot.jobs.gpus.item(self._at[name])
 
     def _previous(self, names: Mapping[str, int], kind: int) -> dict[str, Gpus]:
-        """Where jobs have been until now, on nodes of a type."""
+        """Where jobs have been until now, on nodes of a type; not those that were profiled on a part of their gang."""
         own, ended = set(self.nodes.names[kind]), self._snapshot.ended
-        return {name: ended[name].gpus for name in names if name in ended and own.issuperset(ended[name].gpus)}
+        had = {name: ended[name].gpus for name in names if name in ended}
+        return {
+            name: gpus for name, gpus in had.items() if own.issuperset(gpus) and sum(gpus.values()) == self._gang(name)
+        }
 
     def _runs(self, name: str, at: Gpus) -> bool:
         """Whether a job is believed to run on these nodes."""
@@ -426,34 +440,40 @@ class Cycle:
 
     def _tell_spot(self, line: Sequence[str], placed: Mapping[str, Gpus]) -> None:
         """Why jobs of the spot cluster got leases or not; a verdict given now stays the reason."""
+        by = spot.BY[str(self._knobs["be_order"])]
         for place, name in enumerate(line, start=1):
             if name in self._why:
                 continue
             if name in placed:
-                text = f"a best-effort lease: number {place} of {len(line)} by remaining time"
+                text = f"a best-effort lease: number {place} of {len(line)} by {by}"
                 self._why[name] = Reason("spot_lease", text, {"place": float(place)})
             else:
-                text = f"number {place} of {len(line)} by remaining time: too few GPUs are left for it"
+                text = f"number {place} of {len(line)} by {by}: too few GPUs are left for it"
                 self._why[name] = Reason("spot_waits", text, {"place": float(place)})
 
     def _tell_guaranteed(self) -> None:
         for promises in self._promises:
-            for name, own in promises.leases.items():
-                if name in self._why or not own:
-                    continue
-                if name in self._placed:
-                    text = f"an SLO lease, and {counted(len(own) - 1, 'lease')} to come: the plan meets a deadline"
-                    self._why[name] = Reason("slo_lease", text, {"leases": float(len(own))})
-                elif self._slo and own[0] == 1:
-                    text = "its SLO lease is lost: no nodes hold its gang as it has to be placed"
-                    self._why[name] = Reason("lease_lost", text)
-                elif name not in self._snapshot.leases:
-                    wait_s = self._start_s + (own[0] - 1) * self._slo_s - self._now_s
-                    text = f"guaranteed: the plan has its next lease in {wait_s:g} s"
-                    self._why[name] = Reason("later_lease", text, {"lease": float(own[0])})
-                else:
-                    text = f"runs on its SLO lease until {self._snapshot.leases[name].until_s:g} s"
-                    self._why[name] = Reason("slo_lease", text, {"leases": float(len(own))})
+            for name in promises.names:
+                if name not in self._why:
+                    self._why[name] = self._lease_reason(name, promises.leases.get(name, ()))
+
+    def _lease_reason(self, name: str, own: Sequence[int]) -> Reason:
+        """Why a guaranteed job has its lease now, or not; own: its leases from the next boundary on."""
+        if name in self._placed:
+            text = f"an SLO lease, and {counted(len(own) - 1, 'lease')} to come: the plan meets a deadline"
+            return Reason("slo_lease", text, {"leases": float(len(own))})
+        if name in self._snapshot.leases:
+            last = "" if own else "last "
+            text = f"runs on its {last}SLO lease until {self._snapshot.leases[name].until_s:g} s"
+            return Reason("slo_lease", text, {"leases": float(len(own))})
+        if self._slo and own and own[0] == 1:
+            return Reason("lease_lost", "its SLO lease is lost: no nodes hold its gang as it has to be placed")
+        if own:
+            wait_s = self._start_s + (own[0] - 1) * self._slo_s - self._now_s
+            text = f"guaranteed: the plan has its next lease in {wait_s:g} s"
+            return Reason("first_lease" if own[0] == 1 else "later_lease", text, {"lease": float(own[0])})
+        text = f"its SLO lease is lost: it is planned again at {self._start_s:g} s"
+        return Reason("lease_later", text)
 
     def _tell_profiler(self, profiler: Profiler) -> None:
         for place, one in enumerate(profiler.line, start=1):

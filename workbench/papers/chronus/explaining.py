@@ -30,7 +30,7 @@ def explain(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
     the profiling cluster, in the first lease and in later ones; knobs: of the run. Found: guaranteed, how, why,
     in_the_way, earliest_s and rewards' last deadline that would do (None: no deadline would), leases of the plan if
     there is one, start_s and lease_s of these leases.
-    Raises InputError for a job that is not there or has no deadline, and for several types or sizes of nodes.
+    Raises InputError for a job that is not there or has no deadline, and for several types.
     """
     data = instance(snapshot, given)
     found = admit(data, str(given["job"]))
@@ -77,12 +77,12 @@ def instance(snapshot: Snapshot, given: Mapping[str, Any]) -> Instance:
 
 
 def _node_gpus(snapshot: Snapshot, knobs: Mapping[str, Any]) -> int | None:
-    """The size of nodes for which gangs are rounded up, None if they are not."""
-    sizes = sorted(set(snapshot.nodes.gpus.tolist()))
-    if len(snapshot.types) > 1 or len(sizes) > 1:
-        found = f"{len(snapshot.types)} types, nodes of {', '.join(map(str, sizes))} GPUs"
-        raise InputError("admission explained", found, "one accelerator type and one size of nodes (Chronus, 3.1)")
-    return sizes[0] if knobs["round_up"] and knobs["topology"] else None
+    """The size of nodes for which gangs are rounded up, None if they are not; so also where nodes differ in size."""
+    if len(snapshot.types) > 1:
+        expected = "one accelerator type (Chronus, 3.1): on several each type has a plan of its own"
+        raise InputError("admission explained", f"{len(snapshot.types)} types", expected)
+    sizes = set(snapshot.nodes.gpus.tolist())
+    return sizes.pop() if knobs["round_up"] and knobs["topology"] and len(sizes) == 1 else None
 
 
 STUDIES = {STUDY: explain}

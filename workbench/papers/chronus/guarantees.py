@@ -33,11 +33,13 @@ from workbench.solvers import Solver
 class Promises:
     """The guaranteed jobs of one type and their plan, a part of a scheduler's memory.
 
-    leases: of each guaranteed job, from 1 at start_s on; gpus: in the first lease and in each later one, for which the
-    plan was made; objective, bound: of the plan when it was last made; changed: jobs were added or broken since.
+    leases: of each guaranteed job, from 1 at start_s on; ending: guaranteed jobs that the lease in force before start_s
+    is to finish; gpus: in the first lease and in each later one, for which the plan was made; objective, bound: of the
+    plan when it was last made; changed: jobs were added or broken since.
     """
 
     leases: Leases = field(default_factory=dict)
+    ending: tuple[str, ...] = ()
     start_s: float = 0.0
     gpus: tuple[int, ...] = ()
     objective: float | None = None
@@ -45,12 +47,18 @@ class Promises:
     changed: bool = False
 
     def at(self, start_s: float, lease_s: int) -> Promises:
-        """The same plan told from a later boundary on; jobs whose leases are over have none."""
+        """The same plan told from a later boundary on; jobs whose leases are over have none, and none is ending."""
         passed = round((start_s - self.start_s) / lease_s)
         if passed == 0:
             return self
         later = carried_on(self.leases, passed)
-        return replace(self, leases={name: later.get(name, ()) for name in self.leases}, start_s=start_s)
+        leases = {name: later.get(name, ()) for name in self.names}
+        return replace(self, leases=leases, ending=(), start_s=start_s)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everybody who is guaranteed, those who are ending last."""
+        return (*self.leases, *self.ending)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,10 +289,19 @@ def _move(data: Instance, has: BoolArray, left: IntArray, row: int, start: int, 
 
 
 def refusal(found: Sequence[Admission]) -> Reason:
-    """Why a job is best effort although it has deadlines; found: the verdicts of the types it was tried on."""
-    last = found[-1]
-    text = f"its deadlines cannot be guaranteed: {last.why}; it is treated as best effort"
-    return Reason("refused", text, {"how": last.how, "tried": float(len(found))})
+    """Why a job is best effort although it has deadlines.
+
+    found: the verdicts of the types it was tried on, the fastest first, and of all together, if any. The last counts
+    that others had a part in: what does not do for it alone on one type says nothing of the others.
+    """
+    why, how = "its gang has no speed on any type", "alone"
+    if found:
+        told = next((one for one in reversed(found) if one.how != "alone"), found[0])
+        where = ", where it is fastest" if told.how == "alone" and len(found) > 1 else ""
+        why, how = f"{told.why}{where}", told.how
+    text = f"its deadlines cannot be guaranteed: {why}; it is treated as best effort"
+    code = "refused_alone" if how == "alone" else "refused"
+    return Reason(code, text, {"how": how, "tried": float(len(found))})
 
 
 def acceptance(found: Admission, leases: Sequence[int]) -> Reason:

@@ -240,7 +240,8 @@ class Leases(Formulation[Instance]):
         model answers.
         """
         if self.trivial(data, knobs) is not None:
-            return super().run(data, knobs, solver)
+            nobody = super().run(data, knobs, solver)
+            return replace(nobody, bound=nobody.objective, gap=0.0)
         solver, model = solver or Solver(), str(knobs.get("model", MODEL.default))
         kept = still_holds(data, data.previous) if data.previous else None
         if model in ("printed", "options") or (model == "auto" and variables(data) <= SMALL):

@@ -8,9 +8,12 @@ is carried out, placed by `allocating`. What is left is for the spot cluster (`s
 leases; so is what a guaranteed job leaves that ends inside its lease.
 
 A plan is made anew when something has changed: a job was guaranteed, has ended or is not where the plan had it, a node
-failed or came back, the profiling cluster grew or shrank. Else the last one is carried on (status `kept`). Nodes that
-are down are missing from a plan's first lease; in the later ones they are taken to be back (ours), or every fault would
-break promises that can still be kept.
+failed or came back, the profiling cluster grew or shrank. Else the last one is carried on (status `kept`), as it is
+when only the profiler is asked. Nodes that are down are missing from a plan's first lease; in the later ones they are
+taken to be back (ours), or every fault would break promises that can still be kept.
+
+A job runs on the GPUs it asks for. The range of section 7 (`gpu_range`) is for `chronus.leases` alone: the profiler
+measures a job with its own gang, and on speeds of other sizes, which nobody measured, no promise can be given.
 
 The profiling cluster grows only where a plan beside it keeps all promises (ours), so that it breaks no guarantee.
 
@@ -117,13 +120,14 @@ class Chronus(Scheduler):
         be_s = float(knobs["be_lease_s"])
         if boundary_from(snapshot.now_s, be_s) == snapshot.now_s:
             return _cycle(snapshot, memory, knobs)
+        plan = planning.together([planning.kept(promises) for promises in memory.promises])
         if not memory.profiler.line:
-            return Decision(next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
+            return Decision(solution=plan, next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
         nodes = Nodes.of(snapshot)
         started, profiler = _profiles(snapshot, memory.profiler, nodes, _free(snapshot, memory.profiler, nodes), knobs)
         why = {str(one.unit): _profiled(one) for one in started}
         next_s = _next_s(profiler, snapshot.now_s, knobs)
-        return Decision(started, why=why, next_s=next_s), replace(memory, profiler=profiler)
+        return Decision(started, solution=plan, why=why, next_s=next_s), replace(memory, profiler=profiler)
 
 
 def _cycle(snapshot: Snapshot, memory: Memory, knobs: Knobs) -> tuple[Decision, Memory]:

@@ -34,6 +34,8 @@ ORDER = Knob(
     kind="str",
     choices=("remaining_time", "remaining_gpu_time"),
 )
+BY = {"remaining_time": "remaining time", "remaining_gpu_time": "remaining time x GPUs"}
+"""What the line is ordered by, in words."""
 BE_PLACEMENT = Knob(
     "be_placement",
     "local_search",

@@ -9,7 +9,7 @@ from workbench.papers.gavel.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.max_throughput import MaxThroughput
 from workbench.papers.gavel.min_cost import MinCost
 from workbench.papers.gavel.min_cost_slo import MinCostSlo
-from workbench.papers.gavel.scheduler import SCHEDULERS
+from workbench.papers.gavel.scheduler import EXPLAIN, SCHEDULERS
 from workbench.papers.gavel.shortest_job_first import ShortestJobFirst
 from workbench.papers.gavel.water_filling import WaterFilling
 
@@ -28,4 +28,4 @@ FORMULATIONS = (
     Bottleneck(),
 )
 
-__all__ = ["FORMULATIONS", "SCHEDULERS", "TITLE"]
+__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "TITLE"]

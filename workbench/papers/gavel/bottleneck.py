@@ -135,7 +135,7 @@ def strict(solver: Solver) -> Solver:
     Presolve takes rounding for infeasibility there. And a rise by the margin in a pair that costs the partner little
     lowers it by less than what HiGHS oversteps with integers (1e-6).
     """
-    return replace(solver, presolve=False, tolerance=OVERSTEPPED)
+    return replace(solver.without_presolve(), tolerance=OVERSTEPPED)
 
 
 def _which(data: LevelData, chosen: dict[str, bool]) -> BoolArray:

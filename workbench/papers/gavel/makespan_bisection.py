@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
@@ -91,8 +90,7 @@ def attempt(data: AllocationData, steps: FloatArray, makespan_s: float, solver: 
     """Shares with which the makespan is kept; None if there are none."""
     model = build(data, steps, makespan_s)
     try:
-        # GLPK's presolve passes rows that are broken by 1e-3; whether they hold is all that is asked here.
-        solved = solve_model(model, replace(solver, presolve=False))
+        solved = solve_model(model, solver)
     except InfeasibleError:
         return None
     return Attempt(read_shares(model, data), solved)

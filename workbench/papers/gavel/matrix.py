@@ -17,7 +17,7 @@ from workbench.decision import IntArray
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.classes import Classing, classes, one_each
 from workbench.papers.gavel.sifting import Siftable, sift
-from workbench.solvers import Columns, Point, Programme, Solved, Solver, solve_matrix
+from workbench.solvers import Columns, Method, Point, Programme, Solved, Solver, solve_matrix
 from workbench.throughput import FloatArray
 
 SIMPLEX_UP_TO = 1000
@@ -123,6 +123,8 @@ class Grid:
 
 def _grid(data: AllocationData, classing: Classing) -> Grid:
     first, count, member, group, pair = classing
+    if not len(pair):
+        return _of_singles(data, classing)
     classes = len(first)
     row, kind = np.nonzero(data.allowed[np.concatenate([first, len(data.jobs) + pair])])
     alone = row < classes
@@ -144,6 +146,15 @@ def _grid(data: AllocationData, classing: Classing) -> Grid:
         data, first, count, member, group, pair, row, kind, use, time_class, column, time, time_class, column,
         speed * time,
     )  # fmt: skip
+
+
+def _of_singles(data: AllocationData, classing: Classing) -> Grid:
+    """The grid where no jobs may be paired."""
+    first, count, member, group, pair = classing
+    row, kind = np.nonzero(data.allowed[first])
+    column, use = np.arange(len(row)), (count * data.gang[first])[row]
+    time, speed = np.ones(len(row)), data.speed[first[row], kind]
+    return Grid(data, first, count, member, group, pair, row, kind, use, row, column, time, row, column, speed)
 
 
 def _most(left: int, right: int, same: bool) -> int:
@@ -258,9 +269,10 @@ def solve(programme: Programme, classes: int, optimum: str = "vertex", solver: S
     if solver.method != "auto":
         return solve_matrix(programme, solver)
     # There is nothing for presolve to remove, and without it the interior point lies nearer the centre of the face.
-    solver = replace(solver, presolve=False)
     if optimum == "interior":
-        return solve_matrix(programme, replace(solver, method="interior"))
+        return solve_matrix(programme, replace(solver.without_presolve(), method="interior"))
     if isinstance(programme, Siftable) and not programme.mixed and programme.late.any():
-        return sift(programme, replace(solver, method="simplex" if classes <= SIFT_BY_SIMPLEX_UP_TO else "ipm"))
-    return solve_matrix(programme, replace(solver, method="simplex" if classes <= SIMPLEX_UP_TO else "ipm"))
+        method: Method = "simplex" if classes <= SIFT_BY_SIMPLEX_UP_TO else "ipm"
+        return sift(programme, replace(solver.without_presolve(), method=method))
+    method = "simplex" if classes <= SIMPLEX_UP_TO else "ipm"
+    return solve_matrix(programme, replace(solver.without_presolve(), method=method))

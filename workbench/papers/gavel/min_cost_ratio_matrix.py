@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.papers.gavel.allocation import check
 from workbench.papers.gavel.matrix import Allocation, Rows, solve
-from workbench.papers.gavel.min_cost_ratio import objective
+from workbench.papers.gavel.min_cost_ratio import TOLERANCE, objective
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.weighted_sum_matrix import add_floors, classes, earnings
 from workbench.solvers import Point, Solver, relative_gap
@@ -47,11 +47,12 @@ def allocate(
     def best(of: FloatArray, keep: FloatArray | None = None) -> Point:
         rows = Rows(grid)
         add_floors(rows, least)
+        # Only the last point is the answer; on the way to it vertices are exact.
+        where, by = "vertex", solver
         if keep is not None:
             rows.add(np.zeros(len(grid)), np.arange(len(grid)), keep, lower=[0.0])
-        # Only the last point is the answer; on the way to it vertices are exact.
-        where = "vertex" if keep is None else optimum
-        point = solve(rows.programme(of, name, maximise=True), len(grid.first), where, solver)
+            where, by = optimum, (solver or Solver()).to_within(TOLERANCE)
+        point = solve(rows.programme(of, name, maximise=True), len(grid.first), where, by)
         points.append(point)
         return point
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.contract import Knobs
+from workbench.mechanisms.priority.telling import tell
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.max_min_fairness import MaxMinFairness
@@ -32,3 +33,4 @@ SCHEDULERS = (
     *SUMS,
     *WATER,
 )
+EXPLAIN = {each.name: tell for each in SCHEDULERS}

@@ -32,6 +32,11 @@ class ShareFormulation(Formulation[Data]):
         """No jobs, no shares."""
         return None if data.jobs else self.report(data, np.zeros((0, len(data.types))), knobs)
 
+    def grown(self, data: Data, accelerator: str, gpus: float) -> Data:
+        """With more workers; P_m stays what it is today, so that a better cluster does not raise the yardstick."""
+        added = np.where(np.array(data.accelerators) == accelerator, gpus, 0.0)
+        return replace(data, workers=data.workers + added, fair=data.equal)
+
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
         """A point in the interior of the optimal face comes from an interior point method without crossover."""
         return chosen(knobs, solver)

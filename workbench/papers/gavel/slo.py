@@ -26,6 +26,9 @@ from workbench.throughput import FloatArray
 SHORT = 1e-9
 """A row that falls short by less (relative) counts as met; the rest is rounding."""
 
+LEAST = 1e-9
+"""A need below this part of a job's fastest speed counts as this part: a share of time that costs nobody anything."""
+
 INFEASIBLE = Knob(
     "infeasible",
     "raise",
@@ -73,10 +76,13 @@ class SloData(PricedData):
 
     @property
     def floor(self) -> FloatArray:
-        """(jobs,) `n_m / SLO_m`, steps/s; 0 without an SLO, inf if it has been missed."""
+        """(jobs,) `n_m / SLO_m`, steps/s; 0 without an SLO, inf if it has been missed.
+
+        At least `LEAST` of the job's fastest speed: solvers cannot tell numbers apart that differ by more.
+        """
         left_s = np.where(self.missed, np.inf, self.slo_s)
         floor: FloatArray = np.where(self.missed, np.inf, self.steps / left_s)
-        return floor
+        return np.where(floor > 0, np.maximum(floor, LEAST * fastest_throughput(self)), 0.0)
 
     def without(self, dropped: BoolArray) -> SloData:
         """The same without the SLOs of some jobs."""

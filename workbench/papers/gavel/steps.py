@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,13 @@ import numpy.typing as npt
 from workbench.contract import Knobs
 from workbench.decision import Snapshot
 from workbench.papers.gavel.allocation import AllocationData
+from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
 from workbench.papers.gavel.view import numbers
 from workbench.throughput import FloatArray
+
+LEAST = 1e-12
+"""A job whose fastest type does it within this part of the isolated makespan counts as needing this part: solvers
+cannot tell numbers apart that differ by more. n such jobs make the makespan longer by at most n of these parts."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,6 +33,18 @@ class StepsData(AllocationData):
     @classmethod
     def by_job(cls) -> tuple[str, ...]:
         return (*super().by_job(), "steps")
+
+    def in_parts(self, unit_s: float) -> Self:
+        """The same with speeds in parts of the steps left (`LEAST` of them at least) per `unit_s`; without weights."""
+        isolated_s = float((self.steps / isolated_throughput(self)).max())
+        part = unit_s / np.maximum(self.steps, fastest_throughput(self) * (isolated_s * LEAST))
+        return replace(
+            self,
+            speed=self.speed * part[:, None],
+            pair_speed=self.pair_speed * part[self.pairs][:, :, None],
+            weight=np.ones(len(self.jobs)),
+            steps=np.ones(len(self.jobs)),
+        )
 
 
 def gather(snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> StepsData:

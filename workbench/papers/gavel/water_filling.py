@@ -48,6 +48,8 @@ NAME = "gavel.water_filling"
 JOB_WEIGHT = """w^job_m | weight in this iteration | 1
 w_m | weight of the job itself | 1
 W_e | weight of entity e, where there are entities | 1"""
+OVERSTEPPED = 1e-7
+"""Part of a step by which an interior point may be too high: as much as HiGHS lets a row be overstepped."""
 BOTTLENECK = Knob(
     "bottleneck",
     "test",
@@ -121,14 +123,15 @@ def fill(data: HierarchicalData, find: str, solver: Solver | None = None) -> Fil
     Raises the errors of `workbench.solvers`, and SolverFailedError if an iteration ends without a bottleneck.
     """
     # The levels are at the very edge of what is possible, where presolve takes rounding for infeasibility.
-    solver, clock = replace(solver or Solver(), presolve=False), _Clock()
+    solver, clock = (solver or Solver()).without_presolve(), _Clock()
     shares = np.zeros((len(data.units), len(data.types)))
     level, done = np.zeros(len(data.jobs)), np.zeros(len(data.jobs), dtype=bool)
     listed: list[dict[str, Any]] = []
     for now in iterations(data, level, done):
         model, _ = clock.solve(partial(build, now), solver)
         shares, step = read_shares(model, data), max(0.0, float(model.step.value))
-        now = replace(now, level=now.risen(step))
+        # An interior point may overstep by its tolerance: levels that nobody can reach make all that follows fail.
+        now = replace(now, level=now.risen(step * (1 - OVERSTEPPED) if solver.method == "interior" else step))
         stuck = bottleneck.find(now, find, clock.solve, solver)
         if not (stuck.any() or (now.level > level + now.margin).any()):
             raise SolverFailedError(NAME, f"iteration {len(listed) + 1} has no bottlenecked job", "at least one")

@@ -6,6 +6,7 @@ from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.round import Round
 from workbench.papers.hadar.scheduler import Hadar
 from workbench.papers.hadar.schedules import Schedules
+from workbench.papers.hadar.telling import EXPLAIN
 
 TITLE = "Hadar"
 FORMULATIONS = (
@@ -16,4 +17,4 @@ FORMULATIONS = (
 )
 SCHEDULERS = (Hadar(), HadarE())
 
-__all__ = ["FORMULATIONS", "SCHEDULERS", "TITLE"]
+__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "TITLE"]

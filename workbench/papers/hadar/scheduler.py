@@ -188,14 +188,21 @@ def _reason(snapshot: Snapshot, queue: Queue, found: Allocation, row: int) -> Re
     chosen = found.chosen.get(row)
     if chosen is not None:
         return _of_chosen(snapshot, chosen, priced_at_start=found.other_prices)
-    if queue.best[row] <= 0 or not np.isfinite(found.best[row]):
+    if queue.best[row] <= 0:
+        text = f"it can earn nothing, however soon it ends, and of what is left over no {counted(gang, 'GPU')} run it"
+        return Reason("worth_nothing", text, {"gpus": float(gang)})
+    if not np.isfinite(found.best[row]):
         text = f"no {counted(gang, 'GPU')} free on which it runs"
         return Reason("no_room", text, {"gpus": float(gang)})
     payoff = float(found.best[row])
     if payoff <= 0:
         text = f"its GPUs cost more than it is worth: a payoff of {payoff:.3g} at best"
         return Reason("payoff_not_positive", text, {"payoff": payoff})
-    text = f"others pay more: its own payoff, {payoff:.3g} at the prices of the round's start, is not among the best"
+    if found.first.choice[row] >= 0:
+        text = f"its payoff, {payoff:.3g}, was chosen, but the GPUs lie on servers on which its gang has no place then"
+        return Reason("no_servers", text, {"payoff": payoff})
+    how = " (linear programme, made whole)" if found.first.method == "lp" else ""
+    text = f"the payoffs add up to more without its own, {payoff:.3g} at the prices of the round's start{how}"
     return Reason("outbid", text, {"payoff": payoff})
 
 

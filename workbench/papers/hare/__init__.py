@@ -5,6 +5,7 @@ from workbench.papers.hare.interval_lp import IntervalLP
 from workbench.papers.hare.relaxed import Relaxation
 from workbench.papers.hare.scheduler import Hare
 from workbench.papers.hare.studies import STUDIES
+from workbench.papers.hare.telling import EXPLAIN
 from workbench.papers.hare.time_indexed import TimeIndexed
 from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
 
@@ -12,4 +13,4 @@ TITLE = "Hare"
 FORMULATIONS = (Exact(), Relaxation(), TimeIndexed(), TimeIndexedLP(), IntervalLP())
 SCHEDULERS = (Hare(),)
 
-__all__ = ["FORMULATIONS", "SCHEDULERS", "STUDIES", "TITLE"]
+__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "STUDIES", "TITLE"]

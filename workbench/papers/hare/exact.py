@@ -1,18 +1,18 @@
 r"""`Hare_Sched` as printed (section 5.1): when each task starts and on which GPU; the non-overlap rows with a big M.
 
-min   sum_n w_n C_n                                                                     (5.1)   weighted_completion
-s.t.  x_i >= a_n                                       for all n, r, i in D_r           (4)     after_arrival
-      sum_m y_im = 1                                   for all i                        (5)     one_gpu
-      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)        for all n, r, i in D_r           (6)     completion
-      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)        for all i in D_r, j in D_{r+1}   (7)     barrier
-      x_j >= x_i + sum_m y_im T^c_im - B_ij (1 - o_ij) for all i, j                     (8)     one_after_other
-      o_ij + o_ji >= y_im + y_jm - 1                   for all i, j, m                  (8)     same_gpu
-      x_i >= f_m y_im                                  for all i, m                     (ours)  gpu_free
-      x_i <= x_j                                       for all i, j in D_r, i < j       (ours)  in_turn
-      0 <= x_i                                         for all i                        (4)     start
-      y_im in {0, 1}                                   for all i, m                     (5)     assign
-      0 <= C_n                                         for all n                        (6)     complete
-      o_ij in {0, 1}                                   for all i, j                     (8)     before
+min   sum_n w_n C_n                                                                      (5.1)   weighted_completion
+s.t.  x_i >= a_n                                        for all n, r, i in D_r           (4)     after_arrival
+      sum_m y_im = 1                                    for all i                        (5)     one_gpu
+      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)         for all n, r, i in D_r           (6)     completion
+      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)         for all i in D_r, j in D_{r+1}   (7)     barrier
+      x_j >= x_i + sum_m y_im T^c_im - B_ij (1 - o_ij)  for all i, j                     (8)     one_after_other
+      o_ij + o_ji >= y_im + y_jm - 1                    for all i, j, m                  (8)     same_gpu
+      x_i >= f_m y_im                                   for all i, m                     (ours)  gpu_free
+      x_i <= x_j                                        for all i, j in D_r, i < j       (ours)  in_turn
+      0 <= x_i                                          for all i                        (4)     start
+      y_im in {0, 1}                                    for all i, m                     (5)     assign
+      0 <= C_n                                          for all n                        (6)     complete
+      o_ij in {0, 1}                                    for all i, j                     (8)     before
 
 (8) is printed as `|x_i - x_j| >= y_km T^c_km` for two tasks on one GPU, k the one that starts first. Here `o_ij` says
 whether task i has computed before task j starts, and two tasks on one GPU are in one order or the other. Where `o_ij`

@@ -92,7 +92,8 @@ def gather(
 
         def waits(row: RoundsLeft) -> bool:
             here, there = (_able(row.job, times, each, memory) for each in (gpus, down))
-            return here < (parallel_tasks(row.job) if together else 1) <= here + there
+            needed = parallel_tasks(row.job) if together else 1
+            return here < needed <= here + there or here == 0 < there
 
         stranded = tuple(row.job.name for row in rows if waits(row))
         rows = [row for row in rows if row.job.name not in set(stranded)]

@@ -25,8 +25,8 @@ from workbench.decision import BoolArray, IntArray, Slot
 from workbench.errors import InputError, Words
 from workbench.throughput import FloatArray
 
-MOST_TASKS = 10_000_000
-"""Tasks of all jobs together; more would not fit in memory."""
+MOST_TASKS = 1_000_000
+"""Tasks of all jobs together: a run of so many takes about 1 GB and half a minute."""
 
 
 class CannotRun(InputError):

@@ -2,8 +2,9 @@
 
 from workbench.papers.hops.round import Round
 from workbench.papers.hops.scheduler import SCHEDULERS
+from workbench.papers.hops.telling import EXPLAIN
 
 TITLE = "Hops"
 FORMULATIONS = (Round(),)
 
-__all__ = ["FORMULATIONS", "SCHEDULERS", "TITLE"]
+__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "TITLE"]

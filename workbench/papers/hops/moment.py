@@ -43,6 +43,13 @@ class Past(NamedTuple):
     solution: Solution
 
 
+class Due(NamedTuple):
+    """A plan that is to be carried out at `due_s`."""
+
+    placed: Placements
+    due_s: float
+
+
 class Moment:
     """The plans of one decision.
 
@@ -272,20 +279,35 @@ class Moment:
             iterations=len(self._made),
         )
 
-    def why(self) -> dict[str, Reason]:
-        """Why those who got nothing wait, and who goes by a plan that time did not suffice for."""
+    def why(self, due: Due | None) -> dict[str, Reason]:
+        """Why those who got nothing wait, and who goes by a plan that time did not suffice for.
+
+        due: a plan that is not carried out yet.
+        """
         found: dict[str, Reason] = self._shortened()
         for place, row in enumerate(self._waiting().tolist(), start=1):
-            name, facts = self._snapshot.jobs.names[row], {"place": float(place)}
-            if not self._inside.get(name, True):
-                found[name] = Reason("no_room", "no idle GPUs on which it runs at one of its sizes", facts)
-            elif name in self._inside:
-                found[name] = Reason("not_chosen", "in the service window, but others gain more by the GPUs", facts)
-            else:
-                found[name] = Reason("outside", "beyond the service window, or no GPU is idle", facts)
-        for name in self._profiled:
+            name = self._snapshot.jobs.names[row]
+            found[name] = self._waits(name, {"place": float(place)}, due)
+        for name in filter(self._profiled.__contains__, self._snapshot.jobs.names):
             found[name] = Reason("profiled", "it is profiled first, and enters the queue then")
         return found
+
+    def _waits(self, name: str, facts: Mapping[str, float], due: Due | None) -> Reason:
+        """Why a job of the queue has no GPUs."""
+        if due is not None and name in due.placed:
+            return Reason("coming", f"a plan that is carried out at {due.due_s:g} s has GPUs for it", facts)
+        if name in self._inside:
+            if not self._inside[name]:
+                return Reason("no_room", "no idle GPUs on which it runs at one of its sizes", facts)
+            return Reason("not_chosen", "it could be chosen, but the weighted gains of others add up to more", facts)
+        if name in self._window:
+            return Reason("outside", "beyond the service window: those before it ask for all GPUs", facts)
+        if due is not None:
+            text = f"until {due.due_s:g} s, when the next plan is carried out, all goes on as before"
+            return Reason("between_plans", text, facts)
+        if self._idle() == 0:
+            return Reason("no_idle", "no GPU is idle, and within a round nobody gives up any", facts)
+        return Reason("no_plan", "no plan is made before the next round", facts)
 
     def _shortened(self) -> dict[str, Reason]:
         """Those who go on because no plan was found in time, or who get what the best plan until then gives them."""

@@ -17,7 +17,6 @@ round ago is not solved again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from workbench.knob import Knob
 from workbench.papers.hops.charge import DECISION_S, decision_s
 from workbench.papers.hops.knobs import PLAN
 from workbench.papers.hops.learning_rate import RULE
-from workbench.papers.hops.moment import Moment, Past, Placements
+from workbench.papers.hops.moment import Due, Moment, Past, Placements
 from workbench.papers.hops.profiler import ITERATIONS, START_S, ProfileQueue, probes, start_profiles
 from workbench.papers.hops.queue import PRIORITY, REFRESH_S, queue, remembered_ages
 from workbench.scenario import Scenario
@@ -51,13 +50,6 @@ TIME_LIMIT_S = Knob(
     optional=True,
 )
 PLANS = (REPLAN, ADJUST, OVERLAP, DECISION_S, TIME_LIMIT_S)
-
-
-class Due(NamedTuple):
-    """A plan that is to be carried out at `due_s`."""
-
-    placed: Placements
-    due_s: float
 
 
 @dataclass(frozen=True)
@@ -155,9 +147,15 @@ class _Turn:
             (*self._started, *(Assignment(name, gpus, end_s) for name, gpus in moment.placed.items())),
             signals=moment.signals(),
             solution=moment.solution(),
-            why=moment.why(),
+            why=moment.why(self._due()),
             next_s=self._next_s(),
         )
+
+    def _due(self) -> Due | None:
+        """The plan that is not carried out yet: the one that is charged, or with `overlap` that of the next round."""
+        if self.waiting is not None or self.coming is None:
+            return self.waiting
+        return Due(self.coming, self._end_s)
 
     def _next_s(self) -> float | None:
         """When a plan is due, or within a round a job has been profiled."""

@@ -48,7 +48,7 @@ def weights(priority: FloatArray, power: float, able: BoolArray) -> Weights:
     with np.errstate(over="ignore", under="ignore"):
         scaled, scale = (base / top) ** power, float(np.power(top, power))
         largest = float(np.power(base.max(), power))
-    if not (np.isfinite(largest) and np.isfinite(scaled).all() and scale > 0):
+    if not (np.isfinite(largest) and np.isfinite(scaled).all() and (scaled[able] > 0).all() and scale > 0):
         raise InputError("knob lambda", power, "a power of the priorities that a number can hold, or inf")
     return Weights(scaled, scale)
 

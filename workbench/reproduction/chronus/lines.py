@@ -13,6 +13,7 @@ import pandas as pd
 from workbench.api import simulate
 from workbench.errors import counted
 from workbench.metrics import per_job, summary
+from workbench.reproduction.chronus.missed import missed
 from workbench.reproduction.chronus.settings import Setting, is_short
 from workbench.reproduction.figure import Panel
 from workbench.run import Run
@@ -65,10 +66,21 @@ Measured = Mapping[str, float]
 
 @cache
 def measured(setting: Setting, line: Line, seed: int) -> Measured:
-    """`MEASURES` of a run, `short_jct_s` (mean JCT of the jobs of Short), `plan_s` (seconds of the longest plan)."""
+    """`MEASURES` of a run, those of `missed`, and three more.
+
+    short_jct_s: mean JCT of the jobs of Short; plan_s: seconds of the longest plan; best_effort_waited_s: of the JCT of
+    best effort the part without GPUs. NaN where there are no such jobs.
+    """
     run = simulate(setting.scenario(seed), line.scheduler, dict(line.knobs), seed=seed, detail=0)
     found = summary(run)
-    return {**{name: found[name] for name in MEASURES}, "short_jct_s": _short_jct_s(run), "plan_s": _plan_s(run)}
+    known = {name: found[name] for name in MEASURES}
+    more = {"short_jct_s": _short_jct_s(run), "plan_s": _plan_s(run), "best_effort_waited_s": _waited_s(run)}
+    return {**known, **missed(run), **more}
+
+
+def _waited_s(run: Run) -> float:
+    free = run.jobs.loc[[job.rewards is None for job in run.scenario.jobs]]
+    return float(free.loc[free["finish_s"].notna(), "waited_s"].mean())
 
 
 def _short_jct_s(run: Run) -> float:

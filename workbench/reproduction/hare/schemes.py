@@ -7,14 +7,13 @@ the others see jobs as they arrive.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
-import numpy as np
 import pandas as pd
 
+from workbench.metrics.confidence import mean_interval
 from workbench.papers.hare.algorithm import Rule, algorithm_1
 from workbench.papers.hare.fluid import fluid_start_s
 from workbench.papers.hare.instance import Instance
@@ -25,9 +24,6 @@ from workbench.reproduction.hare.settings import MINUTE, Setting
 HARE, PRINTED = "Hare", "Hare as printed"
 FIFO, SRTF, HOMO, ALLOX = BASELINES
 OTHERS = (FIFO, SRTF, HOMO, ALLOX)
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Student's t for 95 % (two-sided) by degrees of freedom, from 1."""
-NORMAL = 1.96
 
 Values = Mapping[str, float]
 X = TypeVar("X", bound=Hashable)
@@ -74,20 +70,14 @@ def ratios(found: pd.DataFrame, above: str, below: str = HARE) -> pd.Series[floa
     return (found[above] if numbers is None else numbers) / found[below]
 
 
-def interval(values: Iterable[float]) -> tuple[float, float]:
-    """The mean, and how far from it the 95 % confidence interval reaches (Student's t); NaN of a single value."""
-    numbers = np.array(list(values), dtype=float)
-    if len(numbers) < 2:
-        return float(numbers.mean()), math.nan
-    t = STUDENT[len(numbers) - 2] if len(numbers) - 2 < len(STUDENT) else NORMAL
-    return float(numbers.mean()), float(t * numbers.std(ddof=1) / math.sqrt(len(numbers)))
-
-
 def said(values: Iterable[float]) -> str:
     """How sure a mean is, as a sentence."""
     numbers = list(values)
-    mean, half = interval(numbers)
+    mean, half = mean_interval(numbers)
     return f"{len(numbers)} seeds, 95 %: {mean - half:.2f} to {mean + half:.2f}."
+
+
+INTERVAL = "95 % interval of the mean over seeds (Student's)"
 
 
 def lines(found: pd.DataFrame, names: Iterable[str] = (HARE, *OTHERS)) -> pd.DataFrame:
@@ -95,6 +85,6 @@ def lines(found: pd.DataFrame, names: Iterable[str] = (HARE, *OTHERS)) -> pd.Dat
     rows = []
     for name in names:
         for x, group in found.groupby("x", sort=False):
-            mean, half = interval(group[name])
+            mean, half = mean_interval(group[name])
             rows.append((name, x, mean, mean - half, mean + half))
     return pd.DataFrame(rows, columns=["line", "x", "y", "low", "high"])

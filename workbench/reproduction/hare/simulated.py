@@ -15,6 +15,7 @@ from workbench.reproduction.hare.schemes import (
     FIFO,
     HARE,
     HOMO,
+    INTERVAL,
     OTHERS,
     PRINTED,
     SRTF,
@@ -85,13 +86,17 @@ def change(found: pd.DataFrame, scheme: str, to: Hashable, base: Hashable) -> pd
 
 
 def _curve(found: pd.DataFrame, title: str, x_title: str, **options: bool) -> Mapping[str, Panel]:
-    return {"a": Panel(lines(found), curve, {"title": title, "x_title": x_title, "y_title": Y_TITLE, **options})}
+    return {"a": Panel(lines(found), curve, {**_titles(title, x_title), "subtitle": f"bands: {INTERVAL}", **options})}
 
 
 def _bars(found: pd.DataFrame, title: str, x_title: str) -> Mapping[str, Panel]:
     frame = lines(found).rename(columns={"line": "series", "x": "group", "y": "value"})
     frame = frame[["group", "series", "value", "low", "high"]]
-    return {"a": Panel(frame, grouped_bars, {"title": title, "x_title": x_title, "y_title": Y_TITLE})}
+    return {"a": Panel(frame, grouped_bars, {**_titles(title, x_title), "covers": INTERVAL})}
+
+
+def _titles(title: str, x_title: str) -> dict[str, str]:
+    return {"title": title, "x_title": x_title, "y_title": Y_TITLE}
 
 
 def figure_14(size: Size) -> Figure:

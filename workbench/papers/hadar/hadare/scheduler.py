@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Assignment, Decision, Reason, Snapshot, Unit, is_copy
+from workbench.decision import Assignment, Decision, IntArray, Reason, Snapshot, Unit, is_copy
 from workbench.errors import InputError
 from workbench.knob import Value
 from workbench.mechanisms.rounds import ROUND_S
@@ -92,7 +92,7 @@ class HadarE(Scheduler):
                 "copies": {name: float(len(plan.get(row, ()))) for row, name in enumerate(names)},
                 "last_round_steps": {job: steps for job, steps in done.items() if job in snapshot.jobs.at},
             },
-            why=_reasons(view, given, whole),
+            why={**_without(view, room, given, whole), **_reasons(view, given, whole)},
         )
         return decision, view.tracker.give(given, map(str, whole), names)
 
@@ -115,6 +115,33 @@ def _assignments(view: View, plan: CopyPlan) -> tuple[list[Assignment], list[Giv
             assign.append(Assignment((name, number), {node: gpus}, view.until_s, steps=float(steps), tail_s=tail_s))
             given.append(Given(name, number, node, gpus, steps))
     return assign, given
+
+
+def _without(view: View, room: IntArray, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
+    """Why jobs have no copy; room: (nodes,) GPUs for copies."""
+    left = room.copy()
+    for told in given:
+        left[view.at[told.node]] -= told.gpus
+    why: dict[str, Reason] = {}
+    served = {*(told.job for told in given), *map(str, whole)}
+    for row, name in enumerate(view.snapshot.jobs.names):
+        runs = view.speed[row] > 0
+        if name in served:
+            continue
+        if not view.forked[row]:
+            text = "no node can run a copy of it, and too few GPUs are free for it to run whole"
+            why[name] = Reason("no_room", text, {"gpus": float(view.snapshot.jobs.gpus[row])})
+        elif not runs.any():
+            why[name] = Reason("nodes_down", "the nodes on which a copy of it runs are down")
+        elif (runs & (view.need[row] <= left)).any():
+            why[name] = Reason("no_step", "a copy of it would do no whole step in this slot on the nodes that are free")
+        elif not (runs & (view.need[row] <= room)).any():
+            text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it runs"
+            why[name] = Reason("whole_there", text)
+        else:
+            text = "copies of other jobs are worth more on the nodes where one of it runs (equal ones: first come)"
+            why[name] = Reason("others_there", text)
+    return why
 
 
 def _reasons(view: View, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:

@@ -1,0 +1,105 @@
+"""`compare` and `sweep` with labels (`old=las,new=srtf`), and with runs of which some have failed."""
+
+import json
+
+import pytest
+
+import workbench
+from workbench.comparison import plan_cases
+from workbench.errors import InputError
+
+SMALL = workbench.preset("start_here")
+
+
+@workbench.scheduler("test-labels-odd-seeds-only", round_s=60)
+def odd_seeds_only(snapshot, memory, knobs, rng):
+    """Nothing at all, and for about half of the seeds a decision that the core refuses."""
+    node, job = snapshot.nodes.names[0], snapshot.jobs.names[0]
+    if rng.random() < 0.5:
+        return workbench.Decision(assign=(workbench.Assignment(job, {node: 99}, snapshot.now_s + 60),)), memory
+    return workbench.Decision(), memory
+
+
+LABELLED = ("compare", "preset:start_here", "--schedulers", "old=las, new=srtf", "--set", "new:round_s=300")
+
+
+def test_labels_name_the_columns_and_a_line_says_what_they_are(cli):
+    code, out, _ = cli(*LABELLED)
+    lines = out.splitlines()
+    assert code == 0 and lines[1:3] == ["old is las", "new is srtf round_s=300"]
+    assert lines[4].split() == ["old", "new"]
+
+
+def test_labels_are_in_the_json_with_the_schedulers_names(ask):
+    found = ask(*LABELLED)
+    assert [(run["scheduler"], run["name"]) for run in found["runs"]] == [("old", "las"), ("new", "srtf")]
+    assert list(found["mean"]) == ["old", "new"] and found["ratios"]["to"] == "old"
+    assert found["runs"][1]["knobs"]["round_s"] == 300
+
+
+def test_a_scheduler_that_comes_twice_has_both_labels(ask):
+    found = ask("sweep", "preset:start_here", "--scheduler", "a=fifo,b=fifo", "--set", "b:round_s=60")
+    assert [run["scheduler"] for run in found["runs"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "expected"),
+    [
+        ("old=", "label=scheduler"),
+        ("=las", "label=scheduler"),
+        ("a:b=las", "a label without :"),
+        ("old=las,old=srtf", "once"),
+        ("old=las,new=las", "each scheduler once with the same knobs"),
+        ("old=nothing_such", "las"),
+    ],
+)
+def test_labels_that_cannot_be_are_one_error(refused, schedulers, expected):
+    code, _, told = refused("compare", "preset:start_here", "--schedulers", schedulers)
+    assert code == 2 and expected in told
+
+
+def test_labels_in_python():
+    cases = plan_cases(SMALL, {"old": "las", "new": ("srtf", {"round_s": 60})})
+    assert [(case.label, case.scheduler) for case in cases] == [("old", "las"), ("new", "srtf")]
+    for label in ("", 3):
+        with pytest.raises(InputError, match="a label"):
+            plan_cases(SMALL, {label: "las"})
+    table = workbench.sweep(SMALL, {"old": "las"}, until_s=60)
+    assert table["scheduler"].tolist() == ["old"]
+
+
+# --- Runs that failed -------------------------------------------------------------------------------------------------
+
+
+PARTLY = ("compare", "preset:start_here", "--schedulers", "las,odd=test-labels-odd-seeds-only", "--until", "60")
+
+
+def test_a_mean_over_some_of_the_seeds_says_of_how_many(cli):
+    code, out, err = cli(*PARTLY, "--seeds", "0:4")
+    made = 4 - err.count("failed: odd")
+    assert code == 1 and 1 <= made <= 3
+    assert "over 4 seeds; where runs have failed (row Runs), over the others" in out
+    (row,) = [line.split() for line in out.splitlines() if line.startswith("Runs")]
+    assert row == ["Runs", "4", "of", "4", str(made), "of", "4"]
+
+
+def test_the_json_says_over_how_many_runs_the_means_and_the_ratios_are(cli):
+    _, out, _ = cli(*PARTLY, "--seeds", "0:4", "--json")
+    found = json.loads(out)
+    made = sum(run["scheduler"] == "odd" for run in found["runs"])
+    assert found["ended"] == {"las": {"runs": 4, "of": 4}, "odd": {"runs": made, "of": 4}}
+    assert made == 4 - len(found["failed"]) and 1 <= made <= 3
+    assert found["ratios"]["odd"]["seeds"] == made and found["ratios"]["las"]["seeds"] == 4
+
+
+def test_nothing_is_said_where_every_run_has_ended(cli):
+    _, out, _ = cli("compare", "preset:start_here", "--schedulers", "las", "--seeds", "0:2", "--until", "60")
+    assert "Runs" not in out and "failed" not in out
+
+
+def test_the_comparison_tells_how_many_runs_have_ended():
+    found = workbench.compare(SMALL, ["las", "test-labels-odd-seeds-only"], seeds=range(4), until_s=60)
+    ended = found.ended()
+    assert ended.loc["las"].tolist() == [4, 4]
+    assert ended.loc["test-labels-odd-seeds-only"].tolist() == [4 - len(found.failed), 4]
+    assert list(ended.index) == list(found.mean().index)

@@ -1,0 +1,160 @@
+"""The lab of comparison in a real browser: runs appear as they end, with one selection and one playback."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import (
+    DRAWN,
+    SCREEN,
+    STATUS,
+    Problems,
+    Server,
+    browser_test,
+    run_notebook,
+    shot,
+    wait_for_text,
+)
+
+CELL = """
+from widgets import CompareLab
+
+sharing = ("gavel.max_min_fairness", {"space_sharing": True})  # not possible on this scenario: its column says so
+lab = CompareLab("compare_mixed", ["gavel.max_min_fairness", "srtf", "chronus", sharing])
+lab
+"""
+TABS = ".wb-results .lm-TabBar-tab"
+GANTTS = ".wb-gantts .wb-chart"
+
+
+@browser_test
+def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
+    page: Page, lab_server: Server, problems: Problems
+) -> None:
+    run_notebook(page, lab_server, "compare.ipynb", CELL)
+    compare(page)
+    shot(page, "compare-schedules")
+    follow_a_job(page)
+    play(page)
+    for tab, view in (("JCT", "jct"), ("Latency", "latency"), ("Trade-off", "tradeoff"), ("Difference", "difference")):
+        open_tab(page, tab)
+        page.wait_for_function(DRAWN, arg=f".wb-view-{view}", timeout=30_000)
+        shot(page, f"compare-{view}")
+    said = page.locator(".wb-difference-said").inner_text()
+    assert "done sooner with srtf" in said and "The schedules part at" in said
+    read_measures(page)
+    present(page)
+
+
+@browser_test
+def test_the_lab_of_comparison_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
+    run_notebook(page, voila_server, "compare.ipynb", CELL)
+    cancel(page)
+    compare(page)
+    shot(page, "compare-voila")
+    edit_the_list(page)
+
+
+def cancel(page: Page) -> None:
+    """Cancelled at once, it says what is kept; then it can be compared anew."""
+    wait_for_text(page, STATUS, "Press Compare", 90)
+    page.locator("button.wb-solve").click()
+    page.locator("button.wb-cancel:enabled").click()
+    wait_for_text(page, STATUS, r"Cancelled: [0-3] of 4 runs made", 30)
+    expect(page.locator("button.wb-cancel")).to_be_disabled()
+
+
+def compare(page: Page) -> None:
+    """Three Gantts on one axis, and a reason in the column of the fourth scheduler."""
+    wait_for_text(page, STATUS, "Press Compare|Cancelled", 90)
+    page.locator("button.wb-solve").click()
+    wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in .*; 1 failed", 90)
+    expect(page.locator(GANTTS)).to_have_count(3)
+    for number in range(3):
+        page.wait_for_function(
+            f"() => document.querySelectorAll('{GANTTS}')[{number}].dataset.rows > 0", timeout=30_000
+        )
+    charts = page.locator(f"{GANTTS} canvas")
+    boxes = [charts.nth(number).bounding_box() for number in range(3)]
+    assert all(box is not None for box in boxes)
+    assert len({(round(box["x"]), round(box["width"])) for box in boxes if box is not None}) == 1, "one time axis"
+
+
+def follow_a_job(page: Page) -> None:
+    """A row of the jobs is followed: marked in all schedules, with its JCT under each scheduler."""
+    draws = [page.locator(GANTTS).nth(n).get_attribute("data-draws") for n in range(3)]
+    page.locator(".wb-left .lm-TabBar-tab").filter(has_text="Jobs").click()
+    page.locator(".wb-left .wb-table:visible").first.locator("tbody tr").first.locator("th").click()
+    expect(page.locator(".wb-results .wb-job")).to_contain_text("plain-0, JCT with")
+    for n in range(3):
+        expect(page.locator(GANTTS).nth(n)).not_to_have_attribute("data-draws", draws[n] or "")
+        expect(page.locator(GANTTS).nth(n)).to_have_attribute("data-what", "params")
+    page.locator(".wb-left .lm-TabBar-tab").filter(has_text="Schedulers").click()
+    shot(page, "compare-followed")
+
+
+def play(page: Page) -> None:
+    """One playback moves all schedules."""
+    label = page.locator(".wb-play-time")
+    before = label.inner_text()
+    page.locator(".wb-playback .wb-round").focus()
+    page.keyboard.press("Home")
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    expect(label).not_to_have_text(before)
+    shot(page, "compare-playback")
+    page.keyboard.press("End")
+    expect(label).to_have_text(before)
+
+
+def open_tab(page: Page, name: str) -> None:
+    page.locator(TABS).filter(has_text=name).click()
+
+
+def read_measures(page: Page) -> None:
+    """The best of each row is marked, the failed scheduler says why, nothing scrolls sideways; and what each reads."""
+    open_tab(page, "Measures")
+    table = page.locator("[aria-label=Measures]")
+    expect(table.locator("thead th")).to_have_count(5)
+    assert table.locator(".wb-best").count() >= 5
+    assert table.evaluate("e => e.scrollWidth <= e.clientWidth")
+    expect(table.locator(".wb-why")).to_contain_text("failed: Tick")
+    shot(page, "compare-measures")
+    open_tab(page, "What each reads")
+    expect(page.locator(".wb-reads-table")).to_contain_text("Elastic sizes")
+    shot(page, "compare-reads")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    open_tab(page, "Measures")
+    shot(page, "compare-measures-1024")
+    assert table.evaluate("e => e.scrollWidth <= e.clientWidth")
+    tabs = page.locator(".wb-compare .wb-left .lm-TabBar-tab")
+    assert len({round(tabs.nth(n).bounding_box()["y"]) for n in range(5)}) == 1, "the tabs are in one row"  # type: ignore[index]
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+
+
+def edit_the_list(page: Page) -> None:
+    """A scheduler more: what is shown is old then; Compare shows the new one too."""
+    page.locator("button.wb-add-scheduler").click()
+    wait_for_text(page, STATUS, "Edited, not compared")
+    expect(page.locator(".wb-outdated")).to_contain_text("before your last change")
+    page.locator(".wb-remove-scheduler").nth(3).click()
+    page.locator(".wb-row-knobs").nth(1).click()
+    expect(page.locator(".wb-schedulers .wb-knob-round_s").first).to_be_visible()
+    shot(page, "compare-knobs")
+    page.locator("button.wb-solve").click()
+    wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in", 90)
+    expect(page.locator(GANTTS)).to_have_count(4)
+
+
+def present(page: Page) -> None:
+    """Large type, one panel at a time, the schedules first; Escape brings the lab back."""
+    page.locator(".wb-present-begin").click()
+    expect(page.locator(".wb-present-which")).to_contain_text("Schedules")
+    expect(page.locator(GANTTS).first).to_be_visible()
+    expect(page.locator(".wb-left")).to_be_hidden()
+    shot(page, "compare-presented")
+    page.locator(".wb-present-on").click()
+    expect(page.locator("[aria-label=Measures]")).to_be_visible()
+    shot(page, "compare-presented-measures")
+    page.keyboard.press("Escape")
+    expect(page.locator(".wb-schedulers")).to_be_visible()

@@ -1,0 +1,196 @@
+"""The dashboard as a server: who may see what, how many kernels there may be, and how long an idle one lives."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import nbformat
+import pytest
+
+from tests.browser_support import PROJECT, Server, child, free_port, private_home, serving, write_notebook
+
+SOURCE = PROJECT / "tools" / "jupyter" / "dashboard.py"
+PLACES = 2
+IDLE_S = 10
+
+
+class Answer(NamedTuple):
+    """Status, address in the end, and text."""
+
+    status: int
+    url: str
+    text: str
+
+
+def get(url: str, token: str | None = None, method: str = "GET", **headers: str) -> Answer:
+    if token is not None:
+        headers["Authorization"] = f"token {token}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers), timeout=60) as found:
+            return Answer(found.status, found.url, found.read().decode())
+    except urllib.error.HTTPError as error:
+        return Answer(error.code, error.url, error.read().decode())
+
+
+@pytest.fixture(scope="module")
+def dashboard() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("workbench_dashboard", SOURCE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    options = [f"--kernels={PLACES}", f"--idle={IDLE_S}", "--Kernels.cull_interval=1"]
+    with serving("voila", tmp_path_factory.mktemp("dashboard"), *options) as found:
+        write_notebook(found, "one.ipynb", "print(6 * 7)")
+        yield found
+
+
+def kernel_of(page: str) -> str:
+    match = re.search(r'"kernelId": "([0-9a-f-]+)"', page)
+    assert match is not None
+    return match[1]
+
+
+def test_without_the_token_there_is_neither_a_page_nor_a_kernel(server: Server) -> None:
+    for path in ("", "voila/tree", "voila/render/one.ipynb", "voila/render/none.ipynb"):
+        for token in (None, "wrong"):
+            found = get(f"{server.url}/{path}", token)
+            assert "/login" in found.url or found.status == 403, path
+            assert "kernelId" not in found.text and "voila/render/one.ipynb" not in found.text
+    for path in ("api/kernels/0-0-0-0-0", "voila/api/contents/one.ipynb"):
+        assert get(f"{server.url}/{path}").status == 403
+    assert get(f"{server.url}/voila/files/one.ipynb").status in (403, 404)
+    assert get(f"{server.url}/", server.token).status == 200
+
+
+def test_who_has_no_token_is_asked_for_it_and_cannot_set_a_password(server: Server) -> None:
+    jar = urllib.request.HTTPCookieProcessor()
+    browser = urllib.request.build_opener(jar)
+    asked = browser.open(f"{server.url}/", timeout=60).read().decode()
+    assert "These pages open with a token" in asked and "That is not the token" not in asked and "assword:" not in asked
+    sent = {"_xsrf": next(each.value for each in jar.cookiejar if each.name == "_xsrf") or ""}
+
+    def post(**fields: str) -> Answer:
+        data = urllib.parse.urlencode({**sent, **fields}).encode()
+        try:
+            with browser.open(f"{server.url}/login?next=%2F", data, timeout=60) as found:
+                return Answer(found.status, found.url, found.read().decode())
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, error.url, error.read().decode())
+
+    wrong = post(password="wrong")
+    assert wrong.status == 401 and "That is not the token" in wrong.text
+    opened = post(password=server.token, new_password="mine")
+    assert opened.status == 200 and "voila/render/one.ipynb" in opened.text
+    assert not list(server.root.parent.rglob("jupyter_server_config.json"))
+    jar.cookiejar.clear()
+    browser.open(f"{server.url}/", timeout=60).read()
+    sent["_xsrf"] = next(each.value for each in jar.cookiejar if each.name == "_xsrf") or ""
+    assert post(password="mine").status == 401
+
+
+def test_a_page_elsewhere_does_not_reach_a_server_on_this_machine_under_another_name(server: Server) -> None:
+    assert get(f"{server.url}/", server.token, Host="evil.example").status == 403
+
+
+def test_when_all_places_are_taken_a_page_says_so_and_a_freed_place_can_be_used(server: Server) -> None:
+    end_every_kernel(server)
+    address = f"{server.url}/voila/render/one.ipynb"
+    pages = [get(address, server.token) for _ in range(PLACES)]
+    assert all(page.status == 200 and "42" in page.text for page in pages)
+    full = get(address, server.token)
+    assert full.status == 503 and "All places are taken" in full.text and 'http-equiv="refresh"' in full.text
+    assert get(f"{server.url}/", server.token).status == 200, "the index needs no kernel"
+    first = kernel_of(pages[0].text)
+    assert get(f"{server.url}/api/kernels/{first}", server.token, "DELETE").status == 204
+    again = get(address, server.token)
+    assert again.status == 200 and "42" in again.text
+
+
+def test_an_idle_kernel_is_ended_and_its_page_can_find_out(server: Server) -> None:
+    end_every_kernel(server)
+    kernel = f"{server.url}/api/kernels/{kernel_of(get(f'{server.url}/voila/render/one.ipynb', server.token).text)}"
+    assert json.loads(get(kernel, server.token).text)["id"] in kernel
+    until = time.monotonic() + 6 * IDLE_S
+    while get(kernel, server.token).status != 404:
+        assert time.monotonic() < until, "an idle kernel lives on"
+        time.sleep(0.2)
+
+
+def end_every_kernel(server: Server) -> None:
+    """Free the places that another test took."""
+    log = server.log.read_text(errors="replace")
+    for kernel in set(re.findall(r"Kernel started: ([0-9a-f-]{36})", log)):
+        assert get(f"{server.url}/api/kernels/{kernel}", server.token, "DELETE").status in (204, 404)
+        assert get(f"{server.url}/api/kernels/{kernel}", server.token).status == 404
+
+
+def test_beyond_this_machine_an_empty_token_is_refused_and_none_is_made_up(tmp_path: Path) -> None:
+    serve = [str(PROJECT / "tools" / "serve"), "dashboard", "--no-browser", "--ip=0.0.0.0", f"--port={free_port()}"]
+    home = private_home(tmp_path / "home")
+    refused = subprocess.run([*serve, "--token=", str(tmp_path)], env=home, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 2 and "expected a token" in refused.stderr and "Traceback" not in refused.stderr
+    log = tmp_path / "log"
+    with child([*serve, str(tmp_path)], env=home, cwd=tmp_path, log=log) as process:
+        until = time.monotonic() + 60
+        while not (made := re.search(r"http://\S+:(\d+)/\?token=([0-9a-f]{20,})", log.read_text())):
+            assert process.poll() is None and time.monotonic() < until, log.read_text()
+            time.sleep(0.2)
+        url = f"http://127.0.0.1:{made[1]}/"
+        assert "/login" in get(url).url and get(url, made[2]).status == 200
+
+
+def test_which_addresses_only_this_machine_can_reach(dashboard: ModuleType) -> None:
+    assert all(map(dashboard.is_loopback, ("localhost", "127.0.0.1", "127.1.2.3", "::1")))
+    assert not any(map(dashboard.is_loopback, ("", "0.0.0.0", "::", "*", "192.168.1.7", "a-host", "localhost.org")))
+
+
+@pytest.mark.parametrize(
+    ("cells", "title", "sentence", "kind"),
+    [
+        (
+            [nbformat.v4.new_markdown_cell("# A *title*\n\nBy Doe and others. One **bold** [link](http://x.y). Two."),
+             nbformat.v4.new_code_cell("lab = GavelLab()")],
+            "A title", "One bold link.", "lab",
+        ),
+        (
+            [nbformat.v4.new_markdown_cell("# T"), nbformat.v4.new_markdown_cell("| a |\n\nWhat `max_jobs` does?\nNo")],
+            "T", "What max_jobs does?", "page",
+        ),
+        (
+            [nbformat.v4.new_markdown_cell("# T\n\nA job is $m$ or $j$, and *is a\nline* there? Yes.")],
+            "T", "A job is m or j, and is a line there?", "page",
+        ),
+        ([nbformat.v4.new_code_cell("1")], "x", "", "page"),
+    ],
+)  # fmt: skip
+def test_a_card_says_what_a_notebook_is_about(
+    dashboard: ModuleType, tmp_path: Path, cells: list[object], title: str, sentence: str, kind: str
+) -> None:
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "x.ipynb")
+    assert dashboard.card_of(tmp_path / "x.ipynb") == ("x.ipynb", title, sentence, kind)
+
+
+def test_every_notebook_of_ours_has_a_card_with_a_sentence(dashboard: ModuleType) -> None:
+    cards = [dashboard.card_of(path) for path in sorted((PROJECT / "notebooks").glob("*.ipynb"))]
+    assert len({card.sentence for card in cards}) == len(cards), "each has a sentence of its own"
+    assert {card.path for card in cards if card.kind == "lab"} >= {"01_gavel.ipynb", "06_chronus.ipynb"}
+    for card in cards:
+        assert len(card.title) > 3 and 20 < len(card.sentence) < 240, card

@@ -1,0 +1,55 @@
+"""The dashboard in a real browser: from the index to two labs, no third one, and a page that has lost its kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import Problems, Server, browser_test, serving, shot
+
+FREED_S = 60.0
+LABS = ("Gavel", "Hadar", "Hops")
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving("voila", tmp_path_factory.mktemp("dashboard"), "--kernels=2") as server:
+        for name in LABS:
+            heading = nbformat.v4.new_markdown_cell(f"# The lab of {name}\n\nWhat {name} does.")
+            lab = nbformat.v4.new_code_cell(f"from widgets import {name}Lab\n{name}Lab()")
+            notebook = nbformat.v4.new_notebook(cells=[heading, lab])
+            notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+            nbformat.write(notebook, server.root / f"{name.lower()}.ipynb")
+        yield server
+
+
+@browser_test
+def test_from_the_index_to_two_labs_and_no_third(page: Page, dashboard: Server, problems: Problems) -> None:
+    problems.allowed.append("503")
+    page.goto(f"{dashboard.url}/?token={dashboard.token}")
+    expect(page.locator("ul.lab a")).to_have_text([f"The lab of {n}What {n} does.{n.lower()}.ipynb" for n in LABS])
+    shot(page, "dashboard-index")
+    pages = [page, page.context.new_page(), page.context.new_page()]
+    for number, opened in enumerate(pages):
+        if number:
+            problems.watch(opened)
+            opened.goto(f"{dashboard.url}/")  # the cookie of the first page will do
+        opened.locator("ul.lab a").nth(number).click()
+        if number < 2:
+            opened.wait_for_selector(".wb-lab h2", timeout=90_000)
+            expect(opened.locator(".wb-lab h2")).to_have_text(f"{LABS[number]} lab")
+    third = pages[2]
+    expect(third.locator("h1")).to_have_text("All places are taken")
+    shot(third, "dashboard-full")
+    pages[1].close(run_before_unload=True)
+    freed = time.monotonic() + FREED_S
+    while third.get_by_text("Try now").count():
+        assert time.monotonic() < freed, "the place of a page that was closed is not free"
+        third.wait_for_timeout(1000)
+        third.get_by_text("Try now").click()
+    third.wait_for_selector(".wb-lab h2", timeout=90_000)
+    expect(third.locator(".wb-lab h2")).to_have_text("Hops lab")

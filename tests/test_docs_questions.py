@@ -1,0 +1,43 @@
+"""docs/questions.md: its Python runs as it stands, its commands exist; docs/papers.md names what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.cli import main
+from workbench.papers.paper import formulations, schedulers
+
+ROOT = Path(__file__).parents[1]
+QUESTIONS, PAPERS = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("questions.md", "papers.md"))
+
+
+def test_the_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", QUESTIONS, flags=re.DOTALL | re.MULTILINE):
+        exec(compile(block, "questions.md", "exec"), names)
+    assert len(names["table"]) == 8 and (names["table"]["status"] == "done").all()
+    assert (tmp_path / "runs.db").is_file()
+    assert not names["comparison"].failed
+
+
+def test_the_commands_are_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = set(re.findall(r"`workbench (\w+)", QUESTIONS))
+    assert shown == {"compare", "explain", "report", "simulate", "sweep"}
+    for name in shown:
+        assert main([name, "--help"]) == 0
+        used = set(re.findall(rf"`workbench {name} [^`]*`", QUESTIONS.replace("\n", " ")))
+        options = set(re.findall(r"--[a-z-]+", " ".join(used)))
+        assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out)), name
+
+
+def test_the_papers_page_names_what_is_there() -> None:
+    known = {found.name for found in (*formulations(), *schedulers())}
+    shown = set(re.findall(r"`([a-z]+(?:\.[a-z_]+|_[a-z]+)?)`", PAPERS)) - {"low_rank", "pmi", "layered"}
+    assert shown <= known, shown - known
+    for path in re.findall(r"`(notebooks/[\w.]+)`", PAPERS + QUESTIONS):
+        assert (ROOT / path).is_file(), path

@@ -1,0 +1,46 @@
+"""The tab Explain in a real browser: a job clicked in the list, a time typed, the table of those it lost to."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import SCREEN, Problems, Server, browser_test, run_notebook, shot, wait_for_text
+
+CELL = """
+from widgets import HadarLab
+
+lab = HadarLab("hadar_simulated")
+lab
+"""
+TOLD = ".wb-explain-told"
+
+
+@browser_test
+def test_a_job_and_a_time_are_explained(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "explain.ipynb", CELL)
+    wait_for_text(page, ".wb-status", "not solved", 60)
+    page.locator("button.wb-solve").click()
+    wait_for_text(page, ".wb-status", r"Done: \d+ decisions", 60)
+    page.locator(".wb-results .lm-TabBar-tab").filter(has_text="Explain").click()
+    wait_for_text(page, TOLD, "At .* job-0 ", 20)
+    page.locator(".wb-explain-job select").select_option("job-3")
+    wait_for_text(page, TOLD, "At 0 s job-3 waits", 20)
+    expect(page.locator(TOLD)).to_contain_text("(8) total_payoff")
+    table = page.locator(f"{TOLD} table.wb-data").first
+    expect(table.locator("th").nth(5)).to_have_text("Payoff")
+    table.scroll_into_view_if_needed()
+    shot(page, "explain")
+    page.locator(f"{TOLD} table.wb-data").last.scroll_into_view_if_needed()
+    shot(page, "explain-facts")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    for scroll in page.locator(f"{TOLD} .wb-scroll").all():
+        assert scroll.evaluate("e => e.scrollWidth <= e.clientWidth"), "no table scrolls sideways"
+    shot(page, "explain-1024")
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+    at = page.locator(".wb-explain-at input")
+    at.fill("20 h")
+    at.press("Enter")
+    wait_for_text(page, TOLD, "At 20 h job-3 is done", 20)
+    at.fill("soon")
+    at.press("Enter")
+    expect(page.get_by_text("'soon' is not a duration")).to_be_visible()

@@ -1,0 +1,150 @@
+"""Presenting a lab in a real browser: it fills the window in large type, shows a panel at a time, and is put back."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, wait_for_text
+
+CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
+HALL = {"width": 1280, "height": 720}
+LEAST_PX = 17.9
+"""Of any text that is seen, but for indices in formulas."""
+SMALLEST = """() => {
+    const lab = document.querySelector(".wb-presenting");
+    const seen = [...lab.querySelectorAll("*")].filter(e => e.checkVisibility() && e.getClientRects().length
+        && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
+        && !["STYLE", "OPTION", "SCRIPT"].includes(e.tagName) && !e.closest("mjx-container, .MathJax, math"));
+    const px = e => parseFloat(getComputedStyle(e).fontSize) * (e.closest("svg.marks") ? 1.5 : 1);
+    return seen.map(e => [px(e), e.textContent.trim().slice(0, 30), e.className?.baseVal ?? e.className])
+        .filter(x => x[0] > 0).sort((a, b) => a[0] - b[0])[0];
+}"""
+SCROLLING = """() => [...document.querySelectorAll(".wb-presenting .wb-chart-box")]
+    .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth).length"""
+PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-editors", ".wb-result-tabs"].map(s => {
+    const e = document.querySelector(".wb-lab " + s), r = e.getBoundingClientRect();
+    return [s, Math.round(r.width), Math.round(r.height), getComputedStyle(e).fontSize];
+})"""
+
+
+@browser_test
+def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "presented.ipynb", CELL)
+    wait_for_text(page, ".wb-status", "not solved", 60)
+    page.locator("button.wb-solve").click()
+    wait_for_text(page, ".wb-status", r"Done: \d+ decisions", 60)
+    page.set_viewport_size(HALL)
+    page.locator(".wb-view-gantt canvas").wait_for()
+    page.wait_for_timeout(500)
+    before = page.evaluate(PLACES)
+
+    page.locator(".wb-present-begin").click()
+    lab = page.locator(".wb-lab")
+    chart = page.locator(".wb-view-gantt svg.marks")
+    expect(chart).to_be_visible()
+    expect(lab).to_have_attribute("data-panel", "schedule")
+    box = lab.bounding_box()
+    assert box == {"x": 0, "y": 0, **HALL}
+    titles = page.locator(".wb-present-which option").all_inner_texts()
+    shot(page, "present-schedule")
+    plays_by_keys(page)
+    drag(page, 150)
+    click_a_bar(page)
+
+    page.locator(".wb-present-which").select_option("0")
+    for number, title in enumerate(titles):
+        expect(page.locator(".wb-present-place")).to_have_text(f"{number + 1} of {len(titles)}")
+        page.wait_for_timeout(700)
+        shot(page, f"present-{number:02}-{title.replace(' ', '-')}")
+        smallest = page.evaluate(SMALLEST)
+        assert smallest[0] >= LEAST_PX, (title, smallest)
+        assert lab.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), f"{title}: nothing is cut off at the side"
+        assert not page.evaluate(SCROLLING), f"{title}: the chart is as wide as there is room"
+        page.keyboard.press("PageDown")
+
+    page.locator(".wb-present-back").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".wb-present-begin")).to_be_visible()
+    page.locator(".wb-view-gantt canvas").wait_for()
+    page.wait_for_timeout(500)
+    assert page.evaluate(PLACES) == before
+    assert lab.evaluate("e => e.popover === null && !e.dataset.panel && !e.dataset.magnify")
+    page.locator(".wb-round").focus()
+    page.keyboard.press("Alt+p")
+    expect(lab).to_have_attribute("data-panel", "schedule")
+    page.locator(".wb-present-leave").click()
+    expect(page.locator(".wb-present-begin")).to_be_visible()
+
+
+def plays_by_keys(page: Page) -> None:
+    """Without a click before: the focus is on the lab. On the bar keys are the bar's, on a chart the chart's."""
+    slider, playback = page.locator(".wb-round"), page.locator(".wb-playback")
+    page.keyboard.press("Home")
+    expect(slider).to_have_value("0")
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_value("1")
+    page.locator(".wb-present-on").focus()
+    page.keyboard.press("Home")
+    expect(slider).to_have_value("1")
+    page.locator(".wb-view-gantt [role=figure]").focus()
+    page.keyboard.press("Home")
+    expect(slider).to_have_value("0")
+    expect(page.locator(".wb-play-time")).to_have_text("up to 6 min")
+    page.emulate_media(reduced_motion="reduce")
+    page.locator(".wb-play-speed").select_option("8")
+    page.evaluate("""() => {
+        window.seen = [];
+        const told = document.querySelector(".wb-play-time");
+        new MutationObserver(() => window.seen.push(told.textContent)).observe(told, {childList: true});
+    }""")
+    page.locator(".wb-view-gantt [role=figure]").focus()
+    page.keyboard.press(" ")
+    expect(playback).to_have_attribute("data-playing", "true")
+    expect(playback).to_have_attribute("data-playing", "false", timeout=20_000)
+    rounds_a_frame = 8 * 500 / 250  # twice a second, and still 8 times as fast
+    frames = math.ceil(int(slider.get_attribute("max") or 0) / rounds_a_frame)
+    assert len(page.evaluate("[...new Set(window.seen)]")) <= frames + 1, "people who want less motion see few steps"
+    page.emulate_media(reduced_motion="no-preference")
+
+
+def drag(page: Page, px: int) -> None:
+    """What is dragged stays under the pointer although the chart is magnified; a double click puts it back."""
+    chart = page.locator(".wb-view-gantt svg.marks").bounding_box()
+    assert chart is not None
+    labels = """() => Object.fromEntries([...document.querySelectorAll(".wb-view-gantt svg .role-axis-label text")]
+        .map(e => [e.textContent, e.getBoundingClientRect().x]))"""
+    before, y = page.evaluate(labels), chart["y"] + 0.5 * chart["height"]
+    page.mouse.move(600, y)
+    page.mouse.down()
+    page.mouse.move(600 + px / 2, y, steps=4)
+    page.mouse.move(600 + px, y, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    moved = [x - before[text] for text, x in page.evaluate(labels).items() if text in before]
+    assert abs(statistics.median(moved) - px) < 1, "labels at the ends of the axis are set otherwise than in between"
+    page.mouse.dblclick(600, y)
+    page.wait_for_timeout(300)
+    assert page.evaluate(labels) == before
+
+
+def click_a_bar(page: Page) -> None:
+    """What is under the pointer is known although the chart is magnified: the job is named, the tooltip seen."""
+    bars = page.locator(".wb-view-gantt svg .mark-rect path[aria-label], .wb-view-gantt svg .mark-rect path")
+    count = bars.count()
+    for number in range(count):
+        box = bars.nth(number).bounding_box()
+        if box is None or box["width"] < 40 or box["width"] > 900 or box["height"] < 15:
+            continue
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(300)
+        if "arrived at" in page.locator(".wb-job").inner_text():
+            page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)
+            tooltip = page.locator("#vg-tooltip-element")
+            expect(tooltip).to_be_visible()
+            assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
+            page.mouse.move(5, 5)
+            return
+    raise AssertionError("no bar could be clicked")

@@ -1,0 +1,186 @@
+"""Slurm's accounting as `sacct --parsable2` prints it: small samples in the format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.scenario import Scenario
+from workbench.traces import Report, convert, parse_cluster
+from workbench.traces.deadlines import runtimes
+from workbench.traces.sacct import elapsed_s, gpus_of
+
+HEADER = "JobID|User|Submit|Start|End|Elapsed|State|AllocTRES|ReqTRES"
+DAY = "2024-03-01T"
+ROWS = f"""\
+100|ada|{DAY}08:00:00|{DAY}08:00:05|{DAY}09:00:05|01:00:00|COMPLETED|cpu=8,gres/gpu:v100=2,gres/gpu=2,node=1|gres/gpu=2
+100.batch||{DAY}08:00:05|{DAY}08:00:05|{DAY}09:00:05|01:00:00|COMPLETED|cpu=8,gres/gpu=2,node=1|
+100.0||{DAY}08:00:06|{DAY}08:00:06|{DAY}09:00:05|00:59:59|COMPLETED|cpu=8,gres/gpu=2,node=1|
+101_4|bob|{DAY}08:10:00|{DAY}08:10:00|2024-03-03T09:10:00|2-01:00:00|CANCELLED by 1000|cpu=8,gres/gpu=8|gres/gpu=8
+102|bob|{DAY}08:20:00|{DAY}08:20:00|Unknown|00:40:00|RUNNING|cpu=8,gres/gpu=8|gres/gpu=8
+103_[5-9%2]|bob|{DAY}08:20:00|Unknown|Unknown|00:00:00|PENDING||gres/gpu=8
+104|bob|{DAY}08:30:00|None|{DAY}08:31:00|00:00:00|CANCELLED by 1000||gres/gpu=8
+105|eve|{DAY}08:40:00|{DAY}08:40:00|{DAY}08:50:00|00:10:00|OUT_OF_MEMORY||cpu=1,gres/gpu:v100=3
+106|eve|{DAY}08:41:00|{DAY}08:41:00|{DAY}08:51:00|00:10:00|COMPLETED|cpu=4,mem=8G,node=1|cpu=4
+107+1|eve|{DAY}08:42:00|{DAY}08:42:00|{DAY}08:42:30|00:30|TIMEOUT|cpu=4,gres/gpu:a100=1,gres/gpu:v100=1|""".splitlines()
+
+
+def line(**cells: Any) -> str:
+    columns = HEADER.split("|")
+    assert cells.keys() <= set(columns)
+    return "|".join(str(cell) for cell in {**dict(zip(columns, ROWS[0].split("|"), strict=True)), **cells}.values())
+
+
+def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, Report]:
+    (folder / "sacct.txt").write_text("\n".join(lines) + "\n")
+    options = {"throughputs": None, "cluster": parse_cluster(cluster), **options}
+    return convert("sacct", folder / "sacct.txt", **options)
+
+
+def test_ten_rows_by_hand(tmp_path: Path) -> None:
+    scenario, report = read(tmp_path, HEADER, *ROWS)
+    assert [(job.name, job.user, job.gpus, job.arrival_s) for job in scenario.jobs] == [
+        ("job-100", "ada", 2, 0.0),
+        ("job-101_4", "bob", 8, 600.0),
+        ("job-105", "eve", 3, 2400.0),
+        ("job-107+1", "eve", 2, 2520.0),
+    ]
+    assert runtimes(scenario) == pytest.approx([3600, 176400, 600, 30], rel=1e-2)
+    assert (report.rows_read, report.rows_kept) == (10, 4)
+    assert [(dropped.reason, dropped.count, dropped.lines) for dropped in report.dropped] == [
+        ("a job step, not a job", 2, (3, 4)),
+        ("not ended: RUNNING", 1, (6,)),
+        ("not ended: PENDING", 1, (7,)),
+        ("run time 0: it never ran", 1, (8,)),
+        ("0 GPUs", 1, (10,)),
+    ]
+    assert "time 0 of the file is its first submission, 2024-03-01 08:00:00" in report.notes
+    assert [note for note in report.notes if "1 CANCELLED, 1 OUT_OF_MEMORY, 1 TIMEOUT" in note]
+    scenario.require_runnable()
+
+
+def test_states_are_counted_of_the_jobs_that_are_kept(tmp_path: Path) -> None:
+    """Neither of a row with the name of another one, nor of one outside the window."""
+    rows = [line(JobID=name, State="TIMEOUT", Submit=f"{DAY}{at}:00:00") for name, at in (("1", "08"), ("1", "08"))]
+    _, report = read(tmp_path, HEADER, *rows, line(JobID="2", State="FAILED", Submit=f"{DAY}12:00:00"), to_s=3600.0)
+    assert report.rows_kept == 1
+    assert [note.rpartition(": ")[2] for note in report.notes if "did not end well" in note] == ["1 TIMEOUT"]
+
+
+def test_the_run_time_is_meant_on_the_type_that_the_row_names(tmp_path: Path) -> None:
+    """One hour on a K80 is one hour there, and less on the V100 that the cluster has too."""
+    rows = [line(JobID=name, AllocTRES=f"gres/gpu:{name}=1") for name in ("k80", "v100", "h100")]
+    scenario, report = read(tmp_path, HEADER, *rows, cluster="v100=1x8,p100=1x8,k80=1x8")
+    speeds = scenario.table.matrix([job.model for job in scenario.jobs], [1, 1, 1])
+    hours = [job.steps / speed / 3600 for job, speed in zip(scenario.jobs, speeds, strict=True)]
+    assert [hours[0][2], hours[1][0], hours[2][0]] == pytest.approx([1, 1, 1], rel=1e-3)
+    assert hours[0][0] < 0.6
+    assert "but where the trace says on which type it ran, the speed on that: k80 (1), v100 (1)" in report.notes
+    assert "types of the trace that the cluster lacks, taken as if none were named: h100 (1)" in report.notes
+
+
+@pytest.mark.parametrize(
+    ("tres", "found"),
+    [
+        ("billing=8,cpu=8,gres/gpu:v100=2,gres/gpu=2,mem=64G,node=1", (2, "v100")),
+        ("gres/gpu=4", (4, None)),
+        ("gres/gpu:a100=4", (4, "a100")),
+        ("gres/gpu:a100=4,gres/gpu:v100=2", (6, None)),
+        ("gres/gpu:a100=4,gres/gpu:v100=2,gres/gpu=6", (6, None)),
+        ("gres/gpu:Tesla_V100=1", (1, "tesla_v100")),
+        ("gres/gpu=0", None),
+        ("gres/gpumem=40G,cpu=1", None),
+        ("gres/gpu=-1", None),
+        ("", None),
+    ],
+)
+def test_gpus_of_a_list_of_resources(tres: str, found: tuple[int, str | None] | None) -> None:
+    assert gpus_of(tres) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("00:00:07", 7),
+        ("2-03:04:05", 183845),
+        ("100-00:00:00", 8640000),
+        ("05:06", 306),
+        ("1:00:00", None),
+        ("-01:00:00", None),
+        ("INVALID", None),
+        ("", None),
+    ],
+)
+def test_elapsed_time_as_slurm_writes_it(text: str, seconds: float | None) -> None:
+    assert elapsed_s(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (line(Submit="Unknown"), "Submit is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099"),
+        (line(Submit="1709280000"), "Submit is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099"),
+        (line(Elapsed=""), "Elapsed is not [D-]HH:MM:SS"),
+        (line(Elapsed="999999-23:59:59"), "run time not above 0 or over 1e+10 s"),
+        (line(State="SUSPENDED"), "not ended: SUSPENDED"),
+        (line(State="DONE"), "State is none that sacct knows"),
+        (line(State=""), "State is none that sacct knows"),
+        (line(AllocTRES="gres/gpu=9999999"), "number of GPUs not a whole number from 1 to 1000000"),
+        (line(AllocTRES="gres/gpu=33"), "more GPUs than any type of the cluster has"),
+        (line(AllocTRES="gres/gpumem=40G,gres/gpuutil=90", ReqTRES="cpu=1"), "0 GPUs"),
+        *(
+            (line(AllocTRES=f"cpu=1,{tres}"), "the number of GPUs in AllocTRES cannot be read")
+            for tres in ("gres/gpu=nan", "gres/gpu=", "gres/gpu", "gres/gpu:v100", "gres/gpu=-1", "gres/gpu=2K")
+        ),
+        (line(AllocTRES="", ReqTRES="gres/gpu:a100:2"), "the number of GPUs in ReqTRES cannot be read"),
+        (line(JobID=""), "no JobID"),
+        (line(User="u" * 191), "User over 190 letters, not printable, or with ' + '"),
+        (line(JobID=1), "job id of an earlier row"),
+        (line() + "|extra", "10 columns instead of 9"),
+        (line()[:60], "5 columns instead of 9"),
+    ],
+)
+def test_a_bad_row_is_dropped_and_reported(tmp_path: Path, bad: str, reason: str) -> None:
+    scenario, report = read(tmp_path, HEADER, line(JobID=1), bad, line(JobID=2))
+    assert [job.name for job in scenario.jobs] == ["job-1", "job-2"]
+    (dropped,) = report.dropped
+    assert (dropped.reason, dropped.count, dropped.lines) == (reason, 1, (3,))
+
+
+def test_columns_in_any_order_and_start_and_end_instead_of_elapsed(tmp_path: Path) -> None:
+    rows = [
+        "State|ReqTRES|JobID|Submit|Start|End",
+        f"COMPLETED|gres/gpu=1|1|{DAY}08:00:00|{DAY}08:10:00|{DAY}09:10:00",
+        f"COMPLETED|gres/gpu=1|2|{DAY}08:00:00|{DAY}08:10:00|Unknown",
+        f"COMPLETED|gres/gpu=1|3|{DAY}08:00:00|{DAY}08:10:00|{DAY}08:00:00",
+    ]
+    scenario, report = read(tmp_path, *rows)
+    assert [(job.name, job.user) for job in scenario.jobs] == [("job-1", None)]
+    assert runtimes(scenario) == pytest.approx([3600], rel=1e-3)
+    assert [(dropped.reason, dropped.lines) for dropped in report.dropped] == [
+        ("Start or End is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099", (3,)),
+        ("run time not above 0 or over 1e+10 s", (4,)),
+    ]
+
+
+def test_a_line_that_ends_in_a_bar_as_with_parsable(tmp_path: Path) -> None:
+    scenario, report = read(tmp_path, HEADER + "|", line() + "|")
+    assert (len(scenario.jobs), report.dropped) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("JobID|Submit|Elapsed|State", "neither AllocTRES nor ReqTRES"),
+        ("JobID|Submit|State|ReqTRES|Start", "neither Elapsed nor Start and End"),
+        ("JobID|Elapsed|State|ReqTRES", "no single Submit"),
+        ("JobID|Submit|Elapsed|State|ReqTRES|ReqTRES", "no single ReqTRES"),
+        ("JobID,Submit,Elapsed,State,ReqTRES", "no single JobID, Submit, State"),
+    ],
+)
+def test_a_header_that_lacks_something(tmp_path: Path, header: str, says: str) -> None:
+    with pytest.raises(InputError, match=f"{says}.*parsable2"):
+        read(tmp_path, header, *ROWS)

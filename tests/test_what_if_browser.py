@@ -1,0 +1,122 @@
+"""The what-if lab in a real browser: a trace of one's own, one change, the answer, what to buy, and the report."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import SCREEN, Problems, Server, browser_test, run_notebook, shot, wait_for_text
+
+CELL = """
+from widgets import WhatIfLab
+
+lab = WhatIfLab("preset:start_here", "las")
+lab.set(pairs=3)
+lab
+"""
+STATUS = ".wb-what-if .wb-status"
+TRACE = """job_id,user,gpu_num,state,submit_time,duration
+j1,ann,1,COMPLETED,2020-04-01 00:00:00,3600
+j2,ann,2,COMPLETED,2020-04-01 00:10:00,7200
+j3,bob,1,COMPLETED,2020-04-01 00:20:00,1800
+j4,bob,4,COMPLETED,2020-04-01 00:30:00,5400
+"""
+
+
+def ask(page: Page, done: str) -> None:
+    page.locator(".wb-what-if button.wb-solve").click()
+    wait_for_text(page, STATUS, done, 120)
+
+
+def open_tab(page: Page, title: str) -> None:
+    page.locator(".wb-what-if .wb-right .lm-TabBar-tab").get_by_text(title, exact=True).click()
+
+
+def see(page: Page, view: str, label: str) -> None:
+    chart = page.locator(f".wb-view-{view}")
+    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
+    page.wait_for_function(
+        "s => Number(document.querySelector(s)?.dataset.rows) > 0", arg=f".wb-view-{view}", timeout=30_000
+    )
+
+
+def choose(page: Page, button: str, path: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.locator(f".wb-upload-{button}").click()
+    chooser.value.set_files(path)
+
+
+@browser_test
+def test_an_operators_question_from_trace_to_report(
+    page: Page, lab_server: Server, problems: Problems, tmp_path: Path
+) -> None:
+    run_notebook(page, lab_server, "what_if.ipynb", CELL)
+    wait_for_text(page, STATUS, "Set, not run", 60)
+    shot(page, "what-if-set")
+    ask(page, r"Done: 3 pairs of runs, today and with 1 more v100 node")
+    see(page, "measures", "Today and with the change: Mean JCT")
+    assert "95 % interval" in page.locator(".wb-conclusions").inner_text()
+    shot(page, "what-if-answer")
+    open_tab(page, "Job by job")
+    see(page, "jobs", "Job by job, with 1 more v100 node")
+    shot(page, "what-if-jobs")
+    open_tab(page, "What to buy next")
+    page.locator("button.wb-buy").click()
+    wait_for_text(page, ".wb-buy-said", "One more v100 helps gavel.max_min_fairness most", 60)
+    shot(page, "what-if-buy")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    assert page.locator(".wb-what-if .wb-scroll:visible").evaluate("e => e.scrollWidth <= e.clientWidth")
+    shot(page, "what-if-buy-1024")
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+    with page.expect_download() as download:
+        page.locator("button.wb-report").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert download.value.suggested_filename == "what-if.html" and "What to buy next" in text
+    own_trace(page, tmp_path)
+
+
+def own_trace(page: Page, folder: Path) -> None:
+    """A Helios trace; before it a file that is none, which is refused in words and changes nothing."""
+    bad, trace = folder / "bad.csv", folder / "mine.csv"
+    bad.write_text("<script>alert(1)</script>", encoding="utf-8")
+    trace.write_text(TRACE, encoding="utf-8")
+    page.locator(".wb-trace-format select").select_option("helios")
+    page.locator(".wb-what-if .widget-text input[placeholder^=v100]").fill("v100=1x4, k80=1x4")
+    choose(page, "open", bad)
+    wait_for_text(page, ".wb-trace-said", r"bad.csv, line 1: got .*; expected a Helios trace", 30)
+    choose(page, "open", trace)
+    wait_for_text(page, ".wb-trace-said", "Opened mine.csv: 4 of 4 rows kept", 30)
+    wait_for_text(page, STATUS, "Set, not run")
+    page.locator(".wb-change-kind select").select_option(label="Load: arrivals closer together")
+    page.locator(".wb-what-if button.wb-solve").click()
+    page.locator(".wb-what-if button.wb-cancel:enabled").click()
+    wait_for_text(page, STATUS, "Cancelled: no answer yet", 30)
+    ask(page, "Done: 3 pairs of runs, today and with jobs that arrive 1.25 times as fast")
+    shot(page, "what-if-own-trace")
+
+
+@browser_test
+def test_the_what_if_lab_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
+    run_notebook(page, voila_server, "what_if.ipynb", CELL)
+    wait_for_text(page, STATUS, "Set, not run", 120)
+    page.locator(".wb-change-kind select").select_option(label="Scheduler")
+    page.locator(".wb-change-scheduler select").select_option(label="Shortest remaining time first")
+    ask(page, "Done: 3 pairs of runs, today and with the scheduler srtf")
+    see(page, "measures", "Today and with the change")
+    shot(page, "what-if-voila")
+    page.locator(".wb-change-kind select").select_option(label="Nodes added or removed")
+    count = page.locator(".wb-change-nodes input")
+    count.fill("0")
+    count.press("Enter")
+    wait_for_text(page, STATUS, "not 0")
+    expect(page.locator(".wb-what-if button.wb-solve")).to_be_disabled()
+    page.locator(".wb-what-if button.wb-undo").click()
+    wait_for_text(page, STATUS, "Set, not run")
+    page.locator(".wb-present-begin").click()
+    expect(page.locator(".wb-present-which")).to_contain_text("Answer")
+    expect(page.locator(".wb-what-if .wb-left")).to_be_hidden()
+    shot(page, "what-if-presented")
+    page.keyboard.press("Escape")
+    expect(page.locator(".wb-what-if .wb-left")).to_be_visible()

@@ -1,0 +1,104 @@
+"""Two schedulers against each other: which jobs are done sooner with which, and when the schedules part."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.compare_lab.tables import in_lines, job_table
+from widgets.lab.results import drawings
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.tables import html_table
+from workbench.errors import counted
+from workbench.metrics import diverged_s, job_differences
+from workbench.run import Run
+from workbench.units import format_duration
+
+
+class DifferencePage:
+    """A chart of the differences, sorted, with a table below. select: told the job that was clicked."""
+
+    def __init__(self, select: Callable[[str | None], None]) -> None:
+        self._runs: Mapping[str, Run] = {}
+        self._selected: str | None = None
+        self._setting_up = False
+        self._chosen: tuple[str, str] | None = None
+        self._which = [self._choice(text) for text in ("From", "to")]
+        self._said, self._table = w.HTML(), w.HTML()
+        self._said.add_class("wb-difference-said")
+        self._page = ChartPage("differences in JCT", "difference")
+        self._page.view.observe(lambda change: select(change["new"].get("job") or None), "picked")
+        tools = w.HBox(self._which)
+        tools.add_class("wb-tools")
+        self.box = w.VBox([tools, self._said, self._page.box, self._table])
+
+    def _choice(self, text: str) -> w.Dropdown:
+        layout = w.Layout(flex="1 1 17em", max_width="34em", min_width="0")
+        found = w.Dropdown(description=text, layout=layout, style={"description_width": "3em"})
+        found.add_class(f"wb-difference-{text.lower()}")
+        found.observe(lambda _: self._on_choice(), "value")
+        return found
+
+    def _on_choice(self) -> None:
+        for choice in self._which:
+            choice.tooltip = str(choice.value or "")  # whole, where the box is too narrow for it
+        if not self._setting_up:
+            self._chosen = self._shown()
+            self.draw()
+
+    def _shown(self) -> tuple[str, str]:
+        return str(self._which[0].value), str(self._which[1].value)
+
+    def offer(self, runs: Mapping[str, Run]) -> None:
+        """Offer the schedulers that have a run: the first two of the list, whichever ended first.
+
+        What a person chose comes back as soon as both have a run.
+        """
+        self._runs, self._setting_up = runs, True
+        labels = list(runs)
+        wanted = self._chosen if self._chosen is not None and set(self._chosen) <= set(labels) else None
+        for place, choice in enumerate(self._which):
+            choice.options = labels
+            if labels:
+                choice.value = wanted[place] if wanted is not None else labels[min(place, len(labels) - 1)]
+        self._setting_up = False
+
+    def select(self, job: str | None) -> None:
+        """Mark a job."""
+        self._selected = job
+        self._page.view.selected = job
+
+    def draw(self) -> None:
+        """Draw what is chosen."""
+        first, second = self._shown()
+        if first not in self._runs or second not in self._runs:
+            return
+        found = job_differences(self._runs[first], self._runs[second])
+        both = found.dropna(subset=["difference_s"])
+        drawing = drawings().charts.job_changes(both, title=in_lines(f"JCT from {first} to {second}"))
+        self._page.show(drawing, self._selected)
+        self._said.value = f"<p>{html.escape(said(found, first, second))}</p>"
+        ordered = found.sort_values("difference_s", kind="stable")
+        self._table.value = html_table(job_table(ordered, (first, second)))
+
+
+def said(found: pd.DataFrame, first: str, second: str) -> str:
+    """Who wins and who loses, by how much on average, and when the schedules part; found: of `job_differences`."""
+    counts = found["sooner"].value_counts()
+    after, before, same = (int(counts.get(which, 0)) for which in ("after", "before", "same"))
+    apart_s = diverged_s(found)
+    parts = [f"{counted(after, 'job')} done sooner with {second}, {before} with {first}, {same} at the same time."]
+    if found["difference_s"].notna().any():
+        mean_s = float(found["difference_s"].mean())
+        way = "longer" if mean_s > 0 else "shorter"
+        parts.append(f"On average {format_duration(abs(mean_s), parts=2)} {way} with {second}.")
+    if math.isnan(apart_s):
+        parts.append("Every job holds as many GPUs of the same types at every moment: the schedules never part.")
+    else:
+        first_apart = ", ".join(found[found["diverged_s"] <= apart_s]["job"].astype("str").head(3))
+        parts.append(f"The schedules part at {format_duration(apart_s, parts=2)} ({first_apart}).")
+    return " ".join(parts)

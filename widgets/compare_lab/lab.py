@@ -1,0 +1,289 @@
+"""`CompareLab`: one scenario, any schedulers, the same core and seeds; their schedules and measures side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.compare_lab.entries import SchedulerList
+from widgets.compare_lab.results import CompareResults
+from widgets.compare_lab.setting import CompareSetting, Outcomes
+from widgets.compare_lab.tables import FOR_ALL
+from widgets.editors import mistakes
+from widgets.editors.quiet import Quiet
+from widgets.editors.setting import jsonable
+from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
+from widgets.lab.opening import opened
+from widgets.lab.results import drawings
+from widgets.lab.scenario_panel import ScenarioPanel
+from widgets.lab.solve_bar import SolveBar
+from widgets.parts.presenter import Panel
+from widgets.work.many import ManyWork
+from widgets.work.pace import Paced
+from widgets.work.work import when_idle
+from workbench.api import check_plan
+from workbench.batch import Outcome
+from workbench.comparison import Comparison, Entry, plan_cases
+from workbench.errors import InputError, Words, WorkbenchError, counted
+from workbench.estimators.registry import DEFAULT
+from workbench.papers.paper import paper_rooms
+from workbench.scenario import Scenario
+from workbench.units import format_duration
+
+OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
+FIRST = "compare_mixed"
+MOST_SEEDS = 30
+EDITED, LOADED = "Edited, not compared.", "Press Compare."
+
+
+class CompareLab(LabBase):
+    """Compares schedulers on a scenario (default: `compare_mixed`), a file, or the preset that `scenario` names.
+
+    schedulers: names or (name, knobs) as for `workbench.compare`; default: the scenario's plan.
+    scenario, comparison: what the tables say, and what was compared last, as objects.
+    """
+
+    def __init__(
+        self, scenario: Scenario | str | Path | None = None, schedulers: Sequence[Entry] | None = None
+    ) -> None:
+        self._work = ManyWork(self._on_outcome, self._on_end)
+        self._work.warm()
+        self._start = opened(FIRST if scenario is None else scenario)
+        self._start_with = schedulers
+        self._quiet = Quiet()
+        self._outcomes: Outcomes | None = None
+        self._shown: CompareSetting | None = None
+        self._began_s = 0.0
+        self._summary = ""
+        self._list = SchedulerList(self._on_change)
+        self._scenario = ScenarioPanel(self._on_change, self._on_row)
+        self._bar = SolveBar(self.compare, self._work.cancel, "Compare", "Run every scheduler on this scenario")
+        self._results = CompareResults(self._scenario.mark)
+        self._drawing = Paced(self._results.refresh)
+        self._frame = Frame[CompareSetting](
+            "Compare lab",
+            open=self.open,
+            save=self._to_save,
+            reset=lambda: self.open(self._start, self._start_with),
+            go_to=self._go_to,
+            panels=self._panels,
+            keep=lambda: kept_open(self._tabs, self._results.tabs),
+        )
+        self._build()
+        self.open(self._start, schedulers)
+        when_idle(drawings)
+
+    # What a notebook may ask for -------------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario as the tables have it; raises ScenarioError while a cell is wrong."""
+        return self._scenario.scenario
+
+    @property
+    def comparison(self) -> Comparison:
+        """What was compared last, or so far; raises InputError if nothing was yet."""
+        if self._outcomes is None or not (self._outcomes.runs or self._outcomes.failures):
+            raise InputError("lab.comparison", None, "runs (press Compare first)")
+        return self._outcomes.comparison()
+
+    @property
+    def schedulers(self) -> list[tuple[str, dict[str, Any]]]:
+        """The schedulers on the list, each with the knobs that are not at their defaults."""
+        return self._list.entries
+
+    def open(self, scenario: Scenario, schedulers: Sequence[Entry] | None = None) -> None:
+        """Show another scenario, with its plan or these schedulers; Undo comes back, Reset then returns to it.
+
+        Raises InputError and ScenarioError for schedulers or knobs there are not.
+        """
+        check_plan(scenario)
+        entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
+        self._show(CompareSetting(scenario, entries, int(self._seeds.value), DEFAULT))
+        self._start, self._start_with = scenario, schedulers
+        self._on_change("ready", LOADED)
+
+    def set(
+        self,
+        schedulers: Sequence[Entry] | None = None,
+        *,
+        seeds: int | None = None,
+        belief: str | None = None,
+    ) -> None:
+        """Choose schedulers, the number of seeds and the estimator of all from code."""
+        entries = None if schedulers is None else _entries(self.scenario, schedulers)
+        if seeds is not None and (
+            isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS
+        ):
+            raise InputError("seeds", seeds, f"a whole number from 1 to {MOST_SEEDS}")
+        with self._quiet():
+            if entries is not None:
+                self._list.show(entries)
+            if seeds is not None:
+                self._seeds.value = seeds
+            if belief is not None:
+                self._scenario.belief.choose(belief)
+        self._on_change()
+
+    def compare(self) -> None:
+        """Make the runs in the background; they appear as they end."""
+        setting = self._check()
+        if setting is None or self._is_being_made(setting):
+            return
+        outcomes = Outcomes(setting)
+        self._outcomes, self._shown, self._began_s = outcomes, None, time.monotonic()
+        self._results.begin(outcomes)
+        self._frame.presenter.refresh()
+        self._bar.busy = True
+        self._bar.far(0.0)
+        self._bar.say("working", f"{self._counted(outcomes)}: starting ...")
+        self._work.submit(setting.requests())
+
+    # Layout ----------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        panel, left = self._scenario, self._left()
+        body = sides(left, w.VBox([self._bar.box, self._results.box]))
+        self.widget = whole(self._frame.top, panel.about, body, css=OWN_CSS, name="wb-compare")
+
+    def _left(self) -> w.VBox:
+        self._seeds = w.BoundedIntText(
+            value=1, min=1, max=MOST_SEEDS, description="Runs each", layout=w.Layout(width="11em"),
+            style={"description_width": "5.5em"},
+        )  # fmt: skip
+        self._seeds.tooltip = "Each scheduler runs so often, with the scenario's seed and those after it"
+        self._seeds.add_class("wb-seeds")
+        self._seeds.observe(lambda _: self._on_change(), "value")
+        panel = self._scenario
+        tabs = {
+            "Schedulers": w.VBox([self._list.box, self._seeds]),
+            **panel.tabs,
+            FOR_ALL: w.VBox([panel.core.box, panel.belief.box, panel.also]),
+        }
+        self._tabs = w.Tab([*tabs.values()], titles=tuple(tabs))
+        self._tabs.add_class("wb-editors")
+        return w.VBox([self._tabs])
+
+    # Presenting ------------------------------------------------------------------------------------------------------
+
+    def _panels(self) -> list[Panel]:
+        """What can be presented: what is set, and what came of it."""
+        results = panels_of(self._results.tabs, "result") if self._outcomes is not None else []
+        return panels_of(self._tabs, "editors") + results
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def _show(self, setting: CompareSetting) -> None:
+        """Put a setting into the controls."""
+        with self._quiet():
+            self._scenario.show(setting.scenario, setting.belief)
+            self._list.show(setting.entries)
+            self._seeds.value = setting.seeds
+            self._frame.offer_presets(setting.scenario)
+
+    def _go_to(self, setting: CompareSetting) -> None:
+        self._show(setting)
+        self._on_change()
+
+    def _check(self) -> CompareSetting | None:
+        """What the controls say; None, with the reason in the status, if something is wrong."""
+        try:
+            entries = tuple(self._list.entries)
+            scenario, belief = self._scenario.to_run, self._scenario.belief.belief
+            setting = CompareSetting(scenario, entries, int(self._seeds.value), belief)
+            setting.cases()
+        except WorkbenchError as error:
+            self._bar.say("invalid", mistakes.what_is_wrong(error))
+            return None
+        return setting
+
+    def _on_change(self, state: str = "edited", text: str = EDITED) -> None:
+        """Something was edited: say whether the charts show it."""
+        if self._quiet:
+            return
+        setting = self._check()
+        there = self._outcomes is not None
+        self._frame.heard(setting)
+        if setting is None:
+            self._results.outdated(there)
+        elif self._is_being_made(setting):
+            self._results.outdated(False)
+            self._say_far()
+        elif not self._work.busy and setting.is_as(self._shown):
+            self._results.outdated(False)
+            self._bar.say("done", self._summary)
+        else:
+            self._results.outdated(there)
+            self._bar.say(state, text)
+
+    def _is_being_made(self, setting: CompareSetting) -> bool:
+        return self._work.busy and self._outcomes is not None and setting.is_as(self._outcomes.setting)
+
+    def _to_save(self) -> Scenario:
+        """The scenario with the schedulers as its plan."""
+        plan = [{"scheduler": name, "knobs": jsonable(knobs)} for name, knobs in self._list.entries]
+        return self.scenario.replace(plan=plan)
+
+    def _on_row(self, index: int) -> None:
+        """A person follows a row of the jobs."""
+        self._scenario.follow(index, self._results, self._results.jobs, "Compare")
+
+    # Work ------------------------------------------------------------------------------------------------------------
+
+    def _on_outcome(self, number: int, found: Outcome) -> None:
+        """A run has ended."""
+        if self._outcomes is None:
+            return
+        self._outcomes.take(number, found)
+        if self._bar.state == "working":
+            self._say_far()
+        self._drawing.ask()
+
+    def _on_end(self, state: str, text: str) -> None:
+        """All runs have ended, one way or another."""
+        outcomes = self._outcomes
+        if outcomes is None:
+            return
+        self._bar.busy = False
+        made, failed, total = len(outcomes.runs), len(outcomes.failures), len(outcomes.cases)
+        took = format_duration(round(time.monotonic() - self._began_s, 1), parts=1)
+        self._summary = {
+            "done": f"Done: {self._counted(outcomes)} in {took}" + (f"; {failed} failed." if failed else "."),
+            "cancelled": f"Cancelled: {made} of {total} runs made.",
+        }.get(state, text)
+        edited = self._bar.state in ("edited", "invalid")
+        outcomes.over = True
+        if state == "done":
+            self._shown = outcomes.setting
+            self._drawing.flush()
+        else:
+            self._drawing.now()
+        if not edited:
+            self._bar.say(state, self._summary)
+        elif self._bar.state == "edited":
+            self._on_change("edited", "Edited since, not compared.")
+
+    def _say_far(self) -> None:
+        """How many runs have ended, and about how long the others take."""
+        far = self._work.far
+        self._bar.far(far.ended / max(far.total, 1))
+        self._bar.say("working", f"Comparing: {far}")
+
+    def _counted(self, outcomes: Outcomes) -> str:
+        return f"{counted(len(outcomes.labels), 'scheduler')}, {counted(len(outcomes.cases), 'run')}"
+
+
+def _entries(scenario: Scenario, schedulers: Sequence[Entry]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Names with knobs; raises InputError for what cannot be compared, and for labels, which the list does not show."""
+    if isinstance(schedulers, Mapping):
+        raise InputError("schedulers", Words("labels"), "a list: labels are for workbench.compare")
+    return tuple((case.scheduler, case.knobs) for case in plan_cases(scenario, schedulers, [0]))
+
+
+def _one_of_each_paper() -> list[str]:
+    """What is compared where a scenario has no plan: each paper's first scheduler."""
+    return [room.schedulers[0].name for room in paper_rooms() if room.schedulers]

@@ -1,0 +1,262 @@
+"""What a comparison looks like: Gantts on one time axis, measures, differences, distributions; one selection."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.compare_lab.difference import DifferencePage
+from widgets.compare_lab.setting import Outcomes
+from widgets.compare_lab.tables import in_lines, measures_table, reads_table
+from widgets.compare_lab.trade_off import TradeOffPage
+from widgets.lab.results import drawings
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.playback import Playback, rounds_of
+from workbench import metrics
+from workbench.comparison import Comparison
+from workbench.run import Run
+from workbench.units import format_duration
+
+GANTT_PX = 240.0
+"""Most height of one Gantt: several are to be seen at once."""
+
+
+class CompareResults:
+    """The right side of the lab.
+
+    picked: told the name of the selected job, or None; tabs: all there is to see, hidden before the first comparison.
+    """
+
+    def __init__(self, picked: Callable[[str | None], None]) -> None:
+        self._picked = picked
+        self._outcomes: Outcomes | None = None
+        self._found: Comparison | None = None
+        self._selected: str | None = None
+        self._gantts: dict[str, ChartPage] = {}
+        self._drawn: dict[str, tuple[object, ...]] = {}
+        self._drawn_gantts: dict[str, tuple[object, ...]] = {}
+        self._followed: tuple[Outcomes, int] | None = None
+        self._version = 0
+        self._setting_up = False
+        self._note, self._none, self._measures, self._reads, self._job = (w.HTML() for _ in range(5))
+        self._job.add_class("wb-job")
+        self._note.add_class("wb-outdated")
+        self._jct, self._latency = ChartPage("completion times", "jct"), ChartPage("latency ratio", "latency")
+        self._difference = DifferencePage(self.select)
+        self._trade_off = TradeOffPage()
+        self._make()
+
+    def _make(self) -> None:
+        self._by = w.ToggleButtons(
+            options=[("By GPU", "slot"), ("By job", "job")], tooltips=["One row for each GPU", "One row for each job"]
+        )
+        self._by.style.button_width = "5.5em"
+        self._by.add_class("wb-by")
+        self._by.observe(lambda _: self._draw(), "value")
+        self._seed = w.Dropdown(description="Seed", layout=w.Layout(width="9em"), style={"description_width": "3em"})
+        self._seed.add_class("wb-seed")
+        self._seed.observe(lambda _: self._on_seed(), "value")
+        self.playback = Playback()
+        self._export = w.ToggleButton(icon="download", layout=w.Layout(width="3.4em"), tooltip="Numbers and export")
+        self._export.add_class("wb-exports")
+        self._export.observe(lambda _: self._show_tools(), "value")
+        tools = w.HBox([self._by, self._seed, self.playback, self._export])
+        tools.add_class("wb-tools")
+        self._stack = w.VBox()
+        self._stack.add_class("wb-gantts")
+        schedules = w.VBox([tools, self._job, self._stack])
+        schedules.add_class("wb-played")
+        pages: dict[str, w.Widget] = {
+            "Schedules": schedules,
+            "Measures": self._measures,
+            "Difference": self._difference.box,
+            "JCT": self._jct.box,
+            "Latency": self._latency.box,
+            "Trade-off": self._trade_off.box,
+            "What each reads": self._reads,
+        }
+        self.tabs = w.Tab([*pages.values()], titles=tuple(pages))
+        self.tabs.observe(lambda _: self._draw(), "selected_index")
+        self.tabs.add_class("wb-result-tabs")
+        self.tabs.layout.display = "none"
+        for page in (self._jct, self._latency):
+            page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+        self.box = w.VBox([self._note, self._none, self.tabs])
+        self.box.add_class("wb-results")
+
+    # Showing ---------------------------------------------------------------------------------------------------------
+
+    def begin(self, outcomes: Outcomes) -> None:
+        """New runs are being made: what there was goes, the selection stays if its job is still there."""
+        self._outcomes, self._found = outcomes, None
+        self._version += 1
+        self._drawn, self._drawn_gantts = {}, {}
+        if self._selected not in {job.name for job in outcomes.setting.scenario.jobs}:
+            self._selected = None
+        before, self._setting_up = self._seed.value, True
+        self._seed.options = outcomes.seeds
+        self._seed.value = before if before in outcomes.seeds else outcomes.seeds[0]
+        self._seed.layout.display = None if len(outcomes.seeds) > 1 else "none"
+        self._setting_up = False
+        self._stack.children = ()
+        names = {case.label: (case.scheduler, case.knobs) for case in outcomes.cases}
+        self._reads.value = reads_table(outcomes.setting.scenario, names, outcomes.setting.belief)
+        self.tabs.layout.display = None
+        self.outdated(False)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Something more has come of the runs."""
+        if self._outcomes is None:
+            return
+        self._version += 1
+        self._found = self._outcomes.comparison() if self._outcomes.runs else None
+        self._measures.value = measures_table(self._outcomes, self._found)
+        self._show_what_there_is()
+        self._follow()
+        self._difference.offer(self._runs())
+        self._trade_off.offer(self._found, len(self._outcomes.seeds))
+        self._draw()
+
+    def outdated(self, old: bool) -> None:
+        """Say that the charts show what was compared before the last change."""
+        text = "The charts show the comparison before your last change." if old else ""
+        self._note.value = f"<p class='wb-note'>{text}</p>" if text else ""
+
+    def _show_what_there_is(self) -> None:
+        """No chart of the comparison before, or of another seed, stays where there is no run to draw."""
+        there = bool(self._runs())
+        for box in (self._stack, self._difference.box, self._jct.box, self._latency.box):
+            box.layout.display = None if there else "none"
+        self._trade_off.box.layout.display = None if self._found is not None else "none"
+        if there:
+            self._none.value = ""
+        else:
+            self._job.value = ""
+            which = self._titled("No run to show yet")
+            self._none.value = f"<p class='wb-note'>{which}; the tab Measures says how each scheduler stands.</p>"
+
+    def _runs(self) -> dict[str, Run]:
+        return {} if self._outcomes is None else self._outcomes.runs_of(int(self._seed.value))
+
+    def _on_seed(self) -> None:
+        if not self._setting_up:
+            self.refresh()
+
+    def _follow(self) -> None:
+        """A Gantt for each run with the seed that is shown, and playback over the rounds of all."""
+        runs = self._runs()
+        for label in runs:
+            if label not in self._gantts:
+                page = self._gantts[label] = ChartPage(
+                    f"Gantt of {label}", f"gantt-{re.sub(r'[^a-z0-9]+', '-', label)}"
+                )
+                page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+        self._show_tools()
+        self._stack.children = [self._gantts[label].box for label in runs]
+        before, self._followed = self._followed, (self._outcomes, int(self._seed.value)) if self._outcomes else None
+        self.playback.show(rounds_of(*runs.values()) if runs else [], keep=before == self._followed)
+        self.playback.follow(*(self._gantts[label].view for label in runs))
+
+    # Drawing ---------------------------------------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        """Fill the open tab, if it shows something else."""
+        name = str(self.tabs.titles[self.tabs.selected_index or 0])
+        wanted = (self._version, self._by.value)
+        if not self._runs() or self._setting_up or self._drawn.get(name) == wanted:
+            return
+        self._drawn[name] = wanted
+        draw = {
+            "Schedules": self._draw_gantts,
+            "Difference": self._difference.draw,
+            "JCT": self._draw_jct,
+            "Latency": self._draw_latency,
+            "Trade-off": self._trade_off.draw,
+        }.get(name)
+        if draw is not None:
+            draw()
+
+    def _show_tools(self) -> None:
+        """Numbers and export below each Gantt, or more of them in sight."""
+        for page in self._gantts.values():
+            page.tools.layout.display = None if self._export.value else "none"
+
+    def _draw_gantts(self) -> None:
+        charts, runs = drawings().charts, self._runs()
+        end_s = max(run.end_s for run in runs.values())
+        for label, run in runs.items():
+            wanted = (id(run), end_s, self._by.value)  # those of runs that have ended before stay as they are
+            if self._drawn_gantts.get(label) == wanted:
+                continue
+            self._drawn_gantts[label] = wanted
+            drawing = charts.gantt(
+                run.timeline,
+                run.jobs,
+                run.decisions,
+                run.events,
+                by=self._by.value,
+                cluster=run.scenario.cluster,
+                end_s=end_s,
+                max_height=GANTT_PX,
+                title=in_lines(label),
+            )
+            self._gantts[label].show(drawing, self._selected)
+        self._show_job()
+
+    def _draw_jct(self) -> None:
+        tables = {label: run.jobs for label, run in self._runs().items()}
+        self._jct.show(drawings().charts.jct_cdf(tables, title=self._titled("Job completion time")), self._selected)
+
+    def _draw_latency(self) -> None:
+        values = {label: metrics.per_job(run)["latency_ratio"] for label, run in self._runs().items()}
+        title = self._titled("Latency ratio")
+        drawing = drawings().charts.cdf(values, title=title, x_title="Latency ratio (time without GPUs / run time)")
+        self._latency.show(drawing, self._selected)
+
+    def _titled(self, text: str) -> str:
+        return f"{text}, seed {self._seed.value}" if len(self._seed.options) > 1 else text
+
+    # Selection -------------------------------------------------------------------------------------------------------
+
+    @property
+    def selected(self) -> str | None:
+        """The job that is selected."""
+        return self._selected
+
+    @property
+    def jobs(self) -> set[str] | None:
+        """The jobs of the runs that are shown; None while there is none."""
+        runs = self._runs().values()
+        return {job for run in runs for job in run.jobs["job"]} if runs else None
+
+    def select(self, job: str | None) -> None:
+        """Select a job in every chart, or nothing."""
+        if job not in (self.jobs or set()):
+            job = None
+        if job == self._selected:
+            return
+        self._selected = job
+        for page in self._gantts.values():
+            page.view.selected = job
+        self._difference.select(job)
+        self._show_job()
+        self._picked(job)
+
+    def _show_job(self) -> None:
+        """One line about the selected job: how long it took with each scheduler."""
+        if self._selected is None:
+            self._job.value = "<p class='wb-note'>Click a bar to follow a job through all schedules.</p>"
+            return
+        facts = []
+        for label, run in self._runs().items():
+            row = run.jobs[run.jobs["job"] == self._selected].iloc[0]
+            unfinished = pd.isna(row["finish_s"])
+            took = "not finished" if unfinished else format_duration(row["finish_s"] - row["arrival_s"], parts=2)
+            facts.append(f"{label}: {took}")
+        text = html.escape("; ".join(facts))
+        self._job.value = f"<p><b>{html.escape(self._selected)}</b>, JCT with {text}.</p>"

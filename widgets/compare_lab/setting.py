@@ -1,0 +1,86 @@
+"""What a person has set to be compared, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from workbench.batch import Outcome, RunRequest
+from workbench.comparison import Case, Comparison, compared, plan_cases
+from workbench.errors import WorkbenchError
+from workbench.run import Run
+from workbench.scenario import Scenario
+
+
+class CompareSetting(NamedTuple):
+    """entries: schedulers by name with their knobs; seeds: how many, from the scenario's on; belief: an estimator."""
+
+    scenario: Scenario
+    entries: tuple[tuple[str, Mapping[str, Any]], ...]
+    seeds: int
+    belief: str
+
+    def is_as(self, other: CompareSetting | None) -> bool:
+        """Whether both ask for the same runs: what else a scenario plans (as one that was saved here) plays no part."""
+        if other is None or self[1:] != other[1:]:
+            return False
+        names = (name for name in type(self.scenario).model_fields if name != "plan")
+        return all(getattr(self.scenario, name) == getattr(other.scenario, name) for name in names)
+
+    def cases(self) -> tuple[Case, ...]:
+        """The runs to make; raises InputError for what cannot be compared."""
+        first = self.scenario.seed
+        return plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
+
+    def requests(self) -> list[RunRequest]:
+        """The same as `workbench.batch` asks for them."""
+        return [RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, self.belief) for case in self.cases()]
+
+
+class Outcomes:
+    """What has come of a setting's cases so far. over: nothing more will come."""
+
+    def __init__(self, setting: CompareSetting) -> None:
+        self.setting = setting
+        self.over = False
+        self.cases = setting.cases()
+        self.runs: dict[int, Run] = {}
+        self.failures: dict[int, WorkbenchError] = {}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The schedulers' labels, in order."""
+        return tuple(dict.fromkeys(case.label for case in self.cases))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, in order."""
+        return tuple(dict.fromkeys(case.seed for case in self.cases))
+
+    def take(self, number: int, found: Outcome) -> None:
+        """A case has ended."""
+        if isinstance(found, Run):
+            self.runs[number] = found
+        else:
+            self.failures[number] = found
+
+    def run_of(self, label: str, seed: int) -> Run | None:
+        """A scheduler's run with a seed, if there is one yet."""
+        return next(
+            (self.runs[n] for n, case in enumerate(self.cases) if case[::3] == (label, seed) and n in self.runs), None
+        )
+
+    def runs_of(self, seed: int) -> dict[str, Run]:
+        """Each scheduler's run with a seed, by label, of those that have one yet."""
+        found = {label: self.run_of(label, seed) for label in self.labels}
+        return {label: run for label, run in found.items() if run is not None}
+
+    def why_not(self, label: str) -> WorkbenchError | None:
+        """The first failure of a scheduler."""
+        return next((why for n, why in sorted(self.failures.items()) if self.cases[n].label == label), None)
+
+    def comparison(self) -> Comparison:
+        """What there is as a `Comparison`; raises the first failure if there is no run."""
+        ended = sorted({*self.runs, *self.failures})
+        found: Mapping[int, Outcome] = {**self.runs, **self.failures}
+        return compared([self.cases[n] for n in ended], [found[n] for n in ended])

@@ -1,0 +1,227 @@
+"""The tables of a comparison as HTML: measures with the best marked, and what each scheduler reads of the jobs."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from widgets.compare_lab.setting import Outcomes
+from widgets.editors.mistakes import told
+from widgets.lab.results import drawings
+from workbench.api import Reading, properties_set, reading
+from workbench.comparison import Comparison, best_of
+from workbench.labels import unit_beside, with_unit
+from workbench.metrics import metric
+from workbench.metrics.declared import MAIN
+from workbench.metrics.summary import shown, with_known
+from workbench.scenario import Scenario
+from workbench.units import format_duration
+
+FOR_ALL = "For all"
+"""The tab with what the core does."""
+ALSO = ("jobs_refused",)
+"""Shown beside the main measures where it is not 0 everywhere."""
+NAMES: Mapping[str, str] = {
+    "user": "Users",
+    "gpu_choices": "Elastic sizes",
+    "weight": "Weights",
+    "entity": "Entities",
+    "rewards": "Deadlines",
+    "tasks_per_round": "Tasks per round",
+    "entities.weight": "Entities' weights",
+    "entities.policy": "Entities' policies",
+    "entities.quota_gpus": "Entities' quotas",
+    "models.load_s": "Loading times",
+    "models.memory_gb": "Models' memory",
+    "cluster.network_gbps": "Network",
+}
+"""Properties in the words of the tables; others are named as in a scenario's file."""
+MARK = "★"
+TITLE_LETTERS = 30
+"""What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""
+READINGS: Mapping[Reading, tuple[str, str]] = {
+    "reads": ("wb-reads", "✓ reads"),
+    "with other knobs": ("wb-ignored", "○ with other knobs"),
+    "ignores": ("wb-ignored", "– ignores"),
+}
+"""How it is shown: a class and the words."""
+
+
+def measures_table(outcomes: Outcomes, found: Comparison | None) -> str:
+    """One row for each main measure, one column for each scheduler, the best of each row marked; failures say why.
+
+    Several seeds: mean, and behind ± the standard deviation.
+    """
+    names = measures_shown(found)
+    heads = [""]
+    columns = {label: [_standing(outcomes, label, len(names))] for label in outcomes.labels}
+    if found is not None and names:
+        means, spread = found.mean()[names], found.spread()[names]
+        best = best_of(means)
+        scales = [_scale(name, float(means[name].abs().max())) for name in names]
+        heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
+        for label in means.index:
+            columns[label] = [
+                _cell(float(means[name][label]), float(spread[name][label]), bool(best[name][label]), name, scale)
+                for name, scale in zip(names, scales, strict=True)
+            ]
+    head = "".join(f"<th scope='col' class='wb-right-aligned'>{_breakable(label)}</th>" for label in outcomes.labels)
+    rows = [
+        f"<tr><th scope='row' class='wb-left-aligned'>{text}</th>"
+        f"{''.join(cells[number] for cells in columns.values() if number < len(cells))}</tr>"
+        for number, text in enumerate(heads)
+    ]
+    return (
+        "<div class='wb-scroll wb-whole' tabindex='0' role='region' aria-label='Measures'>"
+        "<table class='wb-data wb-measures'>"
+        f"<thead><tr><th scope='col' class='wb-left-aligned'>Measure</th>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found)}"
+    )
+
+
+class _Scale(NamedTuple):
+    """How the values of a measure are written: in parts of `per`, with the unit in the head of the row."""
+
+    per: float
+    unit: str
+
+
+def _scale(name: str, largest: float) -> _Scale:
+    """In numbers as short as can be read; largest: of the values."""
+    found = metric(name)
+    if found.unit == "s":
+        unit = drawings().charts.theme.time_unit(largest)
+        return _Scale(unit.seconds, unit.name)
+    if found.unit == "GPU-s":
+        return _Scale(3600.0, "GPU h")
+    if found.unit == "share":
+        return _Scale(0.01, "%")
+    return _Scale(1.0, unit_beside(found.label, found.unit))
+
+
+def _measure(name: str, unit: str) -> str:
+    """The head of a row: the measure with its unit, and what it means on hover."""
+    behind = f" <span class='wb-note'>({html.escape(unit)})</span>" if unit else ""
+    meaning = html.escape(metric(name).definition, quote=True)
+    return f"<span class='wb-meaning' title='{meaning}'>{html.escape(metric(name).label)}</span>{behind}"
+
+
+def _cell(value: float, spread: float, best: bool, name: str, scale: _Scale) -> str:
+    """A value, with all its digits as people read them on hover."""
+    text = _short(value / scale.per)
+    if spread > 0:
+        text += f" ± {_short(spread / scale.per)}"
+    full = html.escape(with_unit(*shown(value, metric(name).unit)), quote=True)
+    if best:
+        mark = f"<b>{text}</b> <span aria-label='best'>{MARK}</span>"
+        return f"<td class='wb-right-aligned wb-best' title='{full}'>{mark}</td>"
+    return f"<td class='wb-right-aligned' title='{full}'>{text}</td>"
+
+
+def _short(value: float) -> str:
+    """Three digits, or all before the point."""
+    if math.isnan(value):
+        return "unknown"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _standing(outcomes: Outcomes, label: str, rows: int) -> str:
+    """In place of a scheduler's measures, over all rows: it has no run yet, or the reason why there is none."""
+    why = outcomes.why_not(label)
+    if why is not None:
+        text, tone = f"failed: {told(why, tab=FOR_ALL)}", "wb-bad"
+    else:
+        text, tone = "not run" if outcomes.over else "waiting ...", "wb-note"
+    said = f"<div class='{tone}'>{html.escape(text)}</div>"
+    return f"<td rowspan='{max(rows, 1)}' class='wb-left-aligned wb-why'>{said}</td>"
+
+
+def _breakable(label: str) -> str:
+    """A scheduler's label as HTML that may go on in the next line after a point, a line or an equals sign."""
+    return re.sub(r"([._=])", r"\1<wbr>", html.escape(label))
+
+
+def in_lines(title: str) -> str:
+    """A title with a long label in lines that a narrow plot has room for; beyond its room a chart would shrink."""
+    return "\n".join(textwrap.wrap(title, TITLE_LETTERS, break_long_words=False, break_on_hyphens=False))
+
+
+def measures_shown(found: Comparison | None) -> list[str]:
+    """The rows of the table."""
+    if found is None:
+        return []
+    names = with_known(MAIN, found.summaries)
+    also = tuple(name for name in ALSO if (found.measures[name] > 0).any())
+    return [name for name in (*names, *also) if found.measures[name].notna().any()]
+
+
+def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
+    """What a reader must know of the marks."""
+    if found is None:
+        return ""
+    said = [f"{MARK} best in its row."]
+    if len({case.seed for case in found.cases}) > 1:
+        said.append("Mean ± standard deviation over the seeds.")
+    made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}
+    fewer = ", ".join(f"{label} ({count})" for label, count in made.items() if count < len(outcomes.seeds))
+    if fewer:
+        said.append(f"Not of all {len(outcomes.seeds)} seeds: {fewer}.")
+    left = found.measures[(found.measures["jobs_unfinished"] > 0) | (found.measures["jobs_refused"] > 0)]["scheduler"]
+    if len(left):
+        names = ", ".join(dict.fromkeys(left))
+        said.append(f"Means over jobs are of those that finished: {names} left some undone, which flatters its means.")
+    some = [f"{case.label} (seed {case.seed})" for case, _ in found.failed if case.label in found.labels]
+    if some:
+        said.append(f"Without the failed runs of {', '.join(some)}.")
+    return f"<p class='wb-note'>{html.escape(' '.join(said))}</p>"
+
+
+def _row(label: str, cells: str) -> str:
+    return f"<tr><th scope='row' class='wb-left-aligned'>{_breakable(label)}</th>{cells}</tr>"
+
+
+def reads_table(scenario: Scenario, schedulers: Mapping[str, tuple[str, Mapping[str, Any]]], belief: str) -> str:
+    """What the scenario sets, and which scheduler (name and knobs, by label) reads it or leaves it aside."""
+    names = properties_set(scenario)
+    if not names:
+        return "<p class='wb-note'>This scenario sets nothing that only some schedulers read.</p>"
+    head = "".join(f"<th scope='col' title='{html.escape(n)}'>{html.escape(NAMES.get(n, n))}</th>" for n in names)
+    rows = []
+    for label, (name, knobs) in schedulers.items():
+        found = reading(scenario, name, knobs, belief)
+        cells = (f"<td class='{READINGS[found[each]][0]}'>{READINGS[found[each]][1]}</td>" for each in names)
+        rows.append(_row(label, "".join(cells)))
+    return (
+        "<div class='wb-scroll wb-whole' tabindex='0' role='region' aria-label='What each scheduler reads'>"
+        "<table class='wb-data wb-reads-table'>"
+        f"<thead><tr><th scope='col' class='wb-left-aligned'>Scheduler</th>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        "<p class='wb-note'>Only what this scenario sets, and not every scheduler reads. What is ignored counts as not "
+        "there: an elastic job then runs at its usual size, a deadline hurries nobody.</p>"
+    )
+
+
+def job_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The differences job by job with heads for people; found: of `metrics.job_differences`, sorted as it is to be."""
+
+    def time(seconds: float) -> str:
+        return "not finished" if pd.isna(seconds) else format_duration(float(seconds), parts=2)
+
+    return pd.DataFrame(
+        {
+            "Job": found["job"].astype("str"),
+            f"JCT, {names[0]}": [time(value) for value in found["before_s"]],
+            f"JCT, {names[1]}": [time(value) for value in found["after_s"]],
+            "Difference": [
+                "" if pd.isna(value) else ("+" if value > 0 else "") + time(value) for value in found["difference_s"]
+            ],
+            "Ratio": ["" if pd.isna(value) else f"{value:.2f}" for value in found["ratio"]],
+            "Parts at": ["never" if pd.isna(value) else time(value) for value in found["diverged_s"]],
+        }
+    )

@@ -1,0 +1,294 @@
+"""Controls for knobs, made from their declarations: units in labels, help on hover, errors beside the control."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, Protocol
+
+import ipywidgets as w
+
+from workbench.errors import InputError
+from workbench.knob import Knob, Value
+from workbench.units import format_duration, parse_duration
+
+STYLE = {"description_width": "12em"}
+WIDE = {"width": "97%"}
+SLIDER_STEPS = 100
+MOST_SLIDER_VALUES = 1000
+"""Whole numbers over a wider range are typed."""
+SOURCES = {"paper": "from the paper", "code": "from the authors' code", "ours": "our choice"}
+NEVER = "never"
+ROUND_S = (1, 2, 5, 10, 15, 20, 30, *(60 * n for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)))
+ROUND_S += tuple(3600 * n for n in (1, 2, 3, 4, 6, 8, 12, 24))
+"""Durations that a slider offers."""
+SLIDER_RANGE = 30.0
+"""A slider goes from the default divided by this to the default times this."""
+NO_LIMIT = math.inf
+"""What a slider has for none: it stands last."""
+COUNTS = (*range(1, 11), 12, 15, 20, 30, 50, 100)
+"""Whole numbers that a slider offers beside one that may be none, and so is typed."""
+NUMBERS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, math.inf)
+"""What a slider offers beside a number from 0 to infinity, which is typed."""
+
+
+class Knobbed(Protocol):
+    """What has knobs: a scheduler or an estimator."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        """What can be set."""
+        ...
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value; raises InputError for what it does not take."""
+        ...
+
+
+class KnobPanel:
+    """One control per knob of a scheduler or an estimator. `main` holds those always in sight, `rest` the others.
+
+    changed: called after every change that a person made.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.main, self.rest = w.VBox(), w.VBox()
+        self.scheduler: Knobbed | None = None
+        self._none = w.HTML("<p class='wb-note'>No further knobs.</p>")
+        self._changed = changed
+        self._controls: dict[str, Control] = {}
+        self._quiet = False
+
+    def show(self, scheduler: Knobbed, given: Mapping[str, Any] | None = None) -> None:
+        """Offer a scheduler's knobs, set as given, the others to their defaults."""
+        values = scheduler.settle(given or {})
+        if scheduler is not self.scheduler:
+            self.scheduler = scheduler
+            old, self._controls = (
+                self._controls,
+                {knob.name: Control(knob, self._on_change) for knob in scheduler.knobs},
+            )
+            boxes = {name: control.box for name, control in self._controls.items()}
+            self.main.children = [boxes[k.name] for k in scheduler.knobs if k.main]
+            self.rest.children = [boxes[k.name] for k in scheduler.knobs if not k.main] or [self._none]
+            for control in old.values():
+                control.close()
+        self.set(values)
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Show these values."""
+        before, self._quiet = self._quiet, True
+        try:
+            for name, value in values.items():
+                if name in self._controls:
+                    self._controls[name].set(value)
+        finally:
+            self._quiet = before
+
+    def values(self, but: Container[str] = ()) -> dict[str, Value]:
+        """The value of every knob but some; raises InputError for one that cannot be read."""
+        return {name: control.value() for name, control in self._controls.items() if name not in but}
+
+    def _on_change(self, knob: Knob) -> None:
+        if self._quiet or self.scheduler is None:
+            return
+        if knob.name == "preset":
+            self.set(self.scheduler.settle({"preset": self._controls["preset"].value()}))
+        self._changed()
+
+
+class Control:
+    """One knob's control with its error beside it; a duration or a count may have a slider besides."""
+
+    def __init__(self, knob: Knob, changed: Callable[[Knob], None]) -> None:
+        self._knob = knob
+        self._changed = changed
+        self.widget = _control(knob)
+        self.widget.tooltip = f"{knob.help} ({SOURCES[knob.source]}; {knob.expected()})"
+        self._error = w.HTML()
+        self.slider = _slider(knob)
+        parts = [self.widget, self.slider, self._error] if self.slider is not None else [self.widget, self._error]
+        self.box = w.VBox(parts, layout=w.Layout(overflow="hidden"))
+        self.box.add_class(f"wb-knob-{knob.name}")
+        self._following = False
+        self.widget.observe(self._on_value, "value")
+        if self.slider is not None:
+            self.slider.tooltip = self.widget.tooltip
+            self.slider.observe(self._on_slide, "value")
+
+    def _on_value(self, _: Any) -> None:
+        self.check()
+        self._follow()
+        self._changed(self._knob)
+
+    def _on_slide(self, change: Mapping[str, Any]) -> None:
+        if not self._following:
+            none = self._knob.optional and change["new"] == NO_LIMIT
+            self.widget.value = written(self._knob, None if none else change["new"])
+
+    def _follow(self) -> None:
+        """Move the slider to the nearest of its values."""
+        if self.slider is None:
+            return
+        try:
+            value = self.value()
+        except InputError:
+            return
+        offered = [number for _, number in self.slider.options]
+        near = _nearest(value, offered)
+        if near in offered:
+            self._following = True
+            self.slider.value = near
+            self._following = False
+
+    def set(self, value: Value) -> None:
+        """Show a value."""
+        self.widget.value = written(self._knob, value) if isinstance(self.widget, w.Text) else value
+        self.check()
+        self._follow()
+
+    def value(self) -> Value:
+        """The knob's value; raises InputError saying what is expected."""
+        shown = self.widget.value
+        if isinstance(self.widget, w.Text):
+            shown = self._parsed(str(shown).strip())
+        try:
+            return self._knob.check(shown)
+        except InputError as error:
+            raise InputError(self._knob.label, error.value, error.expected) from None
+
+    def _parsed(self, text: str) -> Any:
+        if self._knob.optional and text.lower() in ("", "none", "-"):
+            return None
+        if self._knob.kind == "str":
+            return text
+        if self._knob.unit == "s" and text.lower() not in ("inf", NEVER, "\u221e"):
+            try:
+                return parse_duration(text)
+            except ValueError as error:
+                raise InputError(self._knob.label, text, str(error).partition(" is not ")[2] or str(error)) from None
+        return {NEVER: math.inf, "\u221e": math.inf}.get(text.lower(), text)
+
+    def check(self) -> bool:
+        """Whether the value can be read; otherwise say beside it what is expected."""
+        try:
+            self.value()
+        except InputError as error:
+            text = html.escape(f"expected {error.expected}")
+            self._error.value = f"<div class='wb-control-error' role='alert'>{text}</div>"
+            return False
+        self._error.value = ""
+        return True
+
+    def close(self) -> None:
+        """Take its widgets off the page and out of the kernel."""
+        for widget in (self.widget, self.slider, self._error, self.box):
+            if widget is not None:
+                for part in (getattr(widget, "style", None), widget.layout, widget):
+                    if isinstance(part, w.Widget):
+                        part.close()
+
+
+def _control(knob: Knob) -> Any:
+    label, common = knob.label, {"style": STYLE, "layout": WIDE}
+    if knob.choices is not None:
+        options = [("none" if choice is None else str(choice), choice) for choice in _choices(knob)]
+        return w.Dropdown(options=options, value=knob.default, description=label, **common)
+    if knob.kind == "bool" and not knob.optional:
+        return w.Checkbox(value=bool(knob.default), description=label, indent=False, layout=WIDE)
+    bounded = math.isfinite(knob.minimum) and math.isfinite(knob.maximum) and not knob.optional
+    if bounded and knob.kind == "int" and knob.maximum - knob.minimum <= MOST_SLIDER_VALUES:
+        slider, step = w.IntSlider, 1.0
+    elif bounded and knob.kind == "float" and knob.unit != "s":
+        slider, step = w.FloatSlider, (knob.maximum - knob.minimum) / SLIDER_STEPS
+    else:
+        return w.Text(
+            value=written(knob, knob.default),
+            description=label,
+            placeholder="none" if knob.optional else "",
+            continuous_update=False,
+            **common,
+        )
+    as_kind = int if knob.kind == "int" else float
+    low, high = as_kind(knob.minimum), as_kind(knob.maximum)
+    return slider(
+        value=knob.default,
+        min=low,
+        max=high,
+        step=as_kind(step),
+        description=label,
+        continuous_update=False,
+        **common,
+    )
+
+
+def _choices(knob: Knob) -> tuple[Value, ...]:
+    choices = knob.choices or ()
+    return choices if not knob.optional or None in choices else (None, *choices)
+
+
+def _slider(knob: Knob) -> Any:
+    """A slider over usual values, for a knob always in sight that is a duration, an optional count or a number without
+    end; None for other knobs."""
+    offered = _usual(knob) if knob.main and knob.choices is None else []
+    if not offered:
+        return None
+    return w.SelectionSlider(
+        options=[(_offer(knob, number), number) for number in offered],
+        value=NO_LIMIT if knob.default is None else knob.default,
+        description=" ",
+        readout=False,
+        continuous_update=False,
+        style=STYLE,
+        layout=WIDE,
+    )
+
+
+def _usual(knob: Knob) -> list[float]:
+    """The values that a slider offers."""
+    default = knob.default
+    if knob.unit == "s" and isinstance(default, (int, float)) and 0 < default < math.inf:
+        low, high = max(knob.minimum, default / SLIDER_RANGE), min(knob.maximum, default * SLIDER_RANGE)
+        return sorted({*(float(s) for s in ROUND_S if low <= s <= high), float(default)})
+    if knob.kind == "int" and knob.optional and default is None:
+        return [*(float(count) for count in COUNTS if knob.minimum <= count <= knob.maximum), NO_LIMIT]
+    endless = knob.minimum == 0 and knob.maximum == math.inf
+    if knob.kind == "float" and not knob.unit and not knob.optional and endless and isinstance(default, (int, float)):
+        return sorted({*NUMBERS, float(default)})
+    return []
+
+
+def _offer(knob: Knob, number: float) -> str:
+    return "none" if knob.optional and number == NO_LIMIT else written(knob, number)
+
+
+def _nearest(value: Value, offered: Sequence[float]) -> float | None:
+    """The number that is nearest by ratio, of numbers that rise; None for what is no number > 0."""
+    if value is None:
+        return NO_LIMIT
+    if not isinstance(value, (int, float)):
+        return None
+    if value in offered:
+        return value
+    if value <= 0:
+        return None
+    above_0 = [number for number in offered if number > 0]
+    most = min(value, above_0[-1])
+    return min(above_0, key=lambda number: abs(math.log(number / most)))
+
+
+def written(knob: Knob, value: Value) -> str:
+    """A value as text that reads back exactly."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and math.isinf(value):
+        return NEVER if knob.unit == "s" else "inf"
+    if knob.unit == "s" and isinstance(value, (int, float)):
+        return format_duration(float(value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -1,0 +1,362 @@
+"""Tables for the parts of a scenario: accelerator types, nodes, jobs, entities, throughputs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.editors.renaming import names_of, renamed_parts, renamed_rows
+from widgets.parts.edit_table import Column, EditTable
+from workbench.errors import Problem, ScenarioError, shorten
+from workbench.rewards import HIGHEST, Steps, moved
+from workbench.scenario import Scenario
+
+Row = dict[str, Any]
+NAMES = {
+    "cluster.accelerators": "GPU types",
+    "cluster.nodes": "Nodes",
+    "jobs": "Jobs",
+    "entities": "Entities",
+    "throughputs": "Throughputs",
+}
+OTHER = re.compile(r"[\w.]+\[(\d+)\] has it already")
+PLACE = re.compile(r"^(?:lab: )?(cluster\.accelerators|cluster\.nodes|jobs|entities|throughputs)\[(\d+)\](?:\.(\w+))?")
+
+ACCELERATORS = (
+    Column("name", "Type", width=9),
+    Column("price_per_hour", "Price", "float", "USD/h", "Price of one GPU for an hour", 0, required=False, width=7),
+    Column("memory_gb", "Memory", "float", "GB", "Memory of one GPU", 0, required=False, width=7),
+)
+NODES = (
+    Column("name", "Name", help="Nodes are called name-0, name-1, ...", width=12),
+    Column("accelerator", "GPU type", "choice", width=6),
+    Column("gpus", "GPUs each", "int", help="GPUs of one node", minimum=1, maximum=1024, width=5),
+    Column("count", "Nodes", "int", help="How many such nodes", minimum=1, maximum=100_000, width=5),
+    Column("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", 0, required=False, width=5),
+)
+JOBS = (
+    Column("name", "Job", width=9),
+    Column("model", "Model", "choice", width=8.5),
+    Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
+    Column("weight", "Weight", "float", help="Its share relative to others", minimum=0, width=5),
+    Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=7),
+    Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=7),
+    Column("deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5),
+    Column("entity", "Entity", help="One of the entities below; empty: none", required=False, width=6),
+)
+ENTITIES = (
+    Column("name", "Entity", width=8),
+    Column("weight", "Weight", "float", help="Its part of the cluster relative to others", minimum=0, width=5),
+    Column("policy", "Policy", "choice", help="Among its own jobs", choices=("fairness", "fifo"), width=7),
+)
+THROUGHPUTS = (
+    Column("model", "Model", width=21),
+    Column("accelerator", "GPU type", "choice", width=5),
+    Column("gpus", "GPUs", "int", minimum=1, width=3.5),
+    Column("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=6.5),
+    Column("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
+)
+DEFAULTS: dict[str, Row] = {
+    "cluster.nodes": {"count": 1, "speed": 1.0},
+    "jobs": {"arrival_s": 0.0, "gpus": 1, "weight": 1.0},
+    "entities": {"weight": 1.0, "policy": "fairness"},
+    "throughputs": {"gpus": 1, "placement": "consolidated"},
+}
+SHOWN_IN = {"rewards": "deadline_s"}
+"""Fields of a scenario's row whose column has another name."""
+
+
+REFERENCES = {
+    "cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator")),
+    "entities": (("jobs", "entity"),),
+}
+"""The columns of other tables that hold the names of a table's rows."""
+
+
+class NamedTable(EditTable):
+    """A table whose rows have a name of their own: new rows and copies get one that is free."""
+
+    stem = "row"
+
+    def duplicate(self, row: int) -> None:
+        """Put a copy of a row below it, under the next free name."""
+        name = self._free(str(self.rows[row].get("name") or self.stem))
+        self._insert(row + 1, {**self.rows[row], "name": name}, "Duplicated as")
+
+    def _new_row(self) -> Row:
+        last = str(self.rows[-1].get("name") or self.stem) if self.rows else self.stem
+        return {**super()._new_row(), "name": self._free(last)}
+
+    def _free(self, name: str) -> str:
+        """`job-8` after `job-7`, `job-2` after `job`."""
+        taken = {row.get("name") for row in self.rows}
+        found = re.fullmatch(r"(.*?)(\d*)", name, re.DOTALL)
+        assert found is not None
+        stem, number = (found[1], int(found[2]) + 1) if found[2] else (f"{name}-", 2)
+        return next(free for i in itertools.count(number) if (free := f"{stem}{i}") not in taken)
+
+
+class Editors:
+    """The scenario as tables; `read` gives it back, or says which cells are wrong.
+
+    changed: called after every change that a person made; left_out: what the scenario lost with removed rows, in words.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        def table(columns: Iterable[Column], caption: str, key: str, template: Row, stem: str = "") -> EditTable:
+            made = (NamedTable if stem else EditTable)(
+                list(columns), caption=caption, template={**DEFAULTS.get(key, {}), **template}
+            )
+            if isinstance(made, NamedTable):
+                made.stem = stem
+            made.changed = lambda _: self._on_change(key, changed)
+            return made
+
+        self.tables: dict[str, EditTable] = {
+            "cluster.accelerators": table(ACCELERATORS, "GPU types", "cluster.accelerators", {}, "gpu"),
+            "cluster.nodes": table(NODES, "Nodes", "cluster.nodes", {"gpus": 4}, "node"),
+            "jobs": table(
+                JOBS,
+                "Jobs (paste from a spreadsheet, in this order or with headings)",
+                "jobs",
+                {"steps": 1000.0},
+                "job",
+            ),
+            "entities": table(ENTITIES, "Entities: groups of jobs that share the cluster", "entities", {}, "entity"),
+            "throughputs": table(THROUGHPUTS, "Measured throughputs", "throughputs", {"steps_per_s": 1.0}),
+        }
+        self.tables["jobs"].follow = "Follow"
+        self.tables["jobs"].follow_help = "Follow this job in the charts, or let it go"
+        self._base: dict[str, Any] = {"cluster": {}}
+        self._names: dict[str, dict[int, str]] = {}
+        self.left_out = ""
+
+    @property
+    def cluster(self) -> w.Widget:
+        """The tab of the cluster."""
+        return w.VBox([self.tables["cluster.nodes"], self.tables["cluster.accelerators"]])
+
+    @property
+    def jobs(self) -> w.Widget:
+        """The tab of the jobs."""
+        return w.VBox([self.tables["jobs"], self.tables["entities"]])
+
+    def show(self, scenario: Scenario) -> None:
+        """Put a scenario into the tables; rows that stay as they are are left alone."""
+        data = scenario.to_dict()
+        self._base = {k: v for k, v in data.items() if k not in ("jobs", "entities", "throughputs", "cluster")}
+        self._base["cluster"] = {k: v for k, v in data["cluster"].items() if k not in ("accelerators", "nodes")}
+        rows = {
+            "cluster.accelerators": data["cluster"]["accelerators"],
+            "cluster.nodes": data["cluster"]["nodes"],
+            "jobs": [_with_deadline(row) for row in data.get("jobs", [])],
+            "entities": data.get("entities", []),
+            "throughputs": data.get("throughputs", []),
+        }
+        self._choices(rows["cluster.accelerators"], rows["throughputs"])
+        for key, found in rows.items():
+            table = self.tables[key]
+            table.extra_errors = {}
+            full = [{**DEFAULTS.get(key, {}), **row} for row in found]
+            if full != table.rows:
+                table.rows = full
+            self._names[key] = names_of(table)
+
+    def change(self, **parts: Any) -> None:
+        """Exchange parts of the scenario that have no table (`core`, `seed`)."""
+        self._base.update(parts)
+
+    def set_rewards(self, rewards: Mapping[str, Steps | None]) -> None:
+        """Give jobs other rewards, as a person's edit of their rows: one step back for the table's Undo and the lab's.
+
+        None: best effort, without a deadline. Names that no row has are left out.
+        """
+        table = self.tables["jobs"]
+        table.checkpoint()
+        table.rows = [
+            _rewarded(row, rewards[str(name)]) if (name := row.get("name")) in rewards else row for row in table.rows
+        ]
+        if table.changed is not None:
+            table.changed(table)
+
+    def part(self, name: str) -> Any:
+        """A part that has no table, None if it stands at its default."""
+        return self._base.get(name)
+
+    def data(self) -> dict[str, Any]:
+        """The scenario as plain objects, whether valid or not.
+
+        What has no table and belongs to a row that was removed goes with it (`left_out` says so); Undo brings both
+        back.
+        """
+        rows = {key: [_given(row) for row in table.rows] for key, table in self.tables.items()}
+        cluster = {
+            "accelerators": rows["cluster.accelerators"],
+            "nodes": rows["cluster.nodes"],
+            **self._base["cluster"],
+        }
+        tied = self._tied(rows)
+        jobs = [_with_rewards(row) for row in rows["jobs"]]
+        more = {"jobs": jobs, "entities": rows["entities"], "throughputs": rows["throughputs"]}
+        return {**self._base, **tied, "cluster": cluster, **more}
+
+    def _tied(self, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
+        """The parts that name rows, without what names a row that is gone."""
+        types = {row.get("name") for row in rows["cluster.accelerators"]}
+        jobs = {row.get("name") for row in rows["jobs"]}
+        nodes = {row.get("name") for row in rows["cluster.nodes"]}
+
+        def there(held: Row) -> bool:
+            return held["job"] in jobs and all({name, name.rpartition("-")[0]} & nodes for name in held["gpus"])
+
+        kept = {
+            "colocated": [pair for pair in self._base.get("colocated", []) if pair["accelerator"] in types],
+            "running": [held for held in self._base.get("running", []) if there(held)],
+        }
+        words = {"colocated": "co-located pairs of GPU types", "running": "starting places of jobs or nodes"}
+        lost = {key: len(self._base.get(key, [])) - len(found) for key, found in kept.items()}
+        told = [f"{count} {words[key]}" for key, count in lost.items() if count]
+        self.left_out = f"Left out: {' and '.join(told)} that are no longer there." if told else ""
+        return {key: found for key, found in kept.items() if key in self._base}
+
+    def read(self) -> Scenario:
+        """The scenario; raises ScenarioError, and shows each problem beside its cell."""
+        unread = [problem for key, table in self.tables.items() for problem in _own(key, table)]
+        if unread:
+            self._mark(())
+            raise ScenarioError(unread)
+        problems: tuple[Problem, ...] = ()
+        try:
+            scenario = Scenario.from_dict(self.data(), "lab")
+            scenario.require_runnable()
+        except ScenarioError as error:
+            problems = error.problems
+        self._mark(problems)
+        if problems:
+            raise ScenarioError(problems)
+        return scenario
+
+    def _mark(self, problems: tuple[Problem, ...]) -> None:
+        found: dict[str, dict[str, str]] = {key: {} for key in self.tables}
+        for problem in problems:
+            place = PLACE.match(problem.where)
+            if place:
+                names = [column.name for column in self.tables[place[1]].columns]
+                field = SHOWN_IN.get(place[3], place[3])
+                column = field if field in names else names[0]
+                found[place[1]][f"{place[2]}.{column}"] = f"expected {_in_rows(problem.expected)}"
+        for key, table in self.tables.items():
+            if dict(table.extra_errors) != found[key]:
+                table.extra_errors = found[key]
+
+    def _on_change(self, key: str, changed: Callable[[], None]) -> None:
+        self._rename(key)
+        self._choices(self.tables["cluster.accelerators"].rows, self.tables["throughputs"].rows)
+        changed()
+
+    def _rename(self, key: str) -> None:
+        """Carry a row's new name to what names the row, and say in how many places."""
+        table = self.tables[key]
+        before, now = self._names.get(key, {}), names_of(table)
+        self._names[key] = {number: now.get(number) or before.get(number, "") for number in table.numbers}
+        new = {before[n]: name for n, name in now.items() if before.get(n) and name != before[n]}
+        new = {old: name for old, name in new.items() if old not in now.values() or old in new.values()}
+        if not new:
+            return
+        count = sum(renamed_rows(self.tables[other], column, new) for other, column in REFERENCES.get(key, ()))
+        self._base, tied = renamed_parts(self._base, key, new)
+        if count + tied:
+            table.message = f"Renamed in {count + tied} other places too."
+
+    def _choices(self, accelerators: Iterable[Mapping[str, Any]], throughputs: Iterable[Mapping[str, Any]]) -> None:
+        """Offer the names that other tables define."""
+        types = tuple(dict.fromkeys(str(row["name"]) for row in accelerators if row.get("name")))
+        models = tuple(dict.fromkeys(str(row["model"]) for row in throughputs if row.get("model")))
+        self._offer("cluster.nodes", "accelerator", types)
+        self._offer("throughputs", "accelerator", types)
+        self._offer("jobs", "model", models)
+
+    def _offer(self, key: str, name: str, choices: tuple[str, ...]) -> None:
+        table = self.tables[key]
+        columns = [c if c.name != name else _with_choices(c, choices) for c in table.columns]
+        if columns != list(table.columns):
+            table.columns = columns
+        if choices and table.template.get(name) not in choices:
+            table.template = {**table.template, name: choices[0]}
+
+
+def _with_choices(column: Column, choices: tuple[str, ...]) -> Column:
+    return Column(column.name, column.label, "choice", help=column.help, choices=choices, width=column.width)
+
+
+def _own(key: str, table: EditTable) -> Iterable[Problem]:
+    """Errors that the table found itself: cells that cannot be read."""
+    for place, text in table.errors.items():
+        row, _, column = place.partition(".")
+        if text != table.extra_errors.get(place):
+            yield Problem(f"{key}[{row}].{column}", table.rows[int(row)].get(column), text)
+
+
+def spoken(problem: Problem) -> str:
+    """A problem in the words of the tables: `Jobs, row 3, GPUs: must be at least 1`."""
+    place = PLACE.match(problem.where)
+    expected = _in_rows(problem.expected)
+    if not place:
+        return f"{problem.where.removeprefix('lab: ')}: got {shorten(problem.value, 40)}; expected {expected}"
+    columns = {"cluster.accelerators": ACCELERATORS, "cluster.nodes": NODES, "jobs": JOBS, "entities": ENTITIES}
+    found = {**columns, "throughputs": THROUGHPUTS}[place[1]]
+    field = SHOWN_IN.get(place[3], place[3])
+    label = next((f", {c.label}" for c in found if c.name == field), f", {field}" if field else "")
+    says = expected if expected.startswith(("must", "expected", "required")) or " is no" in expected else ""
+    return f"{NAMES[place[1]]}, row {int(place[2]) + 1}{label}: {says or f'expected {expected}'}"
+
+
+def _in_rows(expected: str) -> str:
+    """What is expected, with another row of the same table by its number there: `row 1` for `jobs[0]`."""
+    return OTHER.sub(lambda found: f"row {int(found[1]) + 1} has it already", expected)
+
+
+def _deadline(row: Mapping[str, Any]) -> float | None:
+    """The last reward above 0 of a job's row (`Job.deadline_s`)."""
+    return max((deadline for deadline, reward in row.get("rewards") or () if reward > 0), default=None)
+
+
+def _rewarded(row: Row, steps: Steps | None) -> Row:
+    """A row of the table with other rewards."""
+    kept = {name: value for name, value in row.items() if name not in ("rewards", "deadline_s")}
+    found = {**kept, "rewards": [list(step) for step in steps] if steps else None}
+    return {**found, "deadline_s": _deadline(found)}
+
+
+def _with_deadline(row: Row) -> Row:
+    """A job of a scenario as a row of the table."""
+    deadline_s = _deadline(row)
+    return row if deadline_s is None else {**row, "deadline_s": deadline_s}
+
+
+def _with_rewards(row: Row) -> Row:
+    """A row of the table as a job: another deadline moves all steps in proportion, none makes it best-effort."""
+    deadline_s = row.get("deadline_s")
+    given = {name: value for name, value in row.items() if name != "deadline_s"}
+    if deadline_s == _deadline(row):
+        return given
+    if deadline_s is None:
+        return {**given, "rewards": None}
+    before = tuple((float(at), float(reward)) for at, reward in row.get("rewards") or ())
+    usable = isinstance(deadline_s, (int, float)) and 0 < deadline_s < math.inf
+    return {**given, "rewards": moved(before, deadline_s) if usable else [[deadline_s, HIGHEST]]}
+
+
+def _given(row: Mapping[str, Any]) -> Row:
+    """A row without empty cells; whole numbers where the scenario wants them."""
+    found = {k: v for k, v in row.items() if v is not None and v != ""}
+    return {k: int(v) if k in ("gpus", "count") and _whole(v) else v for k, v in found.items()}
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value) and float(value).is_integer()

@@ -1,0 +1,78 @@
+"""What a person has set in a lab, and the way back and forth between settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from workbench.estimators.registry import DEFAULT
+from workbench.scenario import Scenario
+
+STEPS_KEPT = 100
+AnySetting = TypeVar("AnySetting", bound=tuple[Any, ...])
+
+
+class LabSetting(NamedTuple):
+    """What a person has set in a paper's lab: enough to come back to it. belief: an estimator by name, with knobs."""
+
+    scenario: Scenario
+    scheduler: str
+    knobs: Mapping[str, Any]
+    belief: str = DEFAULT
+
+
+class History(Generic[AnySetting]):
+    """Settings that were right, one after the other; `present` is the last of them, or where undo has come to.
+
+    valid: whether the controls hold the present; if not, something in them is wrong.
+    """
+
+    def __init__(self) -> None:
+        self.present: AnySetting | None = None
+        self.past: list[AnySetting] = []
+        self.future: list[AnySetting] = []
+        self.valid = False
+
+    def heard(self, setting: AnySetting | None) -> bool:
+        """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""
+        self.valid = setting is not None
+        if setting is None:
+            self.future = []  # what was undone before a mistake is not what a redo would mean now
+            return False
+        if setting == self.present:
+            return False
+        if self.present is not None:
+            self.past = [*self.past[1 - STEPS_KEPT :], self.present]
+        self.present, self.future = setting, []
+        return True
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether `undo` leads anywhere."""
+        return bool(self.past) or (not self.valid and self.present is not None)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether `redo` leads anywhere."""
+        return self.valid and bool(self.future)
+
+    def undo(self) -> AnySetting | None:
+        """The setting before; while something is wrong, the last that was right; None if there is none."""
+        return self._travel(self.past, self.future) if self.valid else self.present
+
+    def redo(self) -> AnySetting | None:
+        """The setting that was undone last; None if there is none, or while something is wrong."""
+        return self._travel(self.future, self.past) if self.valid else None
+
+    def _travel(self, source: list[AnySetting], target: list[AnySetting]) -> AnySetting | None:
+        if not source or self.present is None:
+            return None
+        target.append(self.present)
+        self.present = source.pop()
+        return self.present
+
+
+def jsonable(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Knob values as JSON has them (infinity as text, which a knob reads back)."""
+    return {k: "inf" if v == float("inf") else v for k, v in json.loads(json.dumps(dict(knobs), default=str)).items()}

@@ -1,0 +1,144 @@
+"""Why a job of a run was guaranteed or not: its verdict, what would have been accepted, who stands in the way."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.editors.reward_editor import Rewards
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.status_line import StatusLine
+from widgets.work.study import Asked
+from workbench import metrics
+from workbench.explanation.admission import (
+    STUDY,
+    arrival_of,
+    has_verdicts,
+    jobs_asked_about,
+    question,
+    rewards_of,
+    sentences,
+    verdict_s,
+)
+from workbench.rewards import moved
+from workbench.run import Run
+
+MARGIN_S = 1.0
+"""A deadline is set so much later than the earliest that would do, whatever rounding does."""
+
+
+class AdmissionPage:
+    """Choose a job, see its verdict explained. picked: told which was chosen; edited: told new rewards by job."""
+
+    def __init__(self, picked: Callable[[str], None], edited: Callable[[Rewards], None]) -> None:
+        self._picked, self._edited = picked, edited
+        self._run: Run | None = None
+        self._found: Mapping[str, Any] | None = None
+        self._shown: tuple[int, str] | None = None
+        self._quiet = False
+        self._job = w.Dropdown(description="Job", layout=w.Layout(width="22em"), style={"description_width": "2em"})
+        self._job.add_class("wb-admission-job")
+        self._job.observe(lambda change: self._on_job(change["new"]), "value")
+        self._accept = w.Button(description="Set the earliest deadline", icon="check", layout=w.Layout(width="auto"))
+        self._accept.add_class("wb-admission-accept")
+        self._accept.tooltip = "Move this job's deadlines so that the last one is the earliest that would be accepted"
+        self._accept.on_click(lambda _: self._set_deadline())
+        self._said, self._told = StatusLine(), w.HTML()
+        self._told.add_class("wb-verdict")
+        self._told.add_class("wb-admission-told")
+        self.page = ChartPage("admission", "admission")
+        row = w.HBox([self._job, self._accept])
+        row.add_class("wb-tools")
+        self.box = w.VBox([row, self._said, self._told, self.page.box])
+        self._asked = Asked(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
+
+    # Showing ---------------------------------------------------------------------------------------------------------
+
+    def show_run(self, run: Run) -> None:
+        """Offer the jobs of another run; the chosen one stays if it has a verdict in this one too."""
+        self._run, self._shown = run, None
+        asked_about = jobs_asked_about(run)
+        verdicts = dict(zip(run.jobs["job"], run.jobs["verdict"], strict=True))
+        options = [(f"{job}: {verdicts[job].replace('_', ' ')}", job) for job in asked_about]
+        refused = next((job for job in asked_about if verdicts[job] != "guaranteed"), None)
+        before, self._quiet = self._job.value, True
+        self._job.options = options
+        self._job.value = before if before in asked_about else refused or (asked_about[0] if asked_about else None)
+        self._quiet = False
+
+    def select(self, job: str | None) -> None:
+        """Choose a job that was selected elsewhere."""
+        if self._run is not None and job in [name for _, name in self._job.options]:
+            self._quiet = True
+            self._job.value = job
+            self._quiet = False
+
+    def opened(self) -> None:
+        """Explain the chosen job, if the page shows another one."""
+        job, run = self._job.value, self._run
+        if run is None or job is None or not has_verdicts(run):
+            self._told.value = "<p>No job of this run with a deadline has a verdict.</p>"
+            return
+        if self._shown == (id(run), job):
+            return
+        self._shown, self._found = (id(run), job), None
+        self._accept.disabled = True
+        self._asked.ask([(run.scenario, question(run, job))])
+
+    def _on_job(self, job: str | None) -> None:
+        if not self._quiet and job is not None:
+            self._picked(job)
+            self.opened()
+
+    def _on_found(self, found: Mapping[str, Any]) -> None:
+        run = self._run
+        if run is None or found["job"] != self._job.value:
+            return
+        self._found = found
+        self._accept.disabled = found["earliest_s"] is None
+        self._told.value = told_of(run, found)
+        from workbench import charts
+
+        self.page.show(charts.admission(**pictured(run, found)), found["job"])
+
+    def _set_deadline(self) -> None:
+        """Move the deadlines of the job as far as it takes."""
+        found, run = self._found, self._run
+        if found is None or run is None or found["earliest_s"] is None:
+            return
+        job = str(found["job"])
+        last_s = float(found["earliest_s"]) - arrival_of(run, job) + MARGIN_S
+        self._edited({job: moved(tuple(rewards_of(run, job)), last_s)})
+
+
+# What is asked and shown ----------------------------------------------------------------------------------------------
+
+
+def told_of(run: Run, found: Mapping[str, Any]) -> str:
+    """The explanation in words, as HTML, the verdict in bold."""
+    verdict, *rest = (html.escape(sentence) for sentence in sentences(run, found))
+    job = str(found["job"])
+    bold = html.escape(f"{job}: {run.jobs.set_index('job')['verdict'][job].replace('_', ' ')}")
+    return "".join(f"<p>{line}</p>" for line in (verdict.replace(bold, f"<b>{bold}</b>", 1), *rest))
+
+
+def pictured(run: Run, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the chart shows: the job, the jobs in its way, and what they had."""
+    job = str(found["job"])
+    verdict = str(run.jobs.set_index("job")["verdict"][job]).replace("_", " ")
+    return {
+        "timeline": run.timeline,
+        "jobs": run.jobs,
+        "rewards": {name: rewards_of(run, name) for name in (job, *found["in_the_way"])},
+        "job": job,
+        "in_the_way": list(found["in_the_way"]),
+        "verdict_s": verdict_s(run, job),
+        "earliest_s": None if found["guaranteed"] else found["earliest_s"],
+        "lease_s": float(found["lease_s"]),
+        "end_s": run.end_s,
+        "broken_s": metrics.broken_s(run),
+        "title": f"{job}: {verdict}",
+    }

@@ -1,0 +1,304 @@
+"""The charts of a run that a lab shows, each drawn when it is looked at.
+
+Imported when the first of them is: Altair alone takes as long as the rest of a lab.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from widgets.lab.tried import Tried, names
+from workbench import charts, metrics
+from workbench.charts import Drawing
+from workbench.charts.gantt_data import By
+from workbench.decision import in_sequences
+from workbench.estimators.registry import DEFAULT, maker
+from workbench.explanation.admission import has_verdicts
+from workbench.papers.hare.tasks import switch_table
+from workbench.run import Run
+from workbench.units import format_duration
+
+TAB_PX = 18.0
+"""A tab's border, padding and margin: its charts are so much narrower than the Gantt chart, on each side."""
+
+
+HOUR_S = 3600.0
+ALIKE = 20.0
+"""Signals of which one is larger by more are not drawn on one axis, unless that is asked for."""
+CLUSTERS = {"profiling": "profiling_gpus", "guaranteed": "guaranteed_gpus", "spot": "spot_gpus"}
+"""Logical clusters, and the signals with their sizes."""
+OF_CLUSTER = (*CLUSTERS.values(), "plan_gpus", "plan_gpus_later", "profiling_waiting", "profiling_held")
+"""Signals that are not of the job that they are recorded with."""
+
+
+class Look(NamedTuple):
+    """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end).
+
+    signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last;
+    belief: the estimator that the run was told its speeds by; errors: of it, as it learnt (None: it did not).
+    """
+
+    run: Run
+    job: str | None = None
+    at_s: float | None = None
+    signal: str | None = None
+    tried: tuple[Tried, ...] = ()
+    belief: str = DEFAULT
+    errors: pd.DataFrame | None = None
+
+
+def gantt(run: Run, by: By) -> Drawing:
+    """The schedule, by GPU or by job."""
+    return charts.run_gantt(run, by=by)
+
+
+def _allocation(look: Look) -> Drawing:
+    """The shares in force at the time; of the whole run those of the first decision that has most jobs and pairs."""
+    run = look.run
+    at_s = _fullest_s(run.shares) if look.at_s is None else look.at_s
+    title = f"Share of time on each type, at {format_duration(at_s, parts=2)}"
+    found = charts.shares_at(run.shares, at_s=at_s)
+    return charts.allocation(found, accelerators=run.scenario.cluster.types, title=title)
+
+
+def _fullest_s(shares: pd.DataFrame) -> float:
+    """The time of the first decision with as many units as any has."""
+    units = shares.groupby("time_s")["unit"].nunique()
+    return float(units.index.to_numpy(float)[int(units.to_numpy().argmax())])
+
+
+def _tasks(look: Look) -> Drawing:
+    """Tasks with the barriers of their rounds."""
+    run = look.run
+    rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
+    return charts.tasks(rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events))
+
+
+def _received(look: Look) -> Drawing:
+    """Time received against the target, of the selected job or of all."""
+    run, shares, timeline = look.run, look.run.shares, look.run.timeline
+    if look.job is not None:  # as `received` does, but before the work; every decision keeps a row
+        shares = shares[_of(shares, look.job) | ~shares["decision"].duplicated()]
+        timeline = timeline[_of(timeline, look.job)]
+    table = charts.received_table(shares, timeline, run.decisions, end_s=run.end_s)
+    return charts.received(table, look.job)
+
+
+def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
+    """Which rows are of a job, alone or in a pair."""
+    units = {unit: job in unit.split(" + ") for unit in table["unit"].unique()}
+    return table["unit"].map(units).astype(bool)
+
+
+def _prices(look: Look) -> Drawing:
+    """What a GPU of each type costs, under the Gantt chart."""
+    run = look.run
+    return charts.prices(run.signals, cluster=run.scenario.cluster, end_s=run.end_s, inset_px=TAB_PX)
+
+
+def _signals(look: Look) -> Drawing:
+    """What the scheduler went by, besides what has a chart of its own."""
+    run = look.run
+    table = run.signals[_by_job(run)]
+    if look.signal is not None:
+        table = table[table["signal"] == look.signal]
+    return charts.signals(table, run.jobs, end_s=run.end_s)
+
+
+def _by_job(run: Run) -> pd.Series[bool]:
+    """Which signals are neither priorities nor prices, nor part of the queue or of the gains of configurations."""
+    elsewhere = run.signals["signal"].isin(["priority", *charts.QUEUE_SIGNALS, *OF_CLUSTER])
+    return ~elsewhere & ~charts.is_price(run.signals) & ~charts.is_gain(run.signals)
+
+
+def signal_names(run: Run) -> list[str]:
+    """The signals that the tab Signals can show, as they were first recorded."""
+    return list(run.signals["signal"][_by_job(run)].unique())
+
+
+def signals_alike(run: Run) -> bool:
+    """Whether they can be read on one axis: the largest of none is more than `ALIKE` times that of another."""
+    values = run.signals.loc[_by_job(run) & np.isfinite(run.signals["value"])]
+    most = values["value"].abs().groupby(values["signal"]).max()
+    return bool(most.max() <= ALIKE * most[most > 0].min()) if (most > 0).any() else True
+
+
+def _window(look: Look) -> Drawing:
+    """The queue at the time; of the whole run when it was longest."""
+    run = look.run
+    at_s = charts.longest_queue_s(run.signals) if look.at_s is None else look.at_s
+    least = {job.name: job.sizes[0] for job in run.scenario.jobs}
+    table = charts.queue_at(run.signals, least, float(run.knobs.get("sigma", math.inf)), at_s)
+    title = f"Service window of the queue, at {format_duration(at_s, parts=2)}"
+    return charts.service_window(table, gpus=run.scenario.cluster.gpus, title=title)
+
+
+def _plan(look: Look) -> Drawing:
+    """Who has what at the time; of the whole run when the queue was longest."""
+    run = look.run
+    at_s = charts.longest_queue_s(run.signals) if look.at_s is None else look.at_s
+    table = charts.gangs_at(run.timeline, run.signals, at_s)
+    title = f"Plan at {format_duration(at_s, parts=2)}: GPUs of each job"
+    return charts.gangs(table, cluster=run.scenario.cluster, title=title)
+
+
+def _gains(look: Look) -> Drawing:
+    """The gain matrix, or the configurations of the selected job."""
+    run = look.run
+    had = charts.configurations_had(run.timeline)
+    return charts.gain_matrix(charts.gains_table(run.signals), selected=look.job, had=had)
+
+
+def _leases(look: Look) -> Drawing:
+    """What was done for each job with a deadline, and what came of its deadlines."""
+    run = look.run
+    rewards = {job.name: job.rewards for job in run.scenario.jobs}
+    table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=metrics.broken_s(run))
+    return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=run.end_s)
+
+
+def _rewards(look: Look) -> Drawing:
+    """What completing in time is worth, and what each job got."""
+    run = look.run
+    rewards = {job.name: job.rewards for job in run.scenario.jobs}
+    done_s = dict(zip(run.jobs["job"], run.jobs["finish_s"] - run.jobs["arrival_s"], strict=True))
+    return charts.reward_classes(rewards, done_s=done_s)
+
+
+def _clusters(look: Look) -> Drawing:
+    """The sizes of the logical clusters, which belong to the cluster whatever job they are recorded with."""
+    run = look.run
+    named = {signal: name for name, signal in CLUSTERS.items()}
+    rows = run.signals[run.signals["signal"].isin(CLUSTERS.values())]
+    sizes = pd.DataFrame({"time_s": rows["time_s"], "pool": rows["signal"].map(named), "gpus": rows["value"]})
+    said = "guaranteed: in SLO leases now; spot: all that the others do not have"
+    return charts.pools(sizes, gpus=run.scenario.cluster.gpus, end_s=run.end_s, subtitle=said)
+
+
+def _fairness(look: Look) -> Drawing:
+    jobs = metrics.per_job(look.run)
+    values = {
+        "latency ratio": jobs["latency_ratio"].to_numpy(),
+        "finish-time fairness (rho)": jobs["finish_time_fairness"].to_numpy(),
+    }
+    return charts.cdf(values, title="Fairness: how the jobs fared", x_title="Ratio (the lower, the better)")
+
+
+def _latency(look: Look) -> Drawing:
+    """Hops's (7) over time: of the jobs that ended in the hour before, held on where none did."""
+    table = metrics.latency_ratio_over_time(look.run, HOUR_S)
+    title = "Latency ratio of the past hour's jobs"  # a title wider than the plot would make the plot narrow
+    return charts.over_time(table, "value", "", end_s=look.run.end_s, y_title="Mean latency ratio", title=title)
+
+
+def _fragments(look: Look) -> Drawing:
+    run = look.run
+    return charts.fragments_by_round(run.decisions, round_s=run.knobs.get("round_s"), end_s=run.end_s)
+
+
+def _trade_off(look: Look) -> Drawing:
+    """Every run on this scenario: how soon jobs are done on average, against how the worst-off one fares."""
+    by_wait = bool((look.run.signals["signal"] == "latency_ratio").any())
+    worst = "max_latency_ratio" if by_wait else "max_finish_time_fairness"
+    frame = pd.DataFrame(
+        {
+            "name": names(look.tried),
+            "x": [float(one.measures["mean_jct_s"]) / HOUR_S for one in look.tried],
+            "y": [float(one.measures[worst]) for one in look.tried],
+            "now": [one is look.tried[-1] for one in look.tried],
+        }
+    )
+    return charts.frontier(
+        frame,
+        title="Efficiency against fairness: your runs",
+        x_title="Mean JCT (h)",
+        y_title="Worst latency ratio" if by_wait else "Worst rho",
+    )
+
+
+def _estimator(look: Look) -> Drawing:
+    """How the estimator's speeds come nearer to the true ones (Hops's Fig. 7b)."""
+    assert look.errors is not None  # else the tab is not there
+    learns = maker(look.belief).estimator.learns
+    return charts.elastic.speed_errors({look.belief: look.errors}, title=f"Error of believed {learns}")
+
+
+def _entities(look: Look) -> Drawing:
+    """The GPUs that each entity has."""
+    run = look.run
+    return charts.entities(run.timeline, run.jobs, end_s=run.end_s)
+
+
+def _completion_times(look: Look) -> Drawing:
+    return charts.jct_cdf(look.run.jobs)
+
+
+def _utilisation(look: Look) -> Drawing:
+    run = look.run
+    return charts.utilisation(run.timeline, cluster=run.scenario.cluster, end_s=run.end_s)
+
+
+def _queue(look: Look) -> Drawing:
+    return charts.queue(look.run.decisions, end_s=look.run.end_s)
+
+
+PAGES: Mapping[str, Callable[[Look], Drawing]] = {
+    "Tasks": _tasks,
+    "Leases": _leases,
+    "Rewards": _rewards,
+    "Clusters": _clusters,
+    "Plan": _plan,
+    "Window": _window,
+    "Gains": _gains,
+    "Allocation": _allocation,
+    "Received": _received,
+    "JCT": _completion_times,
+    "Fairness": _fairness,
+    "Latency": _latency,
+    "GPUs in use": _utilisation,
+    "Queue": _queue,
+    "Fragments": _fragments,
+    "Prices": _prices,
+    "Signals": _signals,
+    "Entities": _entities,
+    "Estimator": _estimator,
+    "Trade-off": _trade_off,
+}
+"""The chart of each tab."""
+
+
+def _recorded(*signals: str) -> Callable[[Look], bool]:
+    """Whether a run has recorded all of these signals."""
+    return lambda look: set(signals) <= set(look.run.signals["signal"])
+
+
+def _with_deadlines(look: Look) -> bool:
+    """Whether some job has a deadline."""
+    return any(job.rewards for job in look.run.scenario.jobs)
+
+
+ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
+    "Leases": _with_deadlines,
+    "Rewards": _with_deadlines,
+    "Clusters": _recorded(*CLUSTERS.values()),
+    "Admission": lambda look: has_verdicts(look.run),
+    "Tasks": lambda look: in_sequences(look.run.timeline),
+    "Plan": _recorded("priority", "place", "gain"),
+    "Window": _recorded(*charts.QUEUE_SIGNALS[:2]),
+    "Gains": lambda look: bool(charts.is_gain(look.run.signals).any()),
+    "Allocation": lambda look: not look.run.shares.empty,
+    "Received": lambda look: not look.run.shares.empty,
+    "Latency": _recorded("latency_ratio"),
+    "Fragments": lambda look: bool((charts.idle_while_waiting(look.run.decisions) > 0).any()),
+    "Prices": lambda look: bool(charts.is_price(look.run.signals).any()),
+    "Signals": lambda look: bool(_by_job(look.run).any()),
+    "Entities": lambda look: bool((look.run.jobs["entity"] != "").any()),
+    "Estimator": lambda look: look.errors is not None,
+    "Trade-off": lambda look: len(look.tried) > 1,
+}
+"""The tabs that are there only for runs with something to show in them."""

@@ -1,0 +1,161 @@
+"""Why a job of a run ran, waited or moved: choose a job and a time, read why, and ask when it would have run."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.lab.otherwise import OtherwiseRow
+from widgets.parts.status_line import StatusLine
+from widgets.parts.tables import html_table
+from widgets.work.study import Asked
+from widgets.work.work import Work
+from workbench.errors import InputError
+from workbench.explanation import Explanation, explain, longest_wait_s
+from workbench.explanation.admission import STUDY, has_verdicts, jobs_asked_about, question, sentences, verdict_s
+from workbench.explanation.more import Otherwise, on_its_own, with_node
+from workbench.run import Run
+from workbench.units import format_duration, parse_duration
+
+EXPECTED = "a time of the run"
+
+
+class ExplainPage:
+    """Follows the selected job and playback; at the end of a run it opens where the job's longest wait began.
+
+    picked: told which job was chosen here; work: who works for a scheduler of that name.
+    """
+
+    def __init__(self, picked: Callable[[str], None], work: Callable[[str], Work]) -> None:
+        self._picked = picked
+        self._run: Run | None = None
+        self._played_s: float | None = None
+        self._quiet = False
+        self._shown: tuple[int, str, float] | None = None
+        self._job = w.Dropdown(description="Job", layout=w.Layout(width="16em"), style={"description_width": "2em"})
+        self._job.add_class("wb-explain-job")
+        self._job.observe(lambda change: self._on_job(change["new"]), "value")
+        self._at = w.Text(
+            description="At", continuous_update=False, layout=w.Layout(width="14em"), style={"description_width": "2em"}
+        )
+        self._at.add_class("wb-explain-at")
+        self._at.tooltip = "Seconds, or as 2 h 30 min; playback moves it"
+        self._at.observe(lambda _: self._on_at(), "value")
+        self._said, self._told = StatusLine(), w.HTML()
+        self._told.add_class("wb-verdict")
+        self._told.add_class("wb-explain-told")
+        self._verdict = w.HTML()
+        self._verdict.add_class("wb-verdict")
+        self._verdict.add_class("wb-explain-verdict")
+        self._asked_of: tuple[int, str] | None = None
+        self._asking = StatusLine()
+        self._asked = Asked(STUDY, self._asking, lambda _, found: self._on_verdict(found), lambda: "")
+        self._otherwise = OtherwiseRow(work, self._question)
+        row = w.HBox([self._job, self._at, self._said])
+        row.add_class("wb-tools")
+        self.box = w.VBox([row, self._otherwise.box, self._told, self._asking, self._verdict])
+
+    def show_run(self, run: Run) -> None:
+        """Offer the jobs of another run; the chosen one stays if it is there."""
+        self._run, self._shown, self._played_s = run, None, None
+        self._asked_of = None
+        self._otherwise.show_run(run)
+        names = run.jobs["job"].tolist()
+        before, self._quiet = self._job.value, True
+        self._job.options = names
+        self._job.value = before if before in names else next(iter(names), None)
+        self._quiet = False
+        self._find_time()
+
+    def select(self, job: str | None) -> None:
+        """Choose a job that was selected elsewhere."""
+        if self._run is None or job is None or job == self._job.value:
+            return
+        self._quiet = True
+        self._job.value = job
+        self._quiet = False
+        self._find_time()
+
+    def played(self, until_s: float | None) -> None:
+        """Playback shows the run up to a time, None: all of it; explained is the round that it shows last."""
+        if self._run is None:
+            return
+        times_s = self._run.decisions["time_s"].to_numpy()
+        before = times_s[times_s < until_s] if until_s is not None else times_s[:0]
+        self._played_s = float(before[-1]) if len(before) else None if until_s is None else 0.0
+        self._find_time()
+
+    def opened(self) -> None:
+        """Explain what is chosen, if the page shows something else."""
+        run, job = self._run, self._job.value
+        if run is None or job is None:
+            return
+        try:
+            at_s = parse_duration(self._at.value)
+            wanted = (id(run), str(job), at_s)
+            if wanted != self._shown:
+                self._told.value = page_of(explain(run, str(job), at_s))
+                self._shown = wanted
+                self._otherwise.forget()
+                self._ask_of_verdict(run, str(job), at_s)
+        except (ValueError, InputError) as error:
+            expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
+            self._said.tone, self._said.text = "bad", f"Expected {expected}"
+        else:
+            self._said.tone, self._said.text = "note", ""
+
+    def _ask_of_verdict(self, run: Run, job: str, at_s: float) -> None:
+        """Of a run with verdicts, have the worker look what would have been accepted; it is shown below."""
+        known = has_verdicts(run) and job in jobs_asked_about(run) and verdict_s(run, job) <= at_s
+        if not known or len(run.scenario.cluster.types) > 1:
+            self._verdict.value, self._asked_of = "", None
+        elif self._asked_of != (id(run), job):
+            self._verdict.value, self._asked_of = "", (id(run), job)
+            self._asked.ask([(run.scenario, question(run, job))])
+
+    def _on_verdict(self, found: Mapping[str, Any]) -> None:
+        if self._run is not None and self._asked_of == (id(self._run), found["job"]):
+            told = (f"<p>{html.escape(sentence)}</p>" for sentence in sentences(self._run, found))
+            self._verdict.value = "<p>Its verdict, asked again:</p>" + "".join(told)
+
+    def _question(self, kind: str | None) -> Otherwise:
+        """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
+        if self._run is None or self._job.value is None:
+            raise InputError("job", None, "a job of a run")
+        if kind is None:
+            return on_its_own(self._run, str(self._job.value))
+        return with_node(self._run, str(self._job.value), parse_duration(self._at.value), accelerator=kind)
+
+    def _find_time(self) -> None:
+        """Where playback stands, or where the job's longest wait began."""
+        run, job = self._run, self._job.value
+        if run is None or job is None:
+            return
+        at_s = longest_wait_s(run, str(job)) if self._played_s is None else self._played_s
+        self._quiet = True
+        self._at.value = format_duration(at_s)
+        self._quiet = False
+
+    def _on_job(self, job: str | None) -> None:
+        if self._quiet or job is None:
+            return
+        self._find_time()
+        self._picked(job)
+        self.opened()
+
+    def _on_at(self) -> None:
+        if not self._quiet:
+            self.opened()
+
+
+def page_of(explanation: Explanation) -> str:
+    """The sentences and both tables, as HTML."""
+    parts = [f"<p>{html.escape(sentence)}</p>" for sentence in explanation.sentences]
+    if explanation.competitors:
+        parts.append(f"<p>{html.escape(explanation.about_competitors())}</p>")
+        parts.append(html_table(explanation.shown_competitors(), scrolls=False))
+    parts += ["<p>The numbers then:</p>", html_table(explanation.facts_table(), scrolls=False)]
+    return "".join(parts)

@@ -1,0 +1,117 @@
+"""The optimisation problem behind a scheduler: equations, symbols, size of the model, Pyomo source."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.editors.mistakes import told
+from widgets.parts.tables import html_table
+from widgets.work.work import Message
+from workbench.errors import WorkbenchError
+
+NONE = "This scheduler follows a rule and solves no optimisation problem."
+INVALID = "Correct what is marked on the left first: the size of the problem depends on it."
+
+
+class FormulationPage:
+    """A page that is filled when somebody looks at it; `stale` says that it shows another problem.
+
+    chosen: called when another of several formulations is to be shown.
+    """
+
+    def __init__(self, chosen: Callable[[], None]) -> None:
+        self._which = w.Dropdown(description="Formulation", style={"description_width": "7em"})
+        self._which.layout.display, self._which.layout.width = "none", "97%"
+        self._statement = w.HTMLMath()
+        self._statement.add_class("wb-statement")
+        self._symbols = w.HTMLMath()
+        self._symbols.add_class("wb-symbols")
+        self._rest = w.HTML()
+        self.box = w.VBox([self._which, self._statement, self._symbols, self._rest])
+        self.box.add_class("wb-formulation")
+        self.stale = True
+        self._for = ""
+        self._quiet = False
+
+        def on_choice(_: Any) -> None:
+            self.stale = True
+            if not self._quiet:
+                chosen()
+
+        self._which.observe(on_choice, "value")
+
+    def offer(self, options: list[tuple[str, str]], scheduler: str) -> None:
+        """Offer these formulations; another scheduler begins with the first."""
+        if list(self._which.options) == options and self._for == scheduler:
+            return
+        self._for, self._quiet, self.stale = scheduler, True, True
+        self._which.options = options
+        self._which.value = options[0][1] if options else None
+        self._which.layout.display = None if len(options) > 1 else "none"
+        self._quiet = False
+
+    @property
+    def name(self) -> str | None:
+        """The formulation to show."""
+        return None if self._which.value is None else str(self._which.value)
+
+    def say(self, text: str) -> None:
+        """Show a sentence instead of a problem."""
+        self._statement.value = f"<p class='wb-note'>{html.escape(text)}</p>"
+        self._symbols.value = self._rest.value = ""
+        self.stale = True
+
+    def wait(self) -> None:
+        """Say that the answer will come, unless an earlier one can stay until then."""
+        if not self._rest.value:
+            self.say("Building the model ...")
+
+    def hear(self, message: Message) -> None:
+        """Show the answer to a `describe` request."""
+        if message["kind"] == "error":
+            self.say(told(WorkbenchError.from_json(message)))
+        elif message["kind"] == "cancelled":
+            self.say("Cancelled. Open this tab again to see it.")
+        elif message["kind"] == "done":
+            self.stale = False
+            self._show(message)
+
+    def _show(self, found: Message) -> None:
+        self._statement.value = markdown_to_html(found["statement"])
+        symbols = pd.DataFrame(found["symbols"])
+        symbols["size"] = symbols["size"].astype("str").where(symbols["part"] != "", "")
+        self._symbols.value = f"<h4>Symbols</h4>{html_table(symbols)}"
+        source = f"<pre class='wb-source'>{html.escape(found['source'])}</pre>"
+        self._rest.value = (
+            f"<h4>Size of the model at the last arrival</h4><p>{html.escape(found['size'])}</p>"
+            f"<details><summary>Pyomo source</summary>{source}</details>"
+        )
+
+
+def markdown_to_html(text: str) -> str:
+    """The Markdown of `workbench.notation.render`: bold, code, display maths and paragraphs."""
+    parts = re.split(r"(\$\$.*?\$\$)", text, flags=re.DOTALL)
+    return "".join(_display(p) if p.startswith("$$") else _prose(p) for p in parts)
+
+
+def _display(text: str) -> str:
+    """Display maths in a box of its own, which scrolls where the page is too narrow."""
+    label = "tabindex='0' role='region' aria-label='Equations'"
+    return f"<div class='wb-equations' {label}>{html.escape(text)}</div>"
+
+
+def _prose(text: str) -> str:
+    safe = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text.strip()), flags=re.DOTALL)
+    safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
+    return "".join(f"<p>{block}</p>" for block in re.split(r"\n\s*\n", safe) if block)
+
+
+def describe_request(formulation: str, scenario: dict[str, Any], knobs: dict[str, Any]) -> dict[str, Any]:
+    """The request that this page needs answered."""
+    return {"kind": "describe", "formulation": formulation, "scenario": scenario, "knobs": knobs}

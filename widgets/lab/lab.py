@@ -1,0 +1,396 @@
+"""A lab: edit cluster, jobs and knobs on the left, solve, and watch the rounds on the right.
+
+Every paper's lab has this shape. It is built from what the paper's room declares (schedulers, knobs, formulations);
+nothing here knows a paper.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.editors import mistakes
+from widgets.editors.knob_panel import KnobPanel
+from widgets.editors.quiet import Quiet
+from widgets.editors.scheduler_choice import SchedulerChoice
+from widgets.editors.setting import LabSetting, jsonable
+from widgets.lab import words
+from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request
+from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
+from widgets.lab.opening import opened
+from widgets.lab.results import Results, drawings
+from widgets.lab.scenario_panel import ScenarioPanel
+from widgets.lab.side_page import beside, pages_of
+from widgets.lab.solve_bar import SolveBar
+from widgets.lab.vary_page import VaryPage
+from widgets.parts.presenter import Panel
+from widgets.work.process import process_work
+from widgets.work.thread import ThreadWork
+from widgets.work.work import Message, Work, when_idle
+from workbench.api import check_plan
+from workbench.errors import InputError, WorkbenchError
+from workbench.estimators.registry import maker
+from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
+from workbench.run import Run
+from workbench.scenario import Plan, Scenario
+
+SMALL_S = 5.0
+"""A change is solved at once when the last solve took less than this."""
+PATIENCE_S = 3.0
+"""Work on what was set before is stopped for a new request when it has taken longer than this."""
+EDITED = "Edited, not solved."
+LOADED = "Loaded, not solved yet."
+
+
+class Lab(LabBase):
+    """The lab of one paper, opened on a scenario (default: `start_here`), a file, or the preset that `scenario` names.
+
+    scheduler: the name of the one to open with, with its knobs in the scenario's plan if it is there; default: the
+    first of the plan that is the paper's.
+    scenario, run, solution: what the tables say, the last simulation, and its last recorded decision, as objects.
+    """
+
+    def __init__(self, paper: str, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
+        process_work()  # it warms up while the person still reads
+        room = _room(paper)
+        self._start = opened("start_here" if scenario is None else scenario)
+        self._start_with = None if scheduler is None else find_scheduler(scheduler).name
+        self._thread = ThreadWork()
+        self._number = 0
+        self._asked: LabSetting | None = None
+        self._asked_at = 0.0
+        self._run: Run | None = None
+        self._shown: LabSetting | None = None
+        self._summary = ""
+        self._wall_s = math.inf
+        self._quiet = Quiet()
+        self._choice = SchedulerChoice(room, self._on_scheduler)
+        self._scenario = ScenarioPanel(self._on_change, self._on_row)
+        self._knobs = KnobPanel(self._on_change)
+        self._bar = SolveBar(self.solve, self._cancel)
+        self._results = Results(self._scenario.mark, self._scenario.editors.set_rewards, self._varies)
+        self._vary = VaryPage(self._check, self._varies)
+        self._varied = ThreadWork()
+        self._results.add_page("Vary", self._vary.box, self._vary.opened)
+        self._formulation = FormulationPage(self._describe)
+        self._results.add_page("Formulation", self._formulation.box, self._describe)
+        self._frame = Frame[LabSetting](
+            f"{room.title} lab",
+            open=self.open,
+            save=self._to_save,
+            reset=lambda: self._open(self._start, self._start_with),
+            go_to=self._go_to,
+            panels=self._panels,
+            keep=self._keep_tabs,
+        )
+        self._pages = [make(self) for make in pages_of(room.name)]
+        self._build()
+        self._open(self._start, self._start_with)
+        when_idle(drawings)
+
+    # What a notebook may ask for -------------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario as the tables have it; raises ScenarioError while a cell is wrong."""
+        return self._scenario.scenario
+
+    @property
+    def run(self) -> Run:
+        """The last simulation; raises InputError if there is none yet."""
+        if self._run is None:
+            raise InputError("lab.run", None, "a run (press Solve first)")
+        return self._run
+
+    @property
+    def solution(self) -> Mapping[str, Any]:
+        """The last decision that solved a problem, as a row of the run's `decisions`; raises InputError without one."""
+        solved = self.run.decisions[self.run.decisions["status"] != ""]
+        if solved.empty:
+            raise InputError("lab.solution", self.run.scheduler, "a scheduler that solves an optimisation problem")
+        return dict(solved.iloc[-1])
+
+    @property
+    def knobs(self) -> dict[str, Any]:
+        """Every knob's value; raises InputError while one is wrong."""
+        return self._knobs.values()
+
+    @property
+    def scheduler(self) -> str:
+        """The name of the scheduler that is chosen."""
+        return self._choice.name
+
+    @property
+    def belief(self) -> str:
+        """The estimator that tells the scheduler speeds, as `workbench.simulate` takes it; raises InputError while one
+        of its knobs is wrong.
+        """
+        return self._scenario.belief.belief
+
+    def open(self, scenario: Scenario) -> None:
+        """Show another scenario; Undo comes back, Reset then returns to this one."""
+        self._open(scenario)
+        self._start, self._start_with = scenario, None
+
+    def set(self, scheduler: str | None = None, *, belief: str | None = None, **knobs: Any) -> None:
+        """Choose a scheduler and set knobs from code; a knob `preset` sets the others that are not named here.
+
+        belief: the estimator that tells the scheduler speeds (`layered`, `low_rank:profiled=0.5`; `oracle`: the truth).
+        """
+        told = self.belief if belief is None else maker(belief).text
+        found = find_scheduler(scheduler or self.scheduler)
+        kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
+        settled = found.settle({**kept, **knobs})
+        with self._quiet():
+            self._choice.choose(found.name)
+            self._knobs.show(found, settled)
+            self._scenario.belief.choose(told)
+        self._on_change()
+
+    def solve(self) -> None:
+        """Solve and simulate in the background; the charts follow when it is done."""
+        setting = self._check()
+        if setting is None or setting == self._asked:
+            return
+        own = is_own(setting.scheduler)
+        self._number += 1
+        if self._asked is not None and time.monotonic() - self._asked_at > PATIENCE_S:
+            self._stop()
+        self._asked, self._asked_at = setting, time.monotonic()
+        self._bar.busy = True
+        note = " in this notebook (Cancel takes effect between rounds)" if own else ""
+        self._bar.say("working", f"Solving with {self._choice.scheduler.title}{note} ...")
+        request = {
+            "kind": "simulate",
+            "scenario": setting.scenario.to_dict(),
+            "scheduler": setting.scheduler,
+            "knobs": jsonable(setting.knobs),
+            "belief": setting.belief,
+        }
+        work: Work = self._thread if own else process_work()
+        work.submit(request, partial(self._hear, self._number), self)
+
+    # Layout ----------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._note = w.HTML()
+        panel = self._scenario
+        knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
+        tabs = {**panel.tabs, "Knobs": knobs}
+        self._tabs = w.Tab([*tabs.values()], titles=tuple(tabs))
+        self._tabs.add_class("wb-editors")
+        left = w.VBox([self._choice.widget, self._knobs.main, self._note, self._tabs])
+        self._body = beside(sides(left, w.VBox([self._bar.box, self._results.box])), self._pages)
+        self.widget = whole(self._frame.top, panel.about, self._body)
+
+    # Presenting ------------------------------------------------------------------------------------------------------
+
+    def _panels(self) -> list[Panel]:
+        """What can be presented, in the order in which a lecture has it."""
+        front = partial(self._front, 0)
+        found = [Panel("Scheduler", "scheduler", front), *panels_of(self._tabs, "editors", front)]
+        if self._run is not None:
+            found.append(Panel("Schedule", "schedule", front))
+            found += [Panel(name, "result", partial(self._open_result, name)) for name in self._results.titles]
+        return found + [Panel(page.title, "side", partial(self._front, i)) for i, page in enumerate(self._pages, 1)]
+
+    def _front(self, number: int) -> None:
+        """Bring the lab's own body (0) or one of the pages beside it to the front."""
+        if isinstance(self._body, w.Tab):
+            self._body.selected_index = number
+
+    def _open_result(self, name: str) -> None:
+        self._front(0)
+        self._results.open(name)
+
+    def _keep_tabs(self) -> Callable[[], None]:
+        """What opens the tabs again that are open now."""
+        result = self._results.opened
+        rows = kept_open(self._tabs, *([self._body] if isinstance(self._body, w.Tab) else []))
+
+        def restore() -> None:
+            rows()
+            self._results.open(result)
+
+        return restore
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def _open(self, scenario: Scenario, scheduler: str | None = None) -> None:
+        """Show a scenario with the scheduler of that name; it is solved when somebody asks.
+
+        Without a name: the first entry of its plan that is this paper's. A plan of one entry, as Save writes it, is
+        taken whatever it names; else the paper's first scheduler. Raises ScenarioError for a plan that cannot be.
+        """
+        check_plan(scenario)
+        self._frame.offer_presets(scenario)
+        names = {found.name for found in schedulers()}
+        if scheduler is not None:
+            names = {scheduler}
+        elif len(scenario.plan) != 1:
+            names = {name for name in names if self._choice.is_of_the_paper(name)}
+        first = Plan(scheduler=scheduler or self._choice.first)
+        plan = next((p for p in scenario.plan if p.scheduler in names), first)
+        self._show(LabSetting(scenario, plan.scheduler, find_scheduler(plan.scheduler).settle(plan.knobs)))
+        self._wall_s = math.inf
+        self._on_change("ready", LOADED)
+
+    def _show(self, setting: LabSetting) -> None:
+        """Put a setting into the controls."""
+        with self._quiet():
+            self._scenario.show(setting.scenario, setting.belief)
+            self._choice.choose(setting.scheduler)
+            self._knobs.show(self._choice.scheduler, setting.knobs)
+
+    def _on_scheduler(self) -> None:
+        """Another scheduler, or the same one written anew: what it did is old then."""
+        if self._quiet:
+            return
+        if self._knobs.scheduler is not None and self._knobs.scheduler.name == self._choice.name:
+            self._shown = None
+        with self._quiet():
+            self._knobs.show(self._choice.scheduler)
+        self._on_change()
+
+    def _check(self) -> LabSetting | None:
+        """What the controls say; None, with the reason in the status, if something is wrong."""
+        try:
+            return LabSetting(self._scenario.to_run, self.scheduler, self._knobs.values(), self.belief)
+        except WorkbenchError as error:
+            self._bar.say("invalid", mistakes.what_is_wrong(error))
+            return None
+
+    def _on_change(self, state: str = "edited", text: str = EDITED) -> None:
+        """Something was edited: check it, remember it, and solve it at once if that is quick.
+
+        state, text: what the status says if it is not solved at once.
+        """
+        if self._quiet:
+            return
+        setting = self._check()
+        self._formulation.stale |= self._frame.heard(setting)
+        if setting is not None:
+            self._results.rewards.show_scenario(setting.scenario)
+            left_out = self._scenario.editors.left_out
+            self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
+        if setting is None:
+            self._results.outdated(self._run is not None)
+        elif setting == self._asked:
+            self._bar.say("working", "Solving what is set ...")
+        elif self._asked is None and setting == self._shown:
+            self._results.outdated(False)
+            self._bar.say("done", self._summary)
+        else:
+            self._results.outdated(self._run is not None)
+            if self._run is not None and self._wall_s < SMALL_S:
+                self.solve()
+            else:
+                self._bar.say(state, text)
+
+    def _go_to(self, setting: LabSetting) -> None:
+        self._formulation.stale = True
+        self._show(setting)
+        self._on_change()
+
+    def _to_save(self) -> Scenario:
+        """The scenario with what is set as the first entry of its plan."""
+        scenario = self.scenario
+        now = {"scheduler": self.scheduler, "knobs": jsonable(self._knobs.values())}
+        others = [plan.model_dump() for plan in scenario.plan if plan.scheduler != self.scheduler]
+        return scenario.replace(plan=[now, *others])
+
+    def _on_row(self, index: int) -> None:
+        """A person follows a row of the jobs."""
+        ran = None if self._run is None else set(self._run.jobs["job"])
+        self._scenario.follow(index, self._results, ran, "Solve")
+
+    # Work ------------------------------------------------------------------------------------------------------------
+
+    def _cancel(self) -> None:
+        if self._asked is not None and is_own(self._asked.scheduler):
+            self._bar.say("working", "Cancelling before the next round ...")
+        self._stop()
+
+    def _stop(self) -> None:
+        """Drop all that this lab asked for."""
+        self._thread.cancel(self)
+        process_work().cancel(self)
+
+    def _varies(self, scheduler: str) -> Work:
+        """Who works for the pages Vary and Explain, beside what the lab itself has asked for."""
+        return self._varied if is_own(scheduler) else process_work()
+
+    def _describe(self) -> None:
+        """Fill the page of the formulation, if it shows another one."""
+        known = {found.name: found for found in formulations()}
+        offered = [known[name] for name in _formulations_of(self.scheduler) if name in known]
+        self._formulation.offer([(found.title, found.name) for found in offered], self.scheduler)
+        name, history = self._formulation.name, self._frame.history
+        if name is None:
+            self._formulation.say(NONE)
+        elif not history.valid or history.present is None:
+            self._formulation.say(INVALID)
+        elif self._formulation.stale:
+            present = history.present
+            request = describe_request(name, present.scenario.to_dict(), jsonable(present.knobs))
+            self._formulation.wait()
+            process_work().submit(request, self._formulation.hear, self)
+
+    def _hear(self, number: int, message: Message) -> None:
+        """What the worker says about a request; about one that was replaced since, nobody wants to know."""
+        if number != self._number:
+            return
+        kind = message["kind"]
+        if kind == "progress":
+            self._bar.progress(message)
+            return
+        asked, self._asked = self._asked, None
+        self._bar.busy = False
+        if kind == "done":
+            self._run, self._shown, self._wall_s = message["run"], asked, float(message["wall_s"])
+            self._summary = words.done(message["run"], self._wall_s)
+            try:
+                errors = message["errors"]
+                self._results.show(message["run"], message["belief"], None if errors is None else pd.DataFrame(errors))
+                self._frame.presenter.refresh()
+            except Exception as error:
+                self._bar.say("failed", f"Solved (see lab.run), but not drawn: {error!r}")
+                raise
+            self._on_solved("done", self._summary)
+        elif kind == "cancelled":
+            self._wall_s = math.inf
+            self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
+        else:
+            self._on_solved("failed", mistakes.told(WorkbenchError.from_json(message)))
+
+    def _on_solved(self, state: str, text: str) -> None:
+        """The work has ended; what was edited since has the last word."""
+        valid, same = self._frame.history.valid, self._frame.history.present == self._shown
+        self._results.outdated(self._run is not None and not (valid and same))
+        if not valid:
+            return
+        if state == "done" and not same:
+            self._bar.say("edited", "Edited since, not solved.")
+        else:
+            self._bar.say(state, text)
+
+
+def _room(paper: str) -> Room:
+    found = {room.name: room for room in rooms() if room.schedulers}
+    if paper not in found:
+        raise InputError("lab", paper, "one of " + ", ".join(found))
+    return found[paper]
+
+
+def _formulations_of(scheduler: str) -> list[str]:
+    """The formulations of the scheduler's room, its namesake first."""
+    room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
+    names = [found.name for found in room.formulations] if room is not None else []
+    return sorted(names, key=lambda name: name != scheduler)

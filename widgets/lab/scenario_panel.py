@@ -1,0 +1,96 @@
+"""A scenario as a person edits it: its tables, what the core does, and what schedulers believe of speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+import ipywidgets as w
+
+from widgets.editors.belief_choice import BeliefChoice
+from widgets.editors.core_panel import CorePanel
+from widgets.editors.scenario_tables import Editors
+from widgets.lab import words
+from widgets.parts.edit_table import EditTable
+from workbench.errors import NOTHING, InputError
+from workbench.scenario import Scenario
+
+
+class Selecting(Protocol):
+    """Charts with one selected job."""
+
+    @property
+    def selected(self) -> str | None:
+        """The job that is selected."""
+        ...
+
+    def select(self, job: str | None) -> None:
+        """Select a job, or nothing."""
+        ...
+
+
+class ScenarioPanel:
+    """The controls; `about` says what is open, `also` what it holds beside the controls.
+
+    changed: called after every edit; followed: told the number of a row of the jobs that a person follows.
+    """
+
+    def __init__(self, changed: Callable[[], None], followed: Callable[[int], None]) -> None:
+        self.editors = Editors(changed)
+        self.core = CorePanel(changed)
+        self.belief = BeliefChoice(changed)
+        self.about, self.also = w.HTML(), w.HTML()
+        self.about.add_class("wb-about")
+        self.jobs.followed = followed
+
+    @property
+    def jobs(self) -> EditTable:
+        """The table of the jobs."""
+        return self.editors.tables["jobs"]
+
+    @property
+    def tabs(self) -> dict[str, w.Widget]:
+        """The tables by the titles of their tabs."""
+        tables = self.editors
+        return {"Cluster": tables.cluster, "Jobs": tables.jobs, "Throughputs": tables.tables["throughputs"]}
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario as the controls have it; raises ScenarioError while a cell is wrong."""
+        self.core.keep(self.editors.part("core"))
+        self.editors.change(**self.core.parts())
+        return self.editors.read()
+
+    @property
+    def to_run(self) -> Scenario:
+        """The same, to be run; raises InputError for a table without jobs as well: a run would have nothing to show."""
+        scenario = self.scenario
+        if not scenario.jobs:
+            raise InputError("Jobs", NOTHING, "at least one job in the table")
+        return scenario
+
+    def show(self, scenario: Scenario, belief: str) -> None:
+        """Put a scenario and an estimator into the controls."""
+        self.editors.show(scenario)
+        self.core.show(self.editors.part("core"), self.editors.part("seed"))
+        self.belief.choose(belief)
+        self.about.value, self.also.value = words.about(scenario), words.also(scenario)
+
+    def mark(self, job: str | None) -> None:
+        """Mark the row of a job that was selected in a chart."""
+        names = [row.get("name") for row in self.jobs.rows]
+        self.jobs.selected = names.index(job) if job in names else -1
+
+    def follow(self, index: int, charts: Selecting, ran: Collection[str] | None, first: str) -> None:
+        """Select the job of a row in the charts, or let it go if it was selected.
+
+        ran: the jobs of the runs, None without a run; first: what to press for one.
+        """
+        job = str(self.jobs.rows[index].get("name"))
+        charts.select(None if job == charts.selected else job)
+        if ran is None:
+            self.jobs.message = f"{first} first: then the charts show where this job runs."
+        elif charts.selected == job:
+            self.jobs.message = f"The charts follow {job}."
+        else:
+            self.jobs.message = "The charts follow no job." if job in ran else f"{job} did not run."

@@ -1,0 +1,223 @@
+"""One setting varied on the lab's own scenario, everything else as it is set: a run for each value, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.editors.mistakes import told
+from widgets.editors.setting import LabSetting, jsonable
+from widgets.lab.variants import Variant, offered_by, suggested, value_now, variants_of
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.status_line import StatusLine
+from widgets.work.work import Message, Work
+from workbench.errors import InputError, WorkbenchError
+from workbench.metrics import as_json, summary
+from workbench.metrics.declared import MAIN, METRICS
+from workbench.papers.paper import find_scheduler
+
+MOST_MEASURES = 5
+FIRST = ("weighted_miss_rate", "broken_guarantees", "unguaranteed", "best_effort_jct_s")
+"""Measures of deadlines, which are drawn before `MAIN`."""
+SAME = 1e-9
+
+
+class VaryPage:
+    """A page that makes a run for each of several values.
+
+    setting: what is set now, None while something is wrong; work: who works for a scheduler of that name.
+    """
+
+    def __init__(self, setting: Callable[[], LabSetting | None], work: Callable[[str], Work]) -> None:
+        self._setting, self._work = setting, work
+        self._base: LabSetting | None = None
+        self._now = ""
+        self._todo: list[Variant] = []
+        self._found: list[tuple[str, Mapping[str, Any]]] = []
+        self._failed: list[str] = []
+        self._count = 0
+        self._number = 0
+        self._scheduler = ""
+        self._quiet = False
+        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="19em"), style={"description_width": "3em"})
+        self._values = w.Text(
+            description="Values", layout=w.Layout(flex="1 1 14em"), style={"description_width": "4em"},
+            continuous_update=False,
+        )  # fmt: skip
+        self._values.tooltip = "With commas between them, as in the knob's own field"
+        self._run = w.Button(description="Run", icon="play", tooltip="A run for each value, on this scenario")
+        self._cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop; what is done is shown", disabled=True)
+        for widget, name in (
+            (self._what, "what"),
+            (self._values, "values"),
+            (self._run, "run"),
+            (self._cancel, "stop"),
+        ):
+            widget.add_class(f"wb-vary-{name}")
+        for button in (self._run, self._cancel):
+            button.layout.width = "6.5em"
+        self._said = StatusLine()
+        self._said.add_class("wb-vary-said")
+        self.page = ChartPage("comparison", "vary")
+        self._what.observe(lambda _: None if self._quiet else self._suggest(), "value")
+        self._run.on_click(lambda _: self.run())
+        self._cancel.on_click(lambda _: self.cancel())
+        row = w.HBox([self._what, self._values, self._run, self._cancel])
+        row.add_class("wb-tools")
+        self.page.box.layout.display = "none"
+        self.box = w.VBox([row, self._said, self.page.box])
+        self.box.add_class("wb-vary")
+
+    # Choosing --------------------------------------------------------------------------------------------------------
+
+    def opened(self) -> None:
+        """Offer what the scheduler that is chosen now has to vary; a choice stays while it is there."""
+        setting = self._setting()
+        if setting is None:
+            self._say("bad", "Correct what is marked on the left first.")
+            return
+        offered = offered_by(find_scheduler(setting.scheduler), setting.scenario)
+        if offered != list(self._what.options):
+            before, self._quiet = self._what.value, True
+            self._what.options = offered
+            self._what.value = before if before in [name for _, name in offered] else offered[0][1]
+            self._quiet = False
+            self._suggest()
+        elif setting.scheduler != self._scheduler:
+            self._suggest()
+        self._scheduler = setting.scheduler
+        self._say_stale(setting)
+
+    def _suggest(self) -> None:
+        setting = self._setting()
+        if setting is not None:
+            self._values.value = ", ".join(suggested(str(self._what.value), setting))
+
+    def _say_stale(self, setting: LabSetting) -> None:
+        if self._base is not None and not self._todo and not self._cancel.disabled:
+            return
+        if self._base is not None and self._base != setting:
+            self._say("note", "The chart was made with what was set before: Run makes it anew.")
+        elif self._base is None:
+            self._say("note", "Run makes one run for each value, with everything else as it is set.")
+
+    # Running ---------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Make the runs, one after the other."""
+        setting = self._setting()
+        if setting is None:
+            self._say("bad", "Correct what is marked on the left first.")
+            return
+        try:
+            todo = variants_of(str(self._what.value), str(self._values.value), setting)
+        except InputError as error:
+            self._say("bad", told(error))
+            return
+        self._number += 1
+        self._base, self._now = setting, value_now(str(self._what.value), setting)
+        self._todo, self._count, self._found, self._failed = list(todo), len(todo), [], []
+        self._run.disabled, self._cancel.disabled = True, False
+        self._next()
+
+    def cancel(self) -> None:
+        """Stop, and show what is done."""
+        self._todo = []
+        if self._base is not None:
+            self._work(self._base.scheduler).cancel(self)
+
+    def _next(self) -> None:
+        if not self._todo:
+            self._end("")
+            return
+        variant = self._todo[0]
+        self._say("", f"{self._done + 1} of {self._count}: {variant.label} ...")
+        setting = variant.setting
+        request = {
+            "kind": "measure",
+            "scenario": setting.scenario.to_dict(),
+            "scheduler": setting.scheduler,
+            "knobs": jsonable(setting.knobs),
+            "belief": setting.belief,
+        }
+        number = self._number
+        self._work(setting.scheduler).submit(request, lambda message: self._hear(number, message), self)
+
+    @property
+    def _done(self) -> int:
+        return self._count - len(self._todo)
+
+    def _hear(self, number: int, message: Message) -> None:
+        if number != self._number:
+            return
+        if message["kind"] == "progress":
+            if self._todo:
+                jobs = f"{message['finished']} of {message['jobs']} jobs finished"
+                self._say("", f"{self._done + 1} of {self._count}: {self._todo[0].label}, {jobs}")
+            return
+        if message["kind"] == "cancelled":
+            self._todo = []
+            self._end("Cancelled. ")
+            return
+        variant = self._todo.pop(0)
+        if message["kind"] == "done":
+            measures = message["measures"] if "measures" in message else as_json(summary(message["run"]))
+            self._found.append((variant.label, measures))
+        else:
+            self._failed.append(f"{variant.label}: {told(WorkbenchError.from_json(message))}")
+        self._show()
+        self._next()
+
+    def _end(self, said: str) -> None:
+        self._run.disabled, self._cancel.disabled = False, True
+        text = f"{said}{len(self._found)} of {self._count} runs made."
+        self._say("bad" if self._failed else "", " ".join([text, *self._failed]))
+
+    def _show(self) -> None:
+        """Draw what there is: the measures in which the runs differ, those of deadlines first."""
+        if not self._found:
+            return
+        from workbench import charts
+
+        frame = pd.DataFrame([measures_row(label, measures) for label, measures in self._found])
+        shown = differing(frame)
+        labels, units = {m.name: m.label for m in METRICS}, {m.name: m.unit for m in METRICS}
+        what = {name: label for label, name in self._what.options}[self._what.value]
+        drawing = charts.variants(
+            frame[["value", *shown]],
+            title=f"{what}, varied",
+            x_title=what,
+            labels=labels,
+            units={name: "" if unit in ("1", "share") else unit for name, unit in units.items()},
+            now=self._now,
+        )
+        self.page.box.layout.display = None
+        self.page.show(replace(drawing, table=frame), None)
+
+    def _say(self, tone: str, text: str) -> None:
+        with self._said.hold_sync():
+            self._said.tone, self._said.text = tone, text
+
+
+def measures_row(label: str, measures: Mapping[str, Any]) -> dict[str, Any]:
+    """A run as a row: its value, and each metric, NaN where it is unknown."""
+    known = {m.name: measures.get(m.name) for m in METRICS}
+    return {"value": label, **{name: math.nan if value is None else float(value) for name, value in known.items()}}
+
+
+def differing(frame: pd.DataFrame) -> list[str]:
+    """The few measures to draw: those in which runs differ, of deadlines first; if none does, the first there are."""
+    names = [name for name in (*FIRST, *MAIN) if frame[name].notna().any()]
+    differ = [name for name in names if _spread(frame[name]) > SAME]
+    return (differ or names)[:MOST_MEASURES]
+
+
+def _spread(values: pd.Series[float]) -> float:
+    most = float(values.abs().max())
+    gone = bool(values.isna().any())
+    return 1.0 if gone else (float(values.max() - values.min()) / most if most > 0 else 0.0)

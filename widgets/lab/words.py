@@ -1,0 +1,63 @@
+"""What a lab says about a scenario and a run, in words."""
+
+from __future__ import annotations
+
+import html
+
+from workbench.api import ignored
+from workbench.contract import Scheduler
+from workbench.run import Run
+from workbench.scenario import Scenario
+from workbench.units import format_duration
+
+WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
+"""How far a solution's status is from the best; 2: any other, of a scheduler of one's own."""
+NOT_SOLVED = ("", "kept")
+"""Statuses of decisions without a solve: without a problem, and with a plan that goes on as it is."""
+
+
+def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
+    """What is set but read neither by the scheduler nor by the estimator of its belief; and what was left out. HTML."""
+    unused = ignored(scenario, scheduler.name, belief)
+    told = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
+    return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*told, left_out] if text)
+
+
+def about(scenario: Scenario) -> str:
+    """Name and description, as HTML."""
+    name = f"<b>{html.escape(scenario.name)}</b>" if scenario.name else ""
+    text = ": ".join(filter(None, [name, html.escape(scenario.description)]))
+    return f"<p class='wb-note'>{text}</p>" if text else ""
+
+
+def also(scenario: Scenario) -> str:
+    """What the scenario holds besides the tables and controls: kept as it is, not edited here. HTML."""
+    core = scenario.core
+    counts = {
+        "co-located pairs": scenario.colocated,
+        "jobs running at the start": scenario.running,
+        "facts of models": scenario.models,
+        "listed outages": core.faults.list,
+    }
+    found = [f"{len(rows)} {name}" for name, rows in counts.items() if rows]
+    found += [f"scaling law {scenario.scaling.law}"] if scenario.scaling.law != "none" else []
+    text = f"Also in this scenario, kept as it is: {', '.join(found)}." if found else ""
+    return f"<p class='wb-note'>{html.escape(text)}</p>"
+
+
+def done(run: Run, wall_s: float) -> str:
+    """What was done, with solver status, time and gap."""
+    solved = run.decisions[~run.decisions["status"].isin(NOT_SOLVED)]
+    simulated = f"{format_duration(run.end_s, parts=2)} simulated in {_seconds(wall_s)}"
+    text = f"Done: {len(run.decisions)} decisions, {simulated}"
+    if solved.empty:
+        return text + "."
+    worst, gaps = max(sorted(set(solved["status"])), key=lambda status: WORSE.get(status, 2)), solved["gap"].dropna()
+    gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
+    seconds = solved["solve_s"].sum() + solved["build_s"].sum()
+    return f"{text}; {len(solved)} solves ({worst.replace('_', ' ')}{gap}) in {_seconds(seconds)}."
+
+
+def _seconds(seconds: float) -> str:
+    """To a hundredth, or to three digits: the status is one line."""
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"

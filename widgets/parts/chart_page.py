@@ -1,0 +1,98 @@
+"""A chart with what belongs to it: its numbers as a table, and its export to a file beside the notebook."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ipywidgets as w
+
+from widgets.parts.download import Download, on_dashboard
+from widgets.parts.status_line import StatusLine
+from widgets.parts.tables import html_table
+from widgets.parts.vega_view import VegaView
+from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.charts import Drawing
+
+ROWS_SHOWN = 200
+FORMATS = ("png", "svg", "html", "csv")
+
+
+class ChartPage:
+    """A view with its tools. name: what the export is called on the button; file: what its files are called."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self.view = VegaView(aria_label=name, layout=w.Layout(width="100%"))
+        self.view.add_class(f"wb-view-{file}")
+        self.drawing: Drawing | None = None
+        self._file = file
+        self._table, self._said = w.HTML(), StatusLine()
+        self._numbers = w.ToggleButton(
+            description="Show the numbers", icon="table", tooltip=f"{name} as a table", layout=w.Layout(width="auto")
+        )
+        self._numbers.add_class("wb-numbers")
+        self._numbers.observe(lambda _: self._show_numbers(), "value")
+        self._format = w.Dropdown(options=FORMATS, layout=w.Layout(width="5em"), tooltip="Format of the file")
+        self._format.add_class("wb-format")
+        export = w.Button(icon="download", description=f"Export {name}", layout=w.Layout(width="auto"))
+        export.tooltip = f"Write {name} to a file{'' if on_dashboard() else ' beside the notebook'}"
+        export.add_class("wb-export")
+        export.on_click(lambda _: self.export())
+        self._download = Download() if on_dashboard() else None
+        hidden = [self._download] if self._download is not None else []
+        self.tools = w.HBox([self._numbers, self._format, export, self._said, *hidden])
+        self.tools.add_class("wb-chart-tools")
+        self.box = w.VBox([self.view, self.tools, self._table])
+
+    def show(self, drawing: Drawing, selected: str | None) -> None:
+        """Draw, with a job selected."""
+        self.drawing = drawing
+        self.view.aria_label = drawing.label
+        self.view.show(drawing.named(), drawing.data, selected=selected)
+        self._show_numbers()
+
+    def export(self) -> None:
+        """Write the chart under a name that is still free; on a dashboard the browser gets it instead."""
+        if self.drawing is None:
+            return
+        suffix = str(self._format.value)
+        try:
+            if self._download is None:
+                text = f"Written to {self._written_beside(self.drawing, suffix)}"
+            else:
+                name = f"{self._file}.{suffix}"
+                self._download.give(name, _content(self.drawing, name))
+                text = f"Saved as a download, {name}"
+        except WorkbenchError as error:
+            self._said.tone, self._said.text = "bad", str(error)
+        else:
+            self._said.tone, self._said.text = "note", text
+
+    def _written_beside(self, drawing: Drawing, suffix: str) -> Path:
+        from workbench import charts
+
+        path = next(p for i in range(1, 10_000) if not (p := Path(f"{self._file}-{i}.{suffix}").absolute()).exists())
+        charts.save(drawing, path)
+        return path
+
+    def _show_numbers(self) -> None:
+        """The table behind the chart, while it is wanted."""
+        if self.drawing is None or not self._numbers.value:
+            self._table.value = ""
+            return
+        table = self.drawing.table
+        more = f", the first {ROWS_SHOWN} shown (Export as csv has all)" if len(table) > ROWS_SHOWN else ""
+        self._table.value = f"<p class='wb-note'>{len(table)} rows{more}</p>" + html_table(table.head(ROWS_SHOWN))
+
+
+def _content(drawing: Drawing, name: str) -> bytes:
+    """The file of that name."""
+    from workbench import charts
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        charts.save(drawing, path)
+        return path.read_bytes()

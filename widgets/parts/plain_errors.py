@@ -1,0 +1,29 @@
+"""On a dashboard nobody sees tracebacks: our own errors, meant for people, are shown as a sentence instead."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+from typing import Any
+
+from widgets.parts.download import on_dashboard
+from workbench.errors import WorkbenchError
+
+
+def show_errors_in_words() -> None:
+    """From now on a cell that ends in a `WorkbenchError` shows what it says; elsewhere than on a dashboard nothing."""
+    if not on_dashboard():
+        return
+    with contextlib.suppress(ImportError):
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None:
+            shell.set_custom_exc((WorkbenchError,), _show)
+
+
+def _show(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: Any = None) -> None:
+    from IPython.display import HTML, display
+
+    said = html.escape(str(error)).replace("\n", "<br>")
+    display(HTML(f"<p class='wb-error' role='alert' style='color:#c62828'>{said}</p>"))

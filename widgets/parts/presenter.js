@@ -1,0 +1,128 @@
+// Makes a lab fill the window in large type, one panel at a time: see presenter.py. The lab becomes a popover, which
+// lies above everything whatever it stands in; lab.css shows the panel that `data-panel` names, and charts redraw
+// themselves by `data-magnify` (vega_view.js).
+
+const MAGNIFY = 1.5;
+const TYPING = "input, select, textarea, .wb-chart";
+
+function render({ model, el }) {
+  el.classList.add("wb");
+  const begin = button("wb-present-begin", "desktop", "Present", "Large type, one panel at a time (Alt+P)");
+  const back = button("wb-present-back", "chevron-left", "", "Panel before (Page Up)");
+  const on = button("wb-present-on", "chevron-right", "", "Next panel (Page Down)");
+  const leave = button("wb-present-leave", "times", "Leave", "Back to the lab as it was (Escape)");
+  const which = document.createElement("select");
+  which.className = "wb-present-which";
+  which.setAttribute("aria-label", "Panel that is shown");
+  const place = document.createElement("span");
+  place.className = "wb-present-place";
+  place.setAttribute("role", "status");
+  const bar = document.createElement("div");
+  bar.className = "wb-present-bar";
+  bar.append(back, which, on, place, leave);
+  el.append(begin, bar);
+
+  const lab = () => el.closest(".wb-lab");
+
+  function set(name, value) {
+    model.set(name, value);
+    model.save_changes();
+  }
+
+  function go(by) {
+    const last = model.get("titles").length - 1;
+    set("number", Math.max(0, Math.min(last, model.get("number") + by)));
+  }
+
+  // The mouse leaves the focus with the panel: the next key is meant for what is seen there.
+  function turned(event, by) {
+    go(by);
+    if (event.detail > 0) lab()?.focus();
+  }
+
+  function show() {
+    const presenting = model.get("on");
+    const [number, titles, kinds] = ["number", "titles", "kinds"].map((name) => model.get(name));
+    begin.hidden = presenting;
+    bar.hidden = !presenting;
+    which.replaceChildren(...titles.map((title, i) => new Option(title, String(i), false, i === number)));
+    which.value = String(number);
+    place.textContent = titles.length ? `${number + 1} of ${titles.length}` : "";
+    back.disabled = number <= 0;
+    on.disabled = number >= titles.length - 1;
+    const root = lab();
+    if (!root) return;
+    if (presenting !== root.classList.contains("wb-presenting")) (presenting ? fill : restore)(root);
+    if (presenting) root.dataset.panel = kinds[number] ?? "";
+    if (presenting) root.scrollTop = 0;
+  }
+
+  function fill(root) {
+    root.classList.add("wb-presenting");
+    root.dataset.magnify = MAGNIFY;
+    root.dataset.lmSuppressShortcuts = "true";
+    root.popover = "manual";
+    root.showPopover();
+    moveTooltip(root);
+    root.tabIndex = -1;
+    root.focus(); // so that keys reach the playback of the panel, not a button of the bar
+  }
+
+  function restore(root) {
+    root.hidePopover();
+    root.popover = null;
+    root.removeAttribute("tabindex");
+    root.classList.remove("wb-presenting");
+    for (const name of ["magnify", "lmSuppressShortcuts", "panel"]) delete root.dataset[name];
+    moveTooltip(document.body);
+    begin.focus();
+  }
+
+  function pressed(event) {
+    if (!model.get("on")) {
+      if (event.altKey && event.code === "KeyP" && lab()?.contains(event.target)) act(event, () => set("on", true));
+      return;
+    }
+    if (event.key === "PageDown") act(event, () => go(1));
+    else if (event.key === "PageUp") act(event, () => go(-1));
+    else if (event.key === "Escape" && !event.target.closest?.(TYPING)) act(event, () => set("on", false));
+  }
+
+  begin.addEventListener("click", () => set("on", true));
+  leave.addEventListener("click", () => set("on", false));
+  back.addEventListener("click", (event) => turned(event, -1));
+  on.addEventListener("click", (event) => turned(event, 1));
+  which.addEventListener("change", () => set("number", Number(which.value)));
+  document.addEventListener("keydown", pressed, true);
+  model.on("change", show);
+  show();
+  return () => {
+    document.removeEventListener("keydown", pressed, true);
+    model.off("change", show);
+    const root = lab();
+    if (root?.classList.contains("wb-presenting")) restore(root);
+  };
+}
+
+function button(className, icon, text, title) {
+  const found = Object.assign(document.createElement("button"), { className, title, type: "button" });
+  found.setAttribute("aria-label", title);
+  const sign = document.createElement("i");
+  sign.className = `fa fa-${icon}`;
+  found.append(sign, text ? ` ${text}` : "");
+  return found;
+}
+
+function act(event, what) {
+  event.preventDefault();
+  event.stopPropagation();
+  what();
+}
+
+// The charts' tooltip hangs on the page's body, below a popover.
+function moveTooltip(parent) {
+  const tooltip = document.getElementById("vg-tooltip-element");
+  if (tooltip) parent.append(tooltip);
+}
+
+export default { render };

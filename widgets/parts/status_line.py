@@ -1,0 +1,18 @@
+"""What goes on, in one line of words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+
+class StatusLine(anywidget.AnyWidget):
+    """One line of words, read out when it changes. tone: `bad`, `note` or nothing; state: for whoever looks it up."""
+
+    _esm = Path(__file__).parent / "status.js"
+
+    text = traitlets.Unicode("").tag(sync=True)
+    tone = traitlets.Unicode("").tag(sync=True)
+    state = traitlets.Unicode("").tag(sync=True)

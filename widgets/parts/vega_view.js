@@ -1,0 +1,419 @@
+// Draws a Vega-Lite chart and keeps it in step with the widget: see vega_view.py.
+// One rule holds the rest together: whatever changes, `refresh` compares what is drawn with what the widget now holds
+// and does the least that makes them equal. Changes that arrive while it is busy are seen by its next round, so only
+// the last of them is drawn.
+// Inside an element with `data-magnify` a chart is drawn as SVG, so much larger: type, marks and all.
+
+const DATA = "_data_";
+const RESIZE_SETTLES_MS = 60;
+const HIDDEN_FRAME_MS = 100;
+const CLICK_SLACK_PX = 4;
+
+// ---- the Vega programs, loaded once per page whatever the number of charts and notebooks ----
+
+function loadedPrograms() {
+  return (globalThis[Symbol.for("workbench.vega")] ??= new Map());
+}
+
+async function vegaPrograms(model) {
+  const id = String(model.get("_programs")).replace(/^IPY_MODEL_/, "");
+  const carrier = await model.widget_manager.get_model(id);
+  const digest = carrier.get("digest");
+  const loaded = loadedPrograms();
+  if (!loaded.has(digest)) {
+    const loading = importCompressed(carrier.get("code"));
+    loading.catch(() => loaded.delete(digest));
+    loaded.set(digest, loading);
+  }
+  return loaded.get(digest);
+}
+
+async function importCompressed(code) {
+  const stream = new Blob([code]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const source = await new Response(stream).blob();
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  try {
+    const { embed } = await import(/* webpackIgnore: true */ /* @vite-ignore */ url);
+    return { embed, View: await viewClass(embed) };
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+// The bundle gives out Vega-Embed only: Vega's own class is that of an empty chart.
+async function viewClass(embed) {
+  const empty = await embed(document.createElement("div"), { width: 0, height: 0 }, { mode: "vega", actions: false });
+  const { constructor } = empty.view;
+  empty.finalize();
+  return constructor;
+}
+
+// ---- columns to rows ----
+
+function typed(view, ArrayType) {
+  // A message may put the bytes at any offset; typed arrays need theirs aligned.
+  const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength);
+  return new ArrayType(bytes);
+}
+
+const finite = (x) => (Number.isFinite(x) ? x : null);
+
+function clockTime(milliseconds) {
+  if (!Number.isFinite(milliseconds)) return null;
+  const t = new Date(milliseconds);
+  return new Date(t.getUTCFullYear(), t.getUTCMonth(), t.getUTCDate(), t.getUTCHours(), t.getUTCMinutes(),
+    t.getUTCSeconds(), t.getUTCMilliseconds()).getTime();
+}
+
+const READERS = {
+  i4: (c) => typed(c.values, Int32Array),
+  f8: (c) => Array.from(typed(c.values, Float64Array), finite),
+  utc: (c) => Array.from(typed(c.values, Float64Array), finite),
+  local: (c) => Array.from(typed(c.values, Float64Array), clockTime),
+  bool: (c) => Array.from(typed(c.values, Uint8Array), Boolean),
+  text: (c) => Array.from(typed(c.values, Int32Array), (code) => (code < 0 ? null : c.levels[code])),
+  json: (c) => c.values,
+};
+
+function toRows(table) {
+  const rows = Array.from({ length: table?.rows ?? 0 }, () => ({}));
+  for (const column of table?.columns ?? []) {
+    const values = READERS[column.kind](column);
+    for (let i = 0; i < rows.length; i++) rows[i][column.name] = values[i];
+  }
+  return rows;
+}
+
+// ---- one chart on the page ----
+
+class ChartBox {
+  constructor(model, el) {
+    this.model = model;
+    this.root = el;
+    el.classList.add("wb", "wb-chart");
+    el.dataset.lmSuppressShortcuts = "true"; // JupyterLab's single-key shortcuts are not meant for a focused chart
+    this.box = document.createElement("div");
+    this.box.className = "wb-chart-box";
+    this.box.setAttribute("role", "figure");
+    this.box.tabIndex = 0;
+    this.note = document.createElement("div");
+    this.note.className = "wb-error-note";
+    this.note.setAttribute("role", "alert");
+    this.note.hidden = true;
+    el.append(this.box, this.note);
+
+    this.result = null; // what vegaEmbed returned
+    this.drawn = { spec: null, renderer: null, data: new Map(), width: 0, magnify: 1 };
+    this.stale = true;
+    this.busy = false;
+    this.disposed = false;
+    this.draws = 0;
+
+    this.observer = new ResizeObserver(() => this.resized());
+    this.observer.observe(this.root);
+    this.watchPointer();
+    this.label();
+  }
+
+  label() {
+    this.box.setAttribute("aria-label", this.model.get("aria_label"));
+  }
+
+  // -- keeping in step --
+
+  changed() {
+    if (this.reporting) return;
+    this.stale = true;
+    if (!this.busy) this.work();
+  }
+
+  async work() {
+    this.busy = true;
+    try {
+      while (this.stale && !this.disposed && this.visible()) {
+        await nextFrame();
+        this.stale = false;
+        await this.refresh();
+      }
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  // A chart in a closed tab has no width: it is drawn when it is first seen.
+  visible() {
+    return this.root.isConnected && this.root.clientWidth > 0;
+  }
+
+  async refresh() {
+    const started = performance.now();
+    const spec = this.model.get("_spec");
+    this.label();
+    if (!spec || !Object.keys(spec).length) return;
+    try {
+      const same = spec === this.drawn.spec && this.renderer() === this.drawn.renderer && this.drawn.magnify === this.magnify();
+      if (same && this.failed && this.sameData()) return; // it would fail again
+      const what = same && this.result ? await this.update() : await this.embed(spec);
+      if (this.disposed) return;
+      this.say("");
+      if (what) this.record(what, performance.now() - started);
+    } catch (error) {
+      if (!this.disposed) this.fail(error);
+    }
+  }
+
+  sameData() {
+    return [...this.tables()].every(([name, table]) => this.drawn.data.get(name) === table);
+  }
+
+  tables() {
+    const found = new Map();
+    for (const key of this.model.get("_names") ?? []) found.set(key, this.model.get(DATA + key));
+    return found;
+  }
+
+  async embed(spec) {
+    const programs = await vegaPrograms(this.model);
+    if (this.disposed) return null;
+    const tables = this.tables();
+    const [renderer, magnify, width] = [this.renderer(), this.magnify(), this.width()];
+    this.drawn = { spec, renderer, data: tables, width, magnify };
+    const settings = this.settings();
+    const problems = [];
+    // The data go into the compiled chart, so that its first frame already shows them.
+    const patch = (vega) => {
+      for (const source of vega.data ?? []) {
+        if (tables.has(source.name) && !source.source) source.values = toRows(tables.get(source.name));
+      }
+      for (const signal of vega.signals ?? []) {
+        if (signal.name in settings && !("update" in signal)) signal.value = settings[signal.name];
+      }
+      return vega;
+    };
+    // The former chart stays in sight until this one is ready.
+    const stage = document.createElement("div");
+    stage.className = "wb-chart-stage wb-chart-coming";
+    if (magnify !== 1) Object.assign(stage.style, { width: `${width}px`, transform: `scale(${magnify})`, transformOrigin: "0 0" });
+    this.box.append(stage);
+    const result = await programs.embed(stage, spec, {
+      mode: "vega-lite", actions: false, renderer, patch, viewClass: viewFor(programs.View, problems, magnify),
+    });
+    if (this.disposed) {
+      result.finalize();
+      return null;
+    }
+    this.release(stage);
+    stage.classList.remove("wb-chart-coming");
+    this.result = result;
+    this.problems = problems;
+    result.view.addEventListener("click", (event, item) => this.clicked(event, item));
+    this.follows = (result.vgSpec.signals ?? []).some((s) => s.name === "width" && /containerSize/.test(s.init ?? ""));
+    this.apply(settings);
+    await this.run();
+    return "embed";
+  }
+
+  async update() {
+    const { view } = this.result;
+    let what = null;
+    const tables = this.tables();
+    for (const [name, table] of tables) {
+      if (this.drawn.data.get(name) === table) continue;
+      what = "data";
+      if (knows(view, name)) view.change(name, view.changeset().remove(() => true).insert(toRows(table)));
+    }
+    this.drawn.data = tables;
+    if (what) view.resize(); // what stands beside the plot may need more room than before
+    if (this.apply(this.settings())) what ??= "params";
+    if (this.follows && Math.abs(this.width() - this.drawn.width) >= 1) {
+      this.drawn.width = this.width();
+      if (this.drawn.magnify !== 1) this.box.firstChild.style.width = `${this.drawn.width}px`;
+      view.width(this.drawn.width);
+      what ??= "resize";
+    }
+    if (what) await this.run();
+    return what;
+  }
+
+  async run() {
+    await this.result.view.runAsync();
+    // What is magnified takes as much room as before, as far as the page knows.
+    const { magnify } = this.drawn;
+    this.box.style.height = magnify === 1 ? "" : `${Math.ceil(this.box.firstChild.offsetHeight * magnify)}px`;
+    if (this.problems.length) throw new Error(this.problems.splice(0).join("\n"));
+  }
+
+  magnify() {
+    return Number(this.root.closest("[data-magnify]")?.dataset.magnify ?? 1);
+  }
+
+  // A canvas would only be blown up, and no longer know where the pointer is.
+  renderer() {
+    return this.magnify() === 1 ? this.model.get("renderer") : "svg";
+  }
+
+  // Whole pixels, as a chart has: half of one more would be magnified to a scroll bar.
+  width() {
+    return Math.floor(this.root.clientWidth / this.magnify());
+  }
+
+  settings() {
+    return { ...this.model.get("params"), [this.model.get("selected_param")]: this.model.get("selected") };
+  }
+
+  // Push the parameters that differ; those that this chart does not have are somebody else's.
+  apply(settings) {
+    const { view } = this.result;
+    let any = false;
+    for (const [name, value] of Object.entries(settings)) {
+      let now;
+      try {
+        now = view.signal(name);
+      } catch {
+        continue;
+      }
+      if (JSON.stringify(now) === JSON.stringify(value)) continue;
+      view.signal(name, value);
+      any = true;
+    }
+    return any;
+  }
+
+  resized() {
+    if (this.disposed) return;
+    clearTimeout(this.resizing);
+    const first = !this.result && this.stale;
+    this.resizing = setTimeout(() => this.changed(), first ? 0 : RESIZE_SETTLES_MS);
+  }
+
+  // -- clicks --
+
+  watchPointer() {
+    this.box.addEventListener("pointerdown", (event) => (this.pressed = [event.clientX, event.clientY]), true);
+    this.box.addEventListener("pointerleave", hideTooltip);
+    this.box.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.pick({});
+    });
+  }
+
+  clicked(event, item) {
+    const [x, y] = this.pressed ?? [event.clientX, event.clientY];
+    if (Math.hypot(event.clientX - x, event.clientY - y) > CLICK_SLACK_PX) return; // a drag: panning, brushing
+    hideTooltip(); // the mark under it is drawn anew, and so will not tell that the pointer leaves it
+    const datum = item?.datum ?? {};
+    const fields = this.model.get("pick_fields");
+    const hit = fields.length > 0 && fields.every((field) => datum[field] !== undefined);
+    this.pick(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {});
+  }
+
+  pick(picked) {
+    this.model.set("picked", picked);
+    this.model.save_changes();
+  }
+
+  // -- saying what happened --
+
+  record(what, milliseconds) {
+    const rows = [...this.drawn.data.values()].reduce((sum, table) => sum + (table?.rows ?? 0), 0);
+    const still = this.model.get("still");
+    if (still) document.querySelectorAll(`.${still}`).forEach((picture) => picture.remove());
+    Object.assign(this.root.dataset, { draws: ++this.draws, what, rows, ms: Math.round(milliseconds) });
+  }
+
+  fail(error) {
+    console.warn("chart:", error);
+    this.release();
+    this.failed = true;
+    this.say(`This chart could not be drawn: ${error?.message ?? error}`);
+  }
+
+  say(text) {
+    this.note.textContent = text;
+    this.note.hidden = !text;
+    if (this.model.get("error") === text) return;
+    this.reporting = true; // our own change is no reason to draw
+    this.model.set("error", text);
+    this.model.save_changes();
+    this.reporting = false;
+  }
+
+  // Let go of the chart that is drawn, and of everything in the box but `keep`.
+  release(...keep) {
+    this.result?.finalize();
+    this.result = null;
+    this.failed = false;
+    this.box.replaceChildren(...keep);
+  }
+
+  dispose() {
+    this.disposed = true;
+    clearTimeout(this.resizing);
+    this.observer.disconnect();
+    this.release();
+    this.root.replaceChildren();
+  }
+}
+
+// At most one drawing per frame; a page in the background has no frames but should still follow.
+function hideTooltip() {
+  document.getElementById("vg-tooltip-element")?.classList.remove("visible");
+}
+
+function nextFrame() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(resolve);
+    setTimeout(resolve, HIDDEN_FRAME_MS);
+  });
+}
+
+function knows(view, name) {
+  try {
+    view.data(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A Vega view that collects the errors met while running (Vega's own only logs them), and is told where in the chart
+// the pointer is although the chart is magnified.
+function viewFor(View, problems, magnify) {
+  const quiet = () => logger;
+  const logger = {
+    level: quiet,
+    info: quiet,
+    debug: quiet,
+    warn: (...message) => (console.warn("chart:", ...message), logger),
+    error: (...message) => (problems.push(message.map((m) => m?.message ?? String(m)).join(" ")), logger),
+  };
+  return class extends View {
+    constructor(runtime, options) {
+      super(runtime, { ...options, logger });
+    }
+
+    events(source, type, filter) {
+      if (magnify === 1) return super.events(source, type, filter);
+      return super.events(source, type, (event) => {
+        placeInChart(this, event, magnify);
+        return filter ? filter(event) : true;
+      });
+    }
+  };
+}
+
+// Vega has taken the place from the page, on which the chart is larger; `xy()` gives the very array that it reads.
+function placeInChart(view, event, magnify) {
+  const place = event.vega.xy();
+  const [padding, origin] = [view.padding(), view.origin()];
+  const before = [padding.left + origin[0], padding.top + origin[1]];
+  for (const i of [0, 1]) place[i] = (place[i] + before[i]) / magnify - before[i];
+}
+
+function render({ model, el }) {
+  const chart = new ChartBox(model, el);
+  model.on("change", () => chart.changed());
+  chart.changed();
+  return () => chart.dispose();
+}
+
+export default { render };

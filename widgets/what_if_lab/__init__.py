@@ -1,0 +1,5 @@
+"""The what-if lab: a trace, today's policy, one thing changed, and the paired difference."""
+
+from widgets.what_if_lab.lab import WhatIfLab
+
+__all__ = ["WhatIfLab"]

@@ -1,0 +1,194 @@
+"""The one thing that is changed, as controls: a kind, and what belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.editors.knob_panel import Control
+from widgets.editors.quiet import Quiet
+from workbench.errors import InputError
+from workbench.papers.paper import find_scheduler, schedulers
+from workbench.scenario import Scenario
+from workbench.whatif import (
+    Change,
+    Density,
+    FaultsTo,
+    KnobTo,
+    Load,
+    Nodes,
+    Policy,
+    RestartTo,
+    parse_change,
+)
+
+STYLE = {"description_width": "10em"}
+WIDE = {"width": "97%"}
+MEANS = ("mtbf_s=", "mttr_s=")
+KINDS = (
+    ("Nodes added or removed", Nodes.kind),
+    ("Scheduler", Policy.kind),
+    ("A knob of today's scheduler", KnobTo.kind),
+    ("Cost of a restart", RestartTo.kind),
+    ("Load: arrivals closer together", Load.kind),
+    ("Density: more or fewer jobs", Density.kind),
+    ("Node failures", FaultsTo.kind),
+)
+
+
+class ChangeForm:
+    """Controls for one change. changed: called when something else is set; knobs: those of today's scheduler now."""
+
+    def __init__(self, changed: Callable[[], None], knobs: Callable[[], Mapping[str, Any]]) -> None:
+        self._changed = changed
+        self._knobs_today = knobs
+        self._knob: Control | None = None
+        self._quiet = Quiet()
+        self.kind = w.Dropdown(options=KINDS, description="Change", style=STYLE, layout=WIDE)
+        self.kind.add_class("wb-change-kind")
+        self.type = _field(w.Dropdown, "Accelerator type", "Of which type", options=[""])
+        self.count = _field(w.IntText, "Nodes (+ or -)", "More nodes (8), or fewer (-2)", value=1)
+        self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; 0: as the type's first node has", value=0)
+        self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=_titles())
+        self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
+        self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
+        self.knob_box = w.VBox()
+        self.restart = _field(w.Text, "Restart costs", "Seconds, or as 2 min", value="1 min")
+        self.load = _field(w.FloatText, "Times as fast", "Every arrival is divided by it", value=1.25, step=0.05)
+        self.density = _field(w.FloatText, "Jobs (%)", "Above 0, at most 200", value=120.0, step=10.0)
+        self.mtbf = _field(w.Text, "Time to failure", "Mean, of each node, as 5 d; empty: no failures", value="5 d")
+        self.mttr = _field(w.Text, "Time to repair", "Mean, as 2 h", value="2 h")
+        self.outages = _field(
+            w.Text, "Listed outages", "Node and from:to in seconds, as a-0=0:3600, a-1=60:120", value=""
+        )
+        self._parts = {
+            Nodes.kind: [self.type, self.count, self.gpus],
+            Policy.kind: [self.policy, self.with_knobs],
+            KnobTo.kind: [self.knob_name, self.knob_box],
+            RestartTo.kind: [self.restart],
+            Load.kind: [self.load],
+            Density.kind: [self.density],
+            FaultsTo.kind: [self.mtbf, self.mttr, self.outages],
+        }
+        self._rows = w.VBox()
+        self.box = w.VBox([self.kind, self._rows])
+        for parts in self._parts.values():
+            for part in parts:
+                if part is not self.knob_box:
+                    part.observe(lambda _: self._tell(), "value")
+        self.knob_name.observe(lambda _: self._show_knob(), "value")
+        self.kind.observe(lambda _: self._on_kind(), "value")
+        with self._quiet():
+            self._lay_out()
+
+    def offer(self, scenario: Scenario, scheduler: str) -> None:
+        """What there is to change: the cluster's types, and the scheduler's knobs."""
+        with self._quiet():
+            _options(self.type, [a.name for a in scenario.cluster.accelerators])
+            found = find_scheduler(scheduler)
+            if self._knob_of != scheduler:
+                self._knob_of = scheduler
+                self.knob_name.options = [(knob.label, knob.name) for knob in found.knobs] or [("none", "")]
+                self._show_knob()
+            _options(self.policy, _titles())
+
+    _knob_of = ""
+
+    def change(self) -> Change:
+        """The change as it is set; raises InputError saying what is expected."""
+        kind = str(self.kind.value)
+        if kind == Nodes.kind:
+            return Nodes(str(self.type.value), int(self.count.value), int(self.gpus.value) or None)
+        if kind == Policy.kind:
+            return parse_change(f"{kind} {self.policy.value}, {self.with_knobs.value}".rstrip(", "))
+        if kind == KnobTo.kind:
+            if self._knob is None:
+                raise InputError("knob", self._knob_of, "a scheduler with knobs")
+            return KnobTo(str(self.knob_name.value), self._knob.value())
+        if kind == RestartTo.kind:
+            return parse_change(f"{kind} {self.restart.value or '?'}")
+        if kind == Load.kind:
+            return Load(float(self.load.value))
+        if kind == Density.kind:
+            return Density(float(self.density.value))
+        mtbf, mttr = str(self.mtbf.value).strip(), str(self.mttr.value).strip()
+        means = f"mtbf_s={mtbf}, mttr_s={mttr}" if mtbf else ""
+        return parse_change(f"{kind} {', '.join(filter(None, [means, str(self.outages.value).strip()])) or 'none'}")
+
+    def show(self, change: Change) -> None:
+        """Put a change into the controls; raises InputError for one that they cannot show."""
+        with self._quiet():
+            self.kind.value = change.kind
+            if isinstance(change, Nodes):
+                self.type.value, self.count.value, self.gpus.value = change.accelerator, change.count, change.gpus or 0
+            elif isinstance(change, Policy):
+                self.policy.value = change.scheduler
+                self.with_knobs.value = change.text.partition(",")[2].strip()
+            elif isinstance(change, KnobTo):
+                self.knob_name.value = change.name
+                knob = next(knob for knob in find_scheduler(self._knob_of).knobs if knob.name == change.name)
+                assert self._knob is not None
+                self._knob.set(knob.check(change.value))
+            elif isinstance(change, RestartTo):
+                self.restart.value = change.text.partition(" ")[2]
+            elif isinstance(change, Load):
+                self.load.value = change.factor
+            elif isinstance(change, Density) and not change.seed:
+                self.density.value = change.percent
+            elif isinstance(change, FaultsTo):
+                parts = [part for part in change.text.partition(" ")[2].split(", ") if "=" in part]
+                means = dict(part.split("=") for part in parts if part.startswith(MEANS))
+                self.mtbf.value, self.mttr.value = means.get("mtbf_s", ""), means.get("mttr_s", "")
+                self.outages.value = ", ".join(part for part in parts if not part.startswith(MEANS))
+            else:
+                raise InputError(
+                    "change", change.text, "one that the panel has controls for (workbench.what_if does it)"
+                )
+        self._tell()
+
+    def _show_knob(self) -> None:
+        """The control of the knob that is chosen, set to what it is today."""
+        old, name = self._knob, str(self.knob_name.value or "")
+        knob = next((knob for knob in find_scheduler(self._knob_of).knobs if knob.name == name), None)
+        self._knob = None if knob is None else Control(knob, lambda _: self._tell())
+        if self._knob is not None and name in (today := self._knobs_today()):
+            self._knob.set(today[name])
+        self.knob_box.children = [] if self._knob is None else [self._knob.box]
+        if old is not None:
+            old.close()
+
+    def _on_kind(self) -> None:
+        if self.kind.value == KnobTo.kind:
+            with self._quiet():
+                self._show_knob()  # today's may have changed
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self._rows.children = self._parts[str(self.kind.value)]
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self._quiet:
+            self._changed()
+
+
+def _titles() -> list[tuple[str, str]]:
+    return [(found.title, found.name) for found in schedulers()]
+
+
+def _options(choice: Any, options: list[Any]) -> None:
+    """Offer these; the choice stays while it is there."""
+    if list(choice.options) != options:
+        before = choice.value
+        choice.options = options
+        values = [option[1] if isinstance(option, tuple) else option for option in options]
+        if before in values:
+            choice.value = before
+
+
+def _field(kind: Any, label: str, tooltip: str, **more: Any) -> Any:
+    made = kind(description=label, tooltip=tooltip, style=STYLE, layout=WIDE, **more)
+    made.add_class(f"wb-change-{label.split()[0].lower()}")
+    return made

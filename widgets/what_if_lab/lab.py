@@ -1,0 +1,388 @@
+"""The what-if lab: open a trace, say what is run today, change one thing, and see the paired difference."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.editors.knob_panel import KnobPanel
+from widgets.editors.quiet import Quiet
+from widgets.editors.setting import jsonable
+from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
+from widgets.lab.opening import opened
+from widgets.lab.solve_bar import SolveBar
+from widgets.lab.words import about
+from widgets.parts.download import Download
+from widgets.parts.presenter import Panel
+from widgets.what_if_lab.answer import AnswerPages
+from widgets.what_if_lab.aside import aside
+from widgets.what_if_lab.buying import BuyingPage
+from widgets.what_if_lab.change_form import ChangeForm
+from widgets.what_if_lab.setting import WhatIfSetting
+from widgets.what_if_lab.trace import TraceChoice
+from widgets.work.many import ManyWork
+from workbench.api import check_plan
+from workbench.batch import Outcome
+from workbench.contract import Scheduler
+from workbench.errors import InputError, WorkbenchError, counted
+from workbench.papers.paper import find_scheduler, schedulers
+from workbench.scenario import Scenario
+from workbench.whatif import Change, WhatIf, concluded, parse_change
+
+OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
+MOST_PAIRS = 30
+DEFAULT = "las"
+"""Today's scheduler where nobody says another."""
+DIFFER_IN = (("the trace (its jobs drawn anew)", True), ("the seed alone", False))
+"""What pairs differ in, and whether that is the bootstrap."""
+Today = tuple[str, Mapping[str, Any]]
+"""A scheduler with its knobs."""
+BUYING = 2
+"""The place of the tab that is not about the answer."""
+WIDE = {"width": "97%"}
+STYLE = {"description_width": "10em"}
+EDITED = "Set, not run. Run compares today with the change."
+
+
+class WhatIfLab(LabBase):
+    """A panel on a scenario (default: `gavel_physical`), a file, or the preset that `scenario` names.
+
+    scheduler: today's; default: the first of the scenario's plan, else `las`. answer: the last `workbench.WhatIf`.
+    """
+
+    def __init__(
+        self, scenario: Scenario | str | Path = "gavel_physical", scheduler: str | Scheduler | None = None
+    ) -> None:
+        self._scenario = self._start = opened(scenario)
+        self._start_with = _first(self._scenario, scheduler)
+        self._answer: WhatIf | None = None
+        self._asked: WhatIfSetting | None = None
+        self._shown: WhatIfSetting | None = None
+        self._summary = ""
+        self._outcomes: dict[int, Outcome] = {}
+        self._quiet = Quiet()
+        self._many = ManyWork(self._on_outcome, self._on_end)
+        self._many.warm()
+        self.trace = TraceChoice(self.open)
+        self.buying = BuyingPage(lambda: self._scenario)
+        self._about = w.HTML()
+        self._today = w.Dropdown(options=_titles(), description="Scheduler", style=STYLE, layout=WIDE)
+        self._today.add_class("wb-today")
+        self._today.observe(lambda _: self._on_scheduler(), "value")
+        self._knobs = KnobPanel(self._on_change)
+        self._form = ChangeForm(self._on_change, self._today_knobs)
+        self._pairs = w.IntSlider(5, 1, MOST_PAIRS, description="Pairs of runs", style=STYLE, layout=WIDE)
+        self._pairs.tooltip = "Each is one run of today and one with the change; more make the interval narrower"
+        self._pairs.add_class("wb-pairs")
+        self._bootstrap = w.Dropdown(options=DIFFER_IN, description="They differ in", style=STYLE, layout=WIDE)
+        self._bootstrap.add_class("wb-differ-in")
+        for control in (self._pairs, self._bootstrap):
+            control.observe(lambda _: self._on_change(), "value")
+        self._bar = SolveBar(self.run, self.cancel, "Run", "Run today and the change, pair by pair")
+        self._report = w.Button(description="Report", icon="file-text-o", disabled=True, layout=w.Layout(width="auto"))
+        self._report.tooltip = "The answer as one page to mail: an HTML file that needs nothing else"
+        self._report.add_class("wb-report")
+        self._report.on_click(lambda _: self.report())
+        self._download = Download()
+        self._pages = AnswerPages()
+        self._frame = Frame[WhatIfSetting](
+            "What if",
+            open=self.open,
+            save=self._to_save,
+            reset=lambda: self._open(self._start, *self._start_with),
+            go_to=self._go_to,
+            panels=self._panels,
+            keep=lambda: kept_open(self._tabs),
+            more=[self._report, self._download],
+        )
+        self._build()
+        self._open(self._start, *self._start_with)
+
+    # What a notebook may ask for -------------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that is open."""
+        return self._scenario
+
+    @property
+    def answer(self) -> WhatIf:
+        """The last answer; raises InputError if there is none yet."""
+        if self._answer is None:
+            raise InputError("lab.answer", None, "an answer (press Run first)")
+        return self._answer
+
+    @property
+    def change(self) -> Change:
+        """The change as the controls have it; raises InputError while one is wrong."""
+        return self._form.change()
+
+    def open(self, scenario: Scenario) -> None:
+        """Show another scenario. A plan of one entry, as Save writes it, is today's; else the scheduler stays as it is.
+
+        Undo comes back, Reset then returns to this one. Raises InputError and ScenarioError for one that cannot run.
+        """
+        check_plan(scenario)
+        scenario.require_runnable()
+        found = _planned(scenario) if len(scenario.plan) == 1 else None
+        if found is None:
+            try:
+                found = str(self._today.value), self._knobs.values()
+            except InputError:  # one of them cannot be read: its control says so, and the defaults come back
+                found = str(self._today.value), {}
+        self._open(scenario, *found)
+        self._start, self._start_with = scenario, found
+
+    def set(
+        self,
+        scheduler: str | None = None,
+        change: str | Change | None = None,
+        *,
+        pairs: int | None = None,
+        bootstrap: bool | None = None,
+        **knobs: Any,
+    ) -> None:
+        """Set controls from code: today's scheduler with knobs, the change (also as text), the pairs, what varies."""
+        found = find_scheduler(scheduler or str(self._today.value))
+        given = knobs if found.name != self._today.value else {**self._knobs.values(but=knobs), **knobs}
+        settled = found.settle(given)
+        if pairs is not None and (
+            isinstance(pairs, bool) or not isinstance(pairs, int) or not 1 <= pairs <= MOST_PAIRS
+        ):
+            raise InputError("pairs", pairs, f"1 to {MOST_PAIRS}")
+        if bootstrap is not None and not isinstance(bootstrap, bool):
+            raise InputError("bootstrap", bootstrap, "True (the trace differs) or False (the seed alone)")
+        told_of = parse_change(change) if isinstance(change, str) else change
+        with self._quiet():
+            self._today.value = found.name
+            self._knobs.show(found, settled)
+            self._form.offer(self._scenario, found.name)
+            if told_of is not None:
+                self._form.show(told_of)
+            if pairs is not None:
+                self._pairs.value = pairs
+            if bootstrap is not None:
+                self._bootstrap.value = bootstrap
+        self._on_change()
+
+    def run(self) -> None:
+        """Run today and the change in the background; the answer follows when all pairs are done."""
+        setting = self._check()
+        if setting is None or (self._bar.busy and setting == self._asked):
+            return
+        try:
+            requests = setting.plan().requests()
+        except WorkbenchError as error:  # a draw of the trace to which the change cannot be applied
+            self._bar.say("invalid", str(error.problem))
+            return
+        self._asked, self._outcomes = setting, {}
+        self._bar.busy = True
+        self._bar.far(0.0)
+        self._bar.say("working", f"Running {counted(len(requests), 'run')}: {setting.change.words} ...")
+        self._many.submit(requests)
+
+    def cancel(self) -> None:
+        """Stop the runs; the last answer stays."""
+        if self._many.busy:
+            self._many.cancel()
+        elif self._bar.busy:  # all runs are made and being measured: what comes of that is no longer wanted
+            self._on_end("cancelled", "")
+
+    def report(self) -> None:
+        """Give the browser the answer as one HTML page."""
+        from workbench.whatif.report import what_if_report
+
+        text = what_if_report(self.answer, self.buying.values)
+        self._download.give("what-if.html", text.encode("utf-8"))
+        self._bar.say(self._bar.state, f"Saved as a download, what-if.html ({len(text) / 1024:.0f} KB).")
+
+    # Layout ----------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        more = w.Accordion([self._knobs.rest], titles=("More knobs",), selected_index=None)
+        left = w.VBox(
+            [
+                _head("1. The jobs and the cluster"),
+                self.trace.box,
+                self._about,
+                _head("2. Today"),
+                self._today,
+                self._knobs.main,
+                more,
+                _head("3. What if this were different?"),
+                self._form.box,
+                _head("4. How sure?"),
+                self._pairs,
+                self._bootstrap,
+            ]
+        )
+        pages = {
+            "Answer": self._pages.box,
+            "Job by job": self._pages.jobs,
+            "What to buy next": self.buying.box,
+        }
+        self._tabs = w.Tab([*pages.values()], titles=tuple(pages))
+        self._tabs.add_class("wb-result-tabs")
+        results = w.VBox([self._tabs])
+        results.add_class("wb-results")
+        body = sides(left, w.VBox([self._bar.box, results]))
+        self.widget = whole(self._frame.top, body, css=OWN_CSS, name="wb-what-if")
+        self._frame.file.save_button.tooltip = "Save the scenario with today's scheduler and knobs, without the change"
+
+    def _panels(self) -> list[Panel]:
+        """What can be presented: the question, and what came of it."""
+        return [Panel("Question", "scheduler", lambda: None), *panels_of(self._tabs, "result")]
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def _open(self, scenario: Scenario, name: str, knobs: Mapping[str, Any]) -> None:
+        self._show(scenario, name, knobs)
+        self._on_change()
+
+    def _show(self, scenario: Scenario, name: str, knobs: Mapping[str, Any]) -> None:
+        """Put today into the controls; to another scenario the last answer says nothing."""
+        other = scenario is not self._scenario
+        self._scenario = scenario
+        with self._quiet():
+            self._today.options = _titles()
+            self._today.value = name
+            self._knobs.show(find_scheduler(name), knobs)
+            self._form.offer(scenario, name)
+            self._frame.offer_presets(scenario)
+        cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.workers.items())
+        jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
+        self._about.value = about(scenario) + jobs
+        if other:
+            self.cancel()
+            self._answer = self._shown = None
+            self._pages.show(None)
+            self._report.disabled = True
+            self.buying.forget()
+
+    def _go_to(self, setting: WhatIfSetting) -> None:
+        self._show(setting.scenario, setting.scheduler, setting.knobs)
+        with self._quiet():
+            self._form.show(setting.change)
+            self._pairs.value, self._bootstrap.value = setting.pairs, setting.bootstrap
+        self._on_change()
+
+    def _today_knobs(self) -> Mapping[str, Any]:
+        """What today's knobs are set to; nothing while one cannot be read, which is said beside it."""
+        try:
+            return self._knobs.values()
+        except InputError:
+            return {}
+
+    def _on_scheduler(self) -> None:
+        if not self._quiet:
+            with self._quiet():
+                self._knobs.show(find_scheduler(str(self._today.value)))
+                self._form.offer(self._scenario, str(self._today.value))
+            self._on_change()
+
+    def _on_change(self) -> None:
+        """Something was set: say whether it can be run, and whether the answer is to it."""
+        if self._quiet:
+            return
+        setting = self._check()
+        self._frame.heard(setting)
+        self._pages.outdated(self._answer is not None and setting != self._shown)
+        if setting is None:
+            return
+        if self._bar.busy and setting == self._asked:
+            self._bar.say("working", f"{self._many.far}")
+        elif not self._bar.busy and setting == self._shown:
+            self._bar.say("done", self._summary)
+        else:
+            self._bar.say("edited", EDITED)
+
+    def _check(self) -> WhatIfSetting | None:
+        """What the controls say; None, with the reason in the status, if something is wrong."""
+        try:
+            setting = WhatIfSetting(
+                self._scenario,
+                str(self._today.value),
+                self._knobs.values(),
+                self._form.change(),
+                int(self._pairs.value),
+                bool(self._bootstrap.value),
+            )
+            setting.plan()
+        except WorkbenchError as error:
+            self._bar.say("invalid", str(error.problem))
+            return None
+        return setting
+
+    def _to_save(self) -> Scenario:
+        """The scenario with today's scheduler as its plan."""
+        now = {"scheduler": str(self._today.value), "knobs": jsonable(self._knobs.values())}
+        return self._scenario.replace(plan=[now])
+
+    # Answers ---------------------------------------------------------------------------------------------------------
+
+    def _on_outcome(self, number: int, outcome: Outcome) -> None:
+        self._outcomes[number] = outcome
+        far = self._many.far
+        self._bar.far(far.ended / far.total)
+        if self._bar.state == "working":
+            self._bar.say("working", f"{far}")
+
+    def _on_end(self, state: str, said: str) -> None:
+        setting = self._asked
+        if state == "done" and setting is not None:
+            self._say("working", "Measuring ...")
+            outcomes = [self._outcomes[number] for number in range(len(self._outcomes))]
+            aside(lambda: concluded(setting.plan(), outcomes), lambda answer: self._hear(setting, answer))
+            return
+        self._asked, self._outcomes = None, {}
+        kept = "; what is shown is the answer before." if self._answer is not None else ": no answer yet."
+        self._bar.busy = False
+        self._say(state, f"Cancelled{kept}" if state == "cancelled" else said)
+
+    def _hear(self, setting: WhatIfSetting, answer: WhatIf | WorkbenchError) -> None:
+        if setting is not self._asked:
+            return
+        self._asked, self._outcomes = None, {}
+        self._bar.busy = False
+        if isinstance(answer, WorkbenchError):
+            self._say("failed", str(answer.problem))
+            return
+        self._answer, self._shown = answer, setting
+        self._summary = f"Done: {counted(setting.pairs, 'pair')} of runs, today and with {setting.change.words}."
+        self._pages.show(answer)
+        self._report.disabled = False
+        if self._tabs.selected_index == BUYING:
+            self._tabs.selected_index = 0
+        self._frame.presenter.refresh()
+        self._say("done", self._summary)
+        self._pages.outdated(self._frame.history.present != setting or not self._frame.history.valid)
+
+    def _say(self, state: str, text: str) -> None:
+        """Say how the work goes, unless something was set since, which has the last word."""
+        if self._bar.state not in ("edited", "invalid"):
+            self._bar.say(state, text)
+
+
+def _first(scenario: Scenario, scheduler: str | Scheduler | None) -> Today:
+    """What to open with: the scheduler that is named, else the first of the plan, else DEFAULT."""
+    name = None if scheduler is None else find_scheduler(scheduler).name
+    return _planned(scenario, name) or (name or DEFAULT, {})
+
+
+def _planned(scenario: Scenario, name: str | None = None) -> Today | None:
+    """The first of the scenario's plan, or the first of that name."""
+    known = {found.name for found in schedulers()}
+    planned = (entry for entry in scenario.plan if entry.scheduler in known and name in (None, entry.scheduler))
+    return next(((entry.scheduler, entry.knobs) for entry in planned), None)
+
+
+def _titles() -> list[tuple[str, str]]:
+    return [(found.title, found.name) for found in schedulers()]
+
+
+def _head(text: str) -> Any:
+    return w.HTML(f"<h3 class='wb-step'>{html.escape(text)}</h3>")

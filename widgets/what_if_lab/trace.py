@@ -1,0 +1,165 @@
+"""A trace of one's own, with the cluster it is to run on."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from widgets.parts.status_line import StatusLine
+from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
+from widgets.work.question import Question
+from widgets.work.work import Message
+from workbench.errors import InputError, Words, WorkbenchError, counted
+from workbench.scenario import Scenario
+from workbench.traces import formats, parse_cluster
+
+FORMAT = "sacct"
+"""The first that is offered: Slurm is the scheduler of most clusters."""
+INSTEAD = "workbench convert makes a scenario file of a larger one"
+CLUSTER = "v100=8x4, k80=4x8"
+STYLE = {"description_width": "6.5em"}
+WIDE = {"width": "97%"}
+
+
+class TraceChoice:
+    """Controls that end in a scenario; whatever is wrong with a file is told here and changes nothing.
+
+    opened: told the scenario.
+    """
+
+    def __init__(self, opened: Callable[[Scenario], None]) -> None:
+        self._opened = opened
+        self._speeds: tuple[str, bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._name = ""
+        self._question = Question(self._hear)
+        self.format = w.Dropdown(options=sorted(formats()), value=FORMAT, description="A trace of", style=STYLE)
+        self.format.layout = w.Layout(flex="1 1 0")
+        self.format.tooltip = "Format of the file; Load above opens a scenario file of the workbench"
+        self.format.add_class("wb-trace-format")
+        self.format.observe(lambda _: self._forget_speeds(), "value")
+        hint = f"Open the file, up to {LARGEST}; workbench convert reads larger ones"
+        self.upload = self._button("Open", hint, self.open)
+        self.cluster = w.Text(value="", placeholder=CLUSTER, description="Cluster", style=STYLE, layout=WIDE)
+        self.cluster.tooltip = "Types as NAME=NODESxGPUS: v100=8x4 is 8 nodes of 4 V100. Speeds are the built-in ones"
+        self.sample = w.Text(value="", placeholder="all", description="Jobs kept", style=STYLE)
+        self.sample.layout = w.Layout(flex="1 1 0", width="auto", min_width="0")
+        self.sample.tooltip = "How many jobs to keep, drawn with seed 0; empty: all"
+        hint = "The file of throughputs that belongs to the trace, where its format has one"
+        self.speeds = self._button("Speeds", hint, self._on_speeds)
+        self.stop = w.Button(description="Cancel", icon="stop", tooltip="Stop reading the file")
+        self.stop.layout = w.Layout(width="7em", flex="0 0 auto", display="none")
+        self.stop.add_class("wb-trace-cancel")
+        self.stop.on_click(lambda _: self._question.cancel())
+        self.said = StatusLine()
+        self.said.add_class("wb-trace-said")
+        self.box = w.VBox(
+            [
+                w.HBox([self.format, self.upload]),
+                self.cluster,
+                w.HBox([self.sample, self.speeds]),
+                w.HBox([self.said, self.stop]),
+            ]
+        )
+
+    def open(self, files: Iterable[Mapping[str, Any]]) -> None:
+        """Read a file that was chosen in the browser."""
+        for found in list(files):
+            name = Path(str(found["name"])).name
+            try:
+                request = self._request(name, found["content"])
+            except InputError as error:
+                self.say(str(error.problem), bad=True)
+                continue
+            self.say(f"Reading {name} ...")
+            self.stop.layout.display = None
+            self._question.ask(request)
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """Show a line."""
+        with self.said.hold_sync():
+            self.said.tone, self.said.text = "bad" if bad else "note", text
+
+    def _on_speeds(self, files: Iterable[Mapping[str, Any]]) -> None:
+        for found in list(files):
+            name = Path(str(found["name"])).name
+            try:
+                self._speeds = name, _read(name, found["content"])
+            except InputError as error:
+                self.say(str(error.problem), bad=True)
+                continue
+            self.say(f"Speeds: {name}. Now open the trace.")
+
+    def _button(self, label: str, hint: str, take: Callable[[Iterable[Mapping[str, Any]]], None]) -> Upload:
+        """Takes a file; one that is too large for a page is told of here."""
+        made = Upload(label, hint, take, lambda name, why: self.say(f"{name}: {why}", bad=True), expected=INSTEAD)
+        made.add_class(f"wb-upload-{label.lower()}")
+        return made
+
+    def _forget_speeds(self) -> None:
+        """Another format: a file of speeds belongs to a trace of one, and most have none."""
+        if self._speeds is not None:
+            self.say(f"No longer with the speeds of {self._speeds[0]}.")
+            self._speeds = None
+
+    def _request(self, name: str, uploaded: Any) -> Message:
+        """What the worker is asked; raises InputError for a file or controls that cannot be."""
+        content = _read(name, uploaded)
+        cluster, sample = parse_cluster(str(self.cluster.value).strip() or CLUSTER), self._sample()
+        if self._folder is not None:
+            self._question.drop()
+            self._folder.cleanup()
+        self._folder, self._name = tempfile.TemporaryDirectory(), name
+        path, speeds = Path(self._folder.name, name), None
+        path.write_bytes(content)
+        if self._speeds is not None:
+            speeds = Path(self._folder.name, f"speeds-{self._speeds[0]}")
+            speeds.write_bytes(self._speeds[1])
+        return {
+            "kind": "convert",
+            "format": str(self.format.value),
+            "path": str(path),
+            "throughputs": None if speeds is None else str(speeds),
+            "cluster": cluster,
+            "sample": sample,
+        }
+
+    def _hear(self, answer: Message | WorkbenchError | None) -> None:
+        assert self._folder is not None
+        self.stop.layout.display = "none"
+        folder = f"{self._folder.name}/"
+        self._folder.cleanup()
+        if answer is None:
+            self.say("Cancelled: what was open stays.")
+        elif isinstance(answer, WorkbenchError):
+            self.say(str(answer.problem).replace(folder, ""), bad=True)
+        else:
+            self._opened(Scenario.from_dict(answer["scenario"], self._name).replace(name=self._name))
+            self.say(f"Opened {self._name}: {_kept(answer['report'])}")
+
+    def _sample(self) -> int | None:
+        text = str(self.sample.value).strip()
+        if not text or text == "all":
+            return None
+        if not text.isdecimal() or int(text) < 1:
+            raise InputError("jobs kept", text, "a whole number from 1, or nothing for all")
+        return int(text)
+
+
+def _read(name: str, content: Any) -> bytes:
+    """The bytes of an upload; raises InputError, without reading it, for one that is too large."""
+    size = memoryview(content).nbytes
+    if size > MOST_BYTES:
+        expected = f"at most {LARGEST} here; {INSTEAD}"
+        raise InputError(name, Words(f"{size / 1e6:.1f} MB"), expected)
+    return bytes(content)
+
+
+def _kept(report: Mapping[str, Any]) -> str:
+    """How many rows became jobs, and why the others did not; report: as `workbench.traces.Report` tells it."""
+    said = f"{report['rows_kept']} of {counted(report['rows_read'], 'row')} kept"
+    return ". ".join([said, *(f"{each['count']} left out: {each['reason']}" for each in report["dropped"])]) + "."

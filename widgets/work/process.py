@@ -1,0 +1,191 @@
+"""Where a lab's work is done: in one warm process, which all labs of a kernel share.
+
+This module imports little, so that the process can start, and import what it needs, before the lab imports what that
+needs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Hashable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from widgets.work.work import Hear, Message, Order, deliver_on_loop
+from workbench.errors import WorkbenchError
+
+WORKER = (sys.executable, "-m", "workbench.worker")
+END_S = 5.0
+LOG = "log"
+
+
+class ProcessWork:
+    """One warm worker process for all labs of a kernel; Cancel ends it and warms up a new one."""
+
+    def __init__(self, command: Sequence[str] = WORKER) -> None:
+        """Start `command`, which gets the folder for its files as its last argument (tests pass another one)."""
+        self._command = command
+        self._deliver = deliver_on_loop()
+        self._number = 0
+        self._busy: Order | None = None
+        self._waiting: dict[tuple[Hashable, str], Order] = {}
+        self._process: subprocess.Popen[str] | None = None
+        self._scratch = ""
+        atexit.register(self.close)
+        self._start()
+
+    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+        """Do a request, now or when it is its turn."""
+        self._deliver = deliver_on_loop()
+        self._waiting[line, request["kind"]] = Order(request, hear, line)
+        self._next()
+
+    def cancel(self, line: Hashable = None) -> None:
+        """Forget a line's requests; if one of them is being done, end the process and warm up a new one."""
+        dropped = [self._waiting.pop(key) for key in list(self._waiting) if key[0] == line]
+        if self._busy is not None and self._busy.line == line:
+            dropped.insert(0, self._busy)
+            self._busy = None
+            self._end()
+            self._start()
+        for order in dropped:
+            order.hear({"kind": "cancelled"})
+        self._next()
+
+    def close(self) -> None:
+        """End the process and remove its files."""
+        atexit.unregister(self.close)
+        self._busy = None
+        self._waiting.clear()
+        self._end()
+
+    def _start(self) -> None:
+        self._scratch = tempfile.mkdtemp(prefix="workbench-")
+        with (Path(self._scratch) / LOG).open("wb") as log:
+            self._process = subprocess.Popen(
+                [*self._command, self._scratch],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,  # Interrupt Kernel is not meant for it, and its solvers end with it
+            )
+        threading.Thread(target=self._pump, args=(self._process,), daemon=True).start()
+
+    def _end(self) -> None:
+        """End the process at once, with the solvers that it started: it has nothing to tidy up."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close() if pipe is not None else None
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _pump(self, process: subprocess.Popen[str]) -> None:
+        """Hand on each message of the process, and then that it has ended."""
+        assert process.stdout is not None
+        with contextlib.suppress(ValueError):  # closed while reading
+            for line in process.stdout:
+                message = _read(line)
+                if message is not None:
+                    self._deliver(partial(self._hear, message))
+        self._deliver(partial(self._ended, process))
+
+    def _hear(self, message: Message) -> None:
+        busy = self._busy
+        if busy is None or message.get("id") != self._number:
+            return
+        if message["kind"] != "progress":
+            self._busy = None
+        try:
+            busy.hear(message)
+        finally:
+            self._next()
+
+    def _ended(self, process: subprocess.Popen[str]) -> None:
+        """The process went by itself: tell whoever waits for it, and start a new one."""
+        if process is not self._process or self._busy is None:
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+        order, self._busy = self._busy, None
+        said = f"ended with code {process.returncode}{_last_words(Path(self._scratch) / LOG)}"
+        self._end()
+        self._start()
+        text = {"where": "worker process", "value": said, "expected": "an answer"}
+        order.hear({"kind": "error", "status": "crashed", "error": text})
+        self._next()
+
+    def _next(self) -> None:
+        """Begin what waits, if nothing is being done."""
+        if self._busy is not None or not self._waiting:
+            return
+        key = min(self._waiting, key=lambda key: key[1] != "simulate")  # the first of equals
+        order = self._busy = self._waiting.pop(key)
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._start()
+        self._number += 1
+        process = self._process
+        assert process is not None and process.stdin is not None
+        try:
+            process.stdin.write(json.dumps({"id": self._number, **order.request}) + "\n")
+            process.stdin.flush()
+        except OSError:
+            self._ended(process)
+
+
+def _read(line: str) -> Message | None:
+    """A message of the worker, with its run loaded; None for a line that is none."""
+    try:
+        message: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return None
+    if "run" not in message:
+        return message
+    from workbench.run import Run
+
+    try:
+        return {**message, "run": Run.load(message["run"])}
+    except WorkbenchError as error:
+        return {"id": message.get("id"), "kind": "error", **error.as_json()}
+    finally:
+        shutil.rmtree(message["run"], ignore_errors=True)
+
+
+def _last_words(log: Path) -> str:
+    """The last line that a process wrote on standard error, if any."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((f" ({line.strip()})" for line in reversed(lines) if line.strip()), "")
+    return ""
+
+
+_process_work: ProcessWork | None = None
+
+
+def process_work() -> ProcessWork:
+    """This kernel's warm process, started when first asked for."""
+    global _process_work
+    if _process_work is None:
+        _process_work = ProcessWork()
+    return _process_work

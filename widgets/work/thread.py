@@ -1,0 +1,73 @@
+"""Work in a thread of the kernel, for a scheduler that was written in the notebook and exists nowhere else."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Hashable
+
+from widgets.work.work import Hear, Message, Order, deliver_on_loop
+from workbench.errors import WorkbenchError
+from workbench.simulation.stop import CancelFlag
+from workbench.worker import simulated, stop_of
+
+
+class ThreadWork:
+    """Simulates in a thread, for schedulers that exist in this kernel only. Cancel takes effect between rounds."""
+
+    def __init__(self) -> None:
+        self._deliver = deliver_on_loop()
+        self._flag: CancelFlag | None = None
+        self._waiting: Order | None = None
+
+    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+        """Do a request; what is being done ends before its next round."""
+        self._deliver = deliver_on_loop()
+        if self._flag is not None:
+            self._flag.cancel()
+            self._waiting = Order(request, hear, line)
+            return
+        self._flag = CancelFlag(stop_of(request))
+        threading.Thread(target=self._work, args=(request, hear, self._flag), daemon=True).start()
+
+    def cancel(self, line: Hashable = None) -> None:
+        """Ask the thread to end."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.hear({"kind": "cancelled"})
+        if self._flag is not None:
+            self._flag.cancel()
+
+    def _work(self, request: Message, hear: Hear, flag: CancelFlag) -> None:
+        began = time.perf_counter()
+
+        def tell(message: Message) -> None:
+            self._deliver(lambda: hear(message))
+
+        try:
+            done = simulated(request, flag, tell)
+            answer: Message = {"kind": "done", **done._asdict(), "wall_s": time.perf_counter() - began}
+        except WorkbenchError as error:
+            answer = {"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()}
+        except (Exception, SystemExit) as error:  # a mistake in the user's own function: shown, not raised in a thread
+            text = {"where": f"scheduler {request['scheduler']}", "value": _mistake(error), "expected": "a decision"}
+            answer = {"kind": "error", "status": "internal", "error": text}
+        self._deliver(lambda: self._finish(answer, hear))
+
+    def _finish(self, answer: Message, hear: Hear) -> None:
+        self._flag = None
+        waiting, self._waiting = self._waiting, None
+        try:
+            hear(answer)
+        finally:
+            if waiting is not None:
+                self.submit(*waiting)
+
+
+def _mistake(error: BaseException) -> str:
+    """An exception on one line, with the place that raised it."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
+    return " ".join(text.split()) + place

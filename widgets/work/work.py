@@ -1,0 +1,63 @@
+"""What does a lab's requests, and how answers come back.
+
+Answers reach the notebook on the kernel's own event loop, so that a busy page is never entered from another thread.
+Where no loop runs (a plain script), they come from the thread that reads them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+Message = Mapping[str, Any]
+Hear = Callable[[Message], None]
+Deliver = Callable[[Callable[[], None]], None]
+
+
+IDLE_S = 0.1
+"""So long the event loop must have had nothing to do for what can wait."""
+
+
+class Work(Protocol):
+    """Does one request at a time. A line is whoever asks, one for each lab.
+
+    A request replaces the one of its line and kind that still waits, and no other; simulations go first.
+    """
+
+    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+        """Do a request; `hear` gets its messages: progress, then done, error or cancelled. Replaced ones get none."""
+        ...
+
+    def cancel(self, line: Hashable = None) -> None:
+        """Stop what is being done for a line and forget what waits for it; each is told `cancelled`."""
+        ...
+
+
+class Order(NamedTuple):
+    """A request with whom to tell."""
+
+    request: Message
+    hear: Hear
+    line: Hashable
+
+
+def deliver_on_loop() -> Deliver:
+    """How to call something on the kernel's event loop; without a running loop it is called at once."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return lambda call: call()
+
+    def deliver(call: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            loop.call_soon_threadsafe(call)
+
+    return deliver
+
+
+def when_idle(act: Callable[[], object]) -> None:
+    """Do something soon, when the kernel has answered its messages; without a loop it is left to the first use."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop().call_later(IDLE_S, act)

@@ -1,0 +1,87 @@
+"""The command `explain`: why a job ran, waited or moved at a time."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.cli.inputs import read_scenario, require_jobs, seconds, settings, whole
+from workbench.cli.output import Answer
+from workbench.cli.parser import Commands, Parser, add_command, add_set
+from workbench.errors import NOTHING, InputError, Words
+
+if TYPE_CHECKING:
+    from workbench.run import Run
+
+RUN_FILE = "run.json"
+ONLY_TO_SIMULATE = ("scheduler", "seed", "settings", "belief")
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the command of this file."""
+    about = "why a job ran, waited or moved at a time, and what it lost to"
+    parser = add_command(commands, "explain", about)
+    help = "a scenario (a file, - for standard input, or preset:NAME), or the folder of a saved run"
+    parser.add_argument("source", metavar="SCENARIO|RUN", help=help)
+    parser.add_argument("--scheduler", metavar="NAME", help="see `workbench list`; a saved run has its own")
+    parser.add_argument("--job", metavar="NAME", required=True, help="a job of the scenario")
+    help = "the time, in seconds or as `2 h`"
+    parser.add_argument("--at", metavar="S", type=seconds("--at"), required=True, help=help)
+    add_set(parser, "KNOB=VALUE")
+    parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
+    help = "what schedulers believe of speeds, see `workbench simulate --help`"
+    parser.add_argument("--belief", metavar="NAME", help=help)
+    help = "also simulate again with one more node from that time on, and say when the job would then have run"
+    parser.add_argument("--more", action="store_true", help=help)
+    help = "the same with a node of this accelerator type (default: the one on which the job is fastest)"
+    parser.add_argument("--more-type", metavar="TYPE", dest="accelerator", help=help)
+    help = "also simulate without the other jobs, and say when the job would then have run"
+    parser.add_argument("--alone", action="store_true", help=help)
+    parser.set_defaults(command=explain)
+
+
+def explain(args: argparse.Namespace) -> Answer:
+    """Simulate, or read a run, and explain."""
+    from workbench.explanation import admission, alone, one_more
+    from workbench.explanation import explain as explained
+    from workbench.papers.paper import find_scheduler
+
+    run = _run(args)
+    if args.more or args.accelerator or args.alone:
+        find_scheduler(run.scheduler, f"{args.source}: scheduler")
+    found = explained(run, args.job, args.at)
+    verdict = admission(run, args.job, args.at)
+    more = one_more(run, args.job, args.at, accelerator=args.accelerator) if args.more or args.accelerator else None
+    by_itself = alone(run, args.job) if args.alone else None
+    data = {
+        **found.as_json(),
+        "admission": list(verdict),
+        "one_more": None if more is None else more.as_json(),
+        "alone": None if by_itself is None else by_itself.as_json(),
+    }
+    parts = [found.text(), "\n".join(verdict), *(one.text() for one in (more, by_itself) if one is not None)]
+    return Answer(data, lambda: "\n\n".join(part for part in parts if part))
+
+
+def _run(args: argparse.Namespace) -> Run:
+    from workbench.api import simulate
+    from workbench.run import Run
+
+    if (Path(args.source) / RUN_FILE).is_file():
+        given = [name for name in ONLY_TO_SIMULATE if getattr(args, name) not in (None, [])]
+        if given:
+            option = "--set" if given[0] == "settings" else f"--{given[0]}"
+            raise InputError(option, getattr(args, given[0]), "no such option with a saved run, which has its own")
+        run = Run.load(args.source)
+        require_jobs(run.scenario, args.source)
+        return run
+    if Path(args.source).is_dir():
+        raise InputError(args.source, Words(f"a folder without {RUN_FILE}"), "a scenario, or the folder of a saved run")
+    scenario = read_scenario(args.source)
+    require_jobs(scenario, args.source)
+    if args.scheduler is None:
+        raise InputError(
+            "--scheduler", NOTHING, "the scheduler to simulate (`workbench list`), or a saved run's folder"
+        )
+    return simulate(scenario, args.scheduler, settings(args.settings), seed=args.seed, belief=args.belief)

@@ -1,0 +1,102 @@
+"""The command `report`: one HTML page about a saved run, or about a change to it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.inputs import check_targets, number, require_jobs, seeds, whole
+from workbench.cli.output import Answer, say
+from workbench.cli.parser import Commands, Parser, add_command, add_force
+from workbench.errors import InputError, Words
+
+if TYPE_CHECKING:
+    from workbench.run import Run
+    from workbench.whatif import WhatIf
+
+CHANGE = "nodes v100=+8"
+OF_A_CHANGE = ("seeds", "bootstrap", "level", "workers")
+"""Options that say how a change is compared."""
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the command."""
+    about = (
+        "One self-contained HTML page about a saved run (`workbench simulate ... --out DIR`). With --change the run is "
+        "made again with one thing changed, and the page is about the paired difference. A change is one of: nodes "
+        "v100=+8, nodes v100=-2, policy srtf, knob round_s=720, restart 2 min, load 1.25, density 120, faults mtbf_s=1 "
+        "d, mttr_s=1 h."
+    )
+    parser = add_command(commands, "report", "one page to mail about a run, or about a change to it", about)
+    parser.add_argument("run", metavar="RUN", help="the folder of a saved run")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page to write, FILE.html")
+    help = f"what if this were different, as `{CHANGE}`; may come several times"
+    parser.add_argument("--change", metavar="CHANGE", action="append", default=[], help=help)
+    parser.add_argument("--seeds", metavar="0:3", type=seeds, help="one pair of runs for each; default: the run's")
+    help = "draw the trace's jobs anew for each pair (default: only the seed differs between pairs)"
+    parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
+    help = "of the confidence intervals, default 0.95"
+    parser.add_argument("--level", metavar="L", type=number("--level"), help=help)
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help="processes, default 1")
+    add_force(parser)
+    parser.set_defaults(command=report)
+
+
+def report(args: argparse.Namespace) -> Answer:
+    """Write the page, and say what it says."""
+    from workbench.report import save_report
+    from workbench.run import Run
+
+    check_targets({"-o": args.output}, force=args.force)
+    if not Path(args.run).is_dir():
+        expected = "the folder of a saved run (`workbench simulate ... --out DIR`)"
+        raise InputError(args.run, Words("no folder"), expected)
+    run = Run.load(args.run)
+    require_jobs(run.scenario, args.run)
+    given = {name: getattr(args, name) for name in OF_A_CHANGE if getattr(args, name) is not None}
+    data = {"run": args.run, "out": args.output}
+    if args.change:
+        found = _changed(run, args.change, given)
+        found.report(args.output, force=args.force)
+        _tell_if_other(run, found)
+        said = found.conclusions
+        data |= {"changes": args.change, "differences": found.differences.to_dict("records"), "conclusions": said}
+    elif given:
+        expected = f"a change to compare with, as --change '{CHANGE}'"
+        raise InputError(f"--{next(iter(given))}", Words("no --change"), expected)
+    else:
+        save_report(run, args.output, force=args.force)
+        said = [run.headline()]
+    size = Path(args.output).stat().st_size
+    data["bytes"] = size
+    return Answer(data, lambda: "\n".join([*said, f"written to {args.output} ({size / 1024:.0f} KB)"]))
+
+
+def _tell_if_other(run: Run, found: WhatIf) -> None:
+    """A run that was saved by another version may come out otherwise now."""
+    same_seed = [again for again in found.runs[0] if again.seed == run.seed and again.scenario == run.scenario]
+    if same_seed and same_seed[0] != run:
+        say(
+            "note: made again, the run differs from the saved one, which another version or a window ended otherwise; "
+            "the page has both sides as made now"
+        )
+
+
+def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> WhatIf:
+    """The what-if about a saved run; given: the other arguments of `what_if`."""
+    from workbench.run import OWN
+    from workbench.whatif import Configuration, parse_change, what_if
+
+    if run.belief == OWN:
+        raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name, or none")
+    options = {"seeds": [run.seed], **given}
+    today = Configuration(run.scenario, run.scheduler, run.knobs)
+    for text in changes:
+        try:
+            parse_change(text).applied(today)
+        except InputError as error:
+            where = "" if error.where == "change" else f": {error.where.removeprefix('scenario: ')}"
+            raise InputError(f"--change '{text}'{where}", error.value, error.expected) from None
+    return what_if(run.scenario, run.scheduler, changes, run.knobs, belief=run.belief, until_s=run.until_s, **options)

@@ -1,0 +1,211 @@
+"""What schedulers that divide time say of a job at a time: its shares, what limits them, its priority (Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from workbench.errors import counted
+from workbench.mechanisms.telling import listed, verb
+from workbench.moment import HOLDS, TIE, Fact, Moment, Order, Told
+from workbench.units import format_duration
+
+FULL = 1e-6
+"""A limit is met when less than this is left of it, relative."""
+RULE = "A round goes to the jobs furthest behind: priority = share of time / part of the time received so far."
+
+
+def tell(moment: Moment) -> Told:
+    """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
+    order = moment.order("priority", "priority on its best type", "", "highest")
+    block = _shares_now(moment)
+    if block is None:
+        return Told((RULE,), order=order)
+    own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]
+    sums = own.groupby("accelerator", sort=False)["share"].sum()
+    shares = {str(kind): float(share) for kind, share in sums.items()}
+    facts = [Fact(f"share of time on {kind}", share) for kind, share in shares.items()]
+    taken = _taken(moment, block)
+    facts += [Fact(f"{kind} given out by the shares", taken[kind], f"of {moment.up[kind]} GPUs") for kind in taken]
+    received = _received(order.values.get(moment.job) if order is not None else None, shares)
+    if received is not None:
+        facts.append(Fact("part of the time received", received))
+    limits = _limits(moment, shares, taken)
+    sentences = [_shares_in_words(moment, shares, block), RULE]
+    if limits:
+        sentences.append(f"Limits of the policy's problem that the shares meet with equality: {'; '.join(limits)}.")
+    fresh = order is not None and moment.call is not None and order.at_s == moment.call.time_s
+    known = by_type(moment, block, order.values) if order is not None and fresh else None
+    if known is not None:
+        facts += [Fact(f"priority on {kind}", known[kind][moment.job]) for kind in shares if moment.job in known[kind]]
+    return Told(tuple(sentences), tuple(facts), _binding(moment, shares, block, order, known), order)
+
+
+def _shares_now(moment: Moment) -> pd.DataFrame | None:
+    """The shares in force: those recorded last."""
+    found = moment.run.shares
+    until = int(found["time_s"].to_numpy().searchsorted(moment.at_s, side="right"))
+    if until == 0:
+        return None
+    last = found["decision"].iloc[until - 1]
+    block: pd.DataFrame = found[found["decision"] == last]
+    return block
+
+
+def _shares_in_words(moment: Moment, shares: Mapping[str, float], block: pd.DataFrame) -> str:
+    if shares:
+        return f"Its shares: {' and '.join(f'{share:.3g} of its time on {kind}' for kind, share in shares.items())}."
+    if _older(moment, block):
+        return f"It has no share of time yet: the shares in force, of {_clock(block)}, are from before it came."
+    return "The policy gives it no share of time."
+
+
+def _older(moment: Moment, block: pd.DataFrame) -> bool:
+    """Whether the shares in force are from before the job came (new ones have everybody who is there, be it with 0)."""
+    return float(block["time_s"].iloc[0]) < float(moment.row["arrival_s"])
+
+
+def _clock(block: pd.DataFrame) -> str:
+    return format_duration(float(block["time_s"].iloc[0]), parts=2)
+
+
+def _taken(moment: Moment, block: pd.DataFrame) -> dict[str, float]:
+    """GPUs of each type that the job could use and that the shares of all add up to."""
+    gpus: Mapping[Any, int] = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
+    held = block["share"] * [gpus[unit.split(" + ")[0]] for unit in block["unit"]]
+    sums = held.groupby(block["accelerator"]).sum()
+    return {kind: float(sums.get(kind, 0.0)) for kind in moment.usable}
+
+
+def _received(priority: float | None, shares: Mapping[str, float]) -> float | None:
+    """Its part of the time so far, from its priority, where it has a share of one type only."""
+    if priority is None or len(shares) != 1 or not 0 < priority < float("inf"):
+        return None
+    return next(iter(shares.values())) / priority
+
+
+def _limits(moment: Moment, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
+    """The rows of the policy's problem that the shares meet with equality, with their tags (Gavel, section 3.1)."""
+    found = []
+    if sum(shares.values()) >= 1 - FULL:
+        found.append("(2) job_time, it runs all of the time already")
+    for kind, gpus in taken.items():
+        if gpus >= moment.up[kind] * (1 - FULL):
+            found.append(f"(3) capacity of {kind}, {moment.up[kind]} of {moment.up[kind]} GPUs are given out")
+    return found
+
+
+def _binding(
+    moment: Moment, shares: Mapping[str, float], block: pd.DataFrame, order: Order | None, known: ByType | None
+) -> str:
+    """What decided the round for the job."""
+    if moment.state in HOLDS:
+        if moment.held_types & set(shares):
+            return "its priority was high enough for a type with GPUs left"
+        return "GPUs that no job with a share of them used"
+    if not shares:
+        none = "the shares in force are from before it came" if _older(moment, block) else "its share of time is 0"
+        return f"{none}{_kept_idle(moment, shares)}"
+    if known is not None:
+        return "; ".join(_on_type(moment, kind, known[kind]) for kind in shares) + _kept_idle(moment, shares)
+    if order is None or moment.job not in order.values:
+        return ""
+    rivals = [each.job for each in moment.others if set(each.gpus) & set(shares)]
+    ahead = dict.fromkeys(name for name in rivals if order.before(name, moment.job))
+    if ahead:
+        return f"{listed(ahead)}, with {'a higher priority' if len(ahead) == 1 else 'higher priorities'}, took the GPUs"
+    return "Algorithm 1 had no GPUs left of the types of which it has a share when its turn came"
+
+
+def _kept_idle(moment: Moment, shares: Mapping[str, float]) -> str:
+    """Why GPUs stay free that the job could use: nobody has them without a share (the knob `leftovers`)."""
+    free = [kind for kind in moment.usable if kind not in shares and moment.free[kind] >= moment.sizes[0]]
+    if moment.run.knobs.get("leftovers") != "none" or not free:
+        return ""
+    return f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (leftovers=none)"
+
+
+def _on_type(moment: Moment, kind: str, priority: Mapping[str, float]) -> str:
+    """Why the job has no GPUs of a type of which it has a share."""
+    own, gang = priority[moment.job], moment.spec.gpus
+    if gang > moment.up[kind]:
+        return f"its gang of {gang} does not fit into {counted(moment.up[kind], 'GPU')} of {kind}"
+    said = _number(own)
+    holders = dict.fromkeys(each.job for each in moment.others if kind in each.gpus)
+    equal = [name for name in holders if _same(priority.get(name, 0.0), own)]
+    ahead = [name for name in holders if priority.get(name, 0.0) > own and name not in equal]
+    parts = []
+    if ahead:
+        shown = listed(f"{name} ({_number(priority[name])})" for name in ahead)
+        parts.append(f"{shown} came before it ({said})")
+    if equal:
+        nothing = ": none of them has had time there yet" if math.isinf(own) else ""
+        parts.append(f"{listed(equal)} had the same priority ({said}{nothing}), and {TIES}")
+    if not parts:
+        parts.append(f"its gang of {gang} did not fit into the GPUs that were left when its turn came ({said})")
+    return f"on {kind} by priority {' and '.join(parts)}{_line(moment, priority)}"
+
+
+def _line(moment: Moment, priority: Mapping[str, float]) -> str:
+    """Who waits for GPUs of a type and would have them before the job, or as likely."""
+    own, line = priority[moment.job], [name for name in moment.waiting if name != moment.job]
+    equal = [name for name in line if _same(priority.get(name, 0.0), own)]
+    ahead = [name for name in line if priority.get(name, 0.0) > own and name not in equal]
+    said = f"; {listed(ahead)} {verb('wait', ahead)} before it too" if ahead else ""
+    return said + (f"; {listed(equal)} {verb('wait', equal)} with the same priority" if equal else "")
+
+
+TIES = "equal ones go by the time they are owed, by share, and in the end by arrival"
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=TIE)
+
+
+def _number(priority: float) -> str:
+    return "infinite" if math.isinf(priority) else f"{priority:.3g}"
+
+
+ByType = Mapping[str, Mapping[str, float]]
+"""Priorities by type and job."""
+
+
+def by_type(moment: Moment, block: pd.DataFrame, best: Mapping[str, float]) -> ByType | None:
+    """Priorities at the last decision, from the shares in force and the time received since they were computed.
+
+    block: the shares; best: the largest of each job as recorded. None where these are not what the run's tables give:
+    priorities then do not begin at nothing received (the knob `initial_time`), or types are divided by placement.
+    """
+    call = moment.call
+    kinds = set(moment.run.scenario.cluster.types)
+    if call is None or not set(block["accelerator"]) <= kinds:
+        return None
+    time_s = _received_s(moment, float(block["time_s"].iloc[0]), call.time_s)
+    total_s = time_s.groupby(level="accelerator").sum()
+    found: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
+    rows = zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True)
+    for unit, kind, share in rows:
+        got_s = float(time_s.get((unit, kind), 0.0))
+        value = (share * float(total_s[kind]) / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
+        for name in unit.split(" + "):
+            found[kind][name] = max(found[kind].get(name, 0.0), value)
+    largest = {name: max((one.get(name, 0.0) for one in found.values()), default=0.0) for name in best}
+    return found if all(_close(largest[name], value) for name, value in best.items()) else None
+
+
+def _close(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=FULL)
+
+
+def _received_s(moment: Moment, since_s: float, until_s: float) -> pd.Series[float]:
+    """Seconds that units have had on types between two times, by unit and accelerator."""
+    rows = moment.run.timeline
+    rows = rows[(rows["end_s"] > since_s) & (rows["start_s"] < until_s) & ~rows["kind"].isin(["down", "sync"])]
+    seconds = rows["end_s"].clip(upper=until_s) - rows["start_s"].clip(lower=since_s)
+    gpus = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
+    per_gang = seconds / rows["job"].map(gpus)
+    sums: pd.Series[float] = per_gang.groupby([rows["unit"].astype(str), rows["accelerator"].astype(str)]).sum()
+    return sums

@@ -1,0 +1,121 @@
+"""What Chronus says of a job at a time: its verdict, its deadlines, its leases, its place among best-effort jobs."""
+
+from __future__ import annotations
+
+import math
+
+from workbench.moment import Fact, Moment, Order, Told
+from workbench.papers.chronus.cycle import BEST_EFFORT
+from workbench.papers.chronus.spot import BY
+
+BINDING = {
+    "profile_waits": "the profiling cluster: every new job is profiled first, first come first served",
+    "profiled": "every new job is profiled first",
+    "held_back": "submission control: what one user's jobs may take of the profiling cluster in an interval",
+    "spot_waits": "the GPUs that SLO leases leave: too few for it after the best-effort jobs before it",
+    "spot_lease": "the GPUs that SLO leases leave: it was early enough in their line",
+    "later_lease": "(4, erratum) leases_by_deadline: the plan meets its deadline with later leases, and gives these to "
+    "others under (3, 6, erratum) capacity",
+    "first_lease": "SLO leases begin together, at the next multiple of slo_lease_s: the plan has the first one for it",
+    "slo_lease": "(4, erratum) leases_by_deadline: the plan has this lease for it",
+    "lease_lost": "placement: no nodes hold its gang consolidated",
+    "lease_later": "its SLO lease is lost, and SLO leases begin together, at the next multiple of slo_lease_s",
+    "refused": "(3, 6, erratum) capacity: beside the jobs that are guaranteed already no plan meets its deadlines, so "
+    "that it is best effort, on the GPUs that SLO leases leave",
+    "refused_alone": "its own deadlines: even with no other job it has too few whole leases before them, so that it is "
+    "best effort, on the GPUs that SLO leases leave",
+    "guaranteed": "a plan meets its deadline beside all that are guaranteed already; SLO leases begin together, at the "
+    "next multiple of slo_lease_s",
+    "best_effort": "it has no deadline: best effort, on the GPUs that SLO leases leave",
+    "guarantee_broken": "its guarantee could not be kept, so that it is best effort, on the GPUs that SLO leases leave",
+}
+"""What decided, by the code of the scheduler's reason (models in `workbench.papers.chronus.leases`)."""
+BETWEEN = (
+    "leases begin together: those of best-effort jobs at the next multiple of be_lease_s, SLO leases at the next one "
+    "of slo_lease_s"
+)
+ON_SPOT = frozenset({"spot_waits", "refused", "refused_alone", "best_effort", "guarantee_broken"})
+"""Reasons of jobs that get what SLO leases leave."""
+
+
+def tell(moment: Moment) -> Told:
+    """Verdict, deadlines, leases planned and to come, and remaining time."""
+    facts, sentences = [], []
+    for deadline_s, reward in moment.spec.rewards or ():
+        left_s = moment.row["arrival_s"] + deadline_s - moment.at_s
+        facts.append(Fact(f"deadline worth {reward:g}, in", left_s, "s"))
+    for name, label, unit in (
+        ("remaining_s", "remaining run time", "s"),
+        ("leases_planned", "leases planned", "leases"),
+        ("next_lease_s", "next lease from the decision on", "s"),
+    ):
+        found = moment.signals(name)
+        if found is not None and not math.isnan(found[1].get(moment.job, math.nan)):  # not known before its profile
+            facts.append(Fact(label, found[1][moment.job], unit))
+    facts += _of_cluster(moment)
+    verdicts, said = moment.events("verdict"), moment.said
+    for event in verdicts:
+        if said is None or event["reason"] != said.text:
+            sentences.append(f"Verdict at {event['time_s']:g} s: {event['reason']}.")
+    binding = BINDING.get(said.code, "") if said is not None else ""
+    if said is not None and said.code == "first_lease" and _was_put_off(moment):
+        binding = BINDING["later_lease"]
+    if said is not None and said.code == "guaranteed":
+        binding = _new_guarantee(moment, said.at_s)
+    if moment.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(moment, said.at_s))):
+        binding = _unasked(moment)
+    return Told(tuple(sentences), tuple(facts), binding, _order(moment))
+
+
+def _new_guarantee(moment: Moment, said_s: float) -> str:
+    """Why a job that is guaranteed since the last cycle has its lease, or waits for it."""
+    leases_begin = said_s % float(moment.run.knobs["slo_lease_s"]) == 0
+    if moment.state != "waiting" or not leases_begin:
+        return BINDING["guaranteed"]
+    found = moment.signals("next_lease_s")
+    lost = found is not None and found[1].get(moment.job) == 0
+    return BINDING["lease_lost" if lost else "later_lease"]
+
+
+def _was_put_off(moment: Moment) -> bool:
+    """Whether it was guaranteed already when the SLO leases of now began, which others have."""
+    slo_s = float(moment.run.knobs["slo_lease_s"])
+    verdicts = moment.events("verdict")
+    return bool(verdicts) and verdicts[-1]["time_s"] <= slo_s * (moment.at_s // slo_s)
+
+
+def _is_between(moment: Moment, said_s: float) -> bool:
+    """Whether there are GPUs for it now that its lease cannot begin on, as it does within a cycle of leases."""
+    return moment.has_room and moment.call is not None and said_s < moment.call.time_s
+
+
+def _unasked(moment: Moment) -> str:
+    """Why a job waits of which the last cycle has said nothing that holds now."""
+    if moment.events("verdict"):
+        return BETWEEN if moment.has_room else ""
+    if moment.spans and moment.spans[0][0] < moment.at_s:
+        return "it has been profiled, and verdicts are given in the next cycle, at a multiple of be_lease_s"
+    return BINDING["profile_waits"] if moment.run.knobs["profile_s"] else "it has no verdict yet"
+
+
+def _of_cluster(moment: Moment) -> list[Fact]:
+    """How the GPUs were divided at the last decision."""
+    parts = {"profiling_gpus": "profiling cluster", "guaranteed_gpus": "SLO leases", "spot_gpus": "left for the rest"}
+    values = {label: moment.of_cluster(name) for name, label in parts.items()}
+    return [Fact(f"GPUs: {label}", value, "GPUs") for label, value in values.items() if value is not None]
+
+
+def _order(moment: Moment) -> Order | None:
+    """Best-effort jobs stand in a line; who is guaranteed goes by the plan, who is new by the profiler's line."""
+    found, queue = moment.signals("remaining_s"), moment.signals("queue")
+    if found is None or queue is None or queue[1].get(moment.job) != BEST_EFFORT:
+        return None
+    by = str(moment.run.knobs["be_order"])
+    gangs = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
+    size = {job: gangs[job] if by == "remaining_gpu_time" else 1 for job in found[1]}
+    values = {job: left_s * size[job] for job, left_s in found[1].items() if queue[1].get(job) == BEST_EFFORT}
+    unit = "s" if by == "remaining_time" else "GPU-s"
+    return Order(f"{BY[by]} among best-effort jobs", unit, values, "lowest", found[0], moment.by_arrival)
+
+
+EXPLAIN = {"chronus": tell}

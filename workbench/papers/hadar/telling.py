@@ -1,0 +1,86 @@
+"""What Hadar and HadarE say of a job at a time: prices and payoff, copies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.moment import HOLDS, Fact, Moment, Told
+from workbench.schema import PRICE_OF
+
+BINDING = {
+    "no_room": "(8, s.t.) capacity: there were too few free GPUs on which its gang runs",
+    "payoff_not_positive": "its payoff mu_jo, utility less the price of its GPUs until it is done, is not above 0",
+    "outbid": "(8) total_payoff: under (8, s.t.) capacity the payoffs add up to more without it",
+    "worth_nothing": "it can earn nothing any more: such jobs get, at no price, what all others leave",
+    "no_servers": "placement: it was chosen on GPUs counted by type, but they lie on servers that do not hold its gang",
+    "left_over": "(8) total_payoff is no larger for it: it has GPUs that nobody would pay for",
+    "stays": "(8) total_payoff: its payoff is among those that were chosen under (8, s.t.) capacity",
+    "positive_payoff": "(8) total_payoff: its payoff is among those that were chosen under (8, s.t.) capacity",
+}
+"""What decided in the round's problem (`workbench.papers.hadar.round`), by the code of the scheduler's reason."""
+
+
+NO_COPY = {
+    "nodes_down": "the nodes on which a copy of it runs are down",
+    "others_there": "the payoff of its copies: other jobs' copies are worth more on the nodes where one of it runs",
+    "whole_there": "jobs of which no node can run a copy come first: they run whole on the nodes where one of it runs",
+    "no_step": "a copy of it would do no whole step on the nodes that are free",
+    "no_room": "the number of free GPUs: no node can run a copy of it, so that it waits for its whole gang",
+}
+"""What decided that a job has no copy, by the code of the scheduler's reason."""
+UNFORKED = "no node can run a copy of it: such jobs get GPUs for their whole gang, before the copies"
+
+
+def hadar(moment: Moment) -> Told:
+    """The job's payoff beside the others', and the prices of the types that it could use."""
+    facts = []
+    for name in ("payoff", "utility"):
+        value = moment.signal(name)
+        facts += [] if value is None else [Fact(name, value, "as last recorded")]
+    prices = {kind: moment.of_cluster(PRICE_OF + kind) for kind in moment.usable}
+    known = {kind: price for kind, price in prices.items() if price is not None and moment.up[kind]}
+    facts += [Fact(f"price of {kind}", price, "utility per GPU and round") for kind, price in known.items()]
+    sentences = [
+        "The jobs whose payoffs, utility less the price of the GPUs, add up to most have them: several small ones may "
+        "come before a larger one, and prices rise with every job taken. Payoffs are at the prices when a job was "
+        "chosen, and at those of the round's start for jobs that were not."
+    ]
+    if known:
+        gang = moment.spec.gpus
+        listed = ", ".join(f"{gang * price:.3g} on {kind}" for kind, price in known.items())
+        sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
+    said = moment.said
+    binding = BINDING.get(said.code, "") if said is not None else _unasked(moment)
+    return Told(tuple(sentences), tuple(facts), binding, moment.order("payoff", "payoff", "", "highest"))
+
+
+def _unasked(moment: Moment) -> str:
+    """Why a job that waits has no reason of its own."""
+    if moment.state in HOLDS:
+        return ""
+    call = moment.call
+    asked = moment if call is None else replace(moment, at_s=call.time_s)
+    if moment.run.knobs["reschedule"] == "waiting" and not any(asked.free.values()):
+        return "no GPU was free, and who runs keeps its GPUs until it is done (knob reschedule)"
+    return ""
+
+
+def hadare(moment: Moment) -> Told:
+    """How many copies the job has, what they did in the last round, and why it has none."""
+    copies, done = moment.signals("copies"), moment.signal("last_round_steps")
+    facts = [] if copies is None or moment.job not in copies[1] else [Fact("copies", copies[1][moment.job])]
+    facts += [] if done is None else [Fact("steps of its copies in the last round they had", done, "steps")]
+    payoff = moment.run.knobs["payoff"]
+    sentences = [
+        "Every job has at most one copy on a node, each with a part of its steps; nodes go to the copies with the "
+        f"largest payoff, here `{payoff}`."
+    ]
+    if moment.state in HOLDS:
+        whole = moment.said is not None and moment.said.code == "unforked"
+        binding = UNFORKED if whole else "its copies were among those that the nodes gain most by"
+    else:
+        binding = "" if moment.said is None else NO_COPY.get(moment.said.code, "")
+    return Told(tuple(sentences), tuple(facts), binding, gang=False)
+
+
+EXPLAIN = {"hadar": hadar, "hadare": hadare}

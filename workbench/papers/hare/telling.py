@@ -1,0 +1,80 @@
+"""What Hare says of a job at a time: its rounds of tasks, the order of tasks, and what its next task waits for."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from workbench.decision import task_parts
+from workbench.errors import counted
+from workbench.moment import HOLDS, Fact, Moment, Told
+
+BARRIER = "(7) barrier: tasks of a round start only when all of the round before have synchronised"
+ONE_TASK = "(8) one_after_other: a GPU runs one task at a time, in the plan's order"
+DOWN = "the nodes on which it runs are down"
+ARRIVAL = "(4) after_arrival: its first task comes after those that the plan has before it"
+
+
+def tell(moment: Moment) -> Told:
+    """The plan for the job, how far it is, and whether its next task waits for a GPU or for its own round."""
+    tasks = _tasks(moment)
+    done = tasks[(tasks["kind"] == "run") & (tasks["end_s"] <= moment.at_s)]
+    facts = [Fact("tasks computed", float(len(done)), "tasks")]
+    for name, label, unit in (
+        ("planned_finish_s", "planned completion", "s"),
+        ("first_middle_s", "middle completion time of its first task, x^ of the relaxation", "s"),
+        ("steps_per_round", "steps of a task", "steps"),
+        ("profile_s", "wait for its profile", "s"),
+    ):
+        value = moment.signal(name)
+        facts += [] if value is None else [Fact(label, value, unit)]
+    switches = [str(event["reason"]) for event in moment.events("switch")]
+    if switches:
+        hits = sum(reason.startswith("hit") for reason in switches)
+        facts.append(Fact("switches to it so far", float(len(switches)), f"of which {hits} found its model (hits)"))
+    sentences = ["GPUs run tasks in the order of the relaxation's middle completion times (Algorithm 1)."]
+    binding = ""
+    if moment.state == "waiting":
+        sentence, binding = _next(moment, tasks)
+        if moment.said is not None and moment.said.code == "stranded":
+            binding = DOWN
+        sentences += [sentence] if sentence else []
+    elif moment.state == "synchronising":
+        binding = BARRIER
+    elif moment.state in HOLDS:
+        binding = f"{ONE_TASK}; its task was next on this GPU"
+    order = moment.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
+    return Told(tuple(sentences), tuple(facts), binding, order)
+
+
+def _tasks(moment: Moment) -> pd.DataFrame:
+    """The intervals of the job's tasks, with round and task."""
+    rows = moment.run.timeline[moment.run.timeline["job"] == moment.job]
+    parts = task_parts(rows["unit"])
+    return rows.assign(round=parts["round"].astype("Int64"), task=parts["task"].astype("Int64"))
+
+
+def _next(moment: Moment, tasks: pd.DataFrame) -> tuple[str, str]:
+    """What the next task waits for, as a sentence and as the row of the model that holds it."""
+    later = tasks[(tasks["start_s"] > moment.at_s) & tasks["kind"].isin(["run", "switch"])].sort_values("start_s")
+    if later.empty:
+        return "", ""
+    first = later.iloc[0]
+    number, slot = int(first["round"]), f"{first['node']}/{first['slot']}"
+    what = f"Its next task, of round {number}, starts on {slot} at {first['start_s']:.6g} s"
+    of_gpu = moment.run.timeline
+    here = of_gpu[(of_gpu["node"] == first["node"]) & (of_gpu["slot"] == first["slot"]) & (of_gpu["kind"] != "sync")]
+    between = here[(here["end_s"] > moment.at_s) & (here["start_s"] < first["start_s"])]
+    before = between[between["kind"] != "down"]
+    if len(before):
+        names = list(dict.fromkeys(before["unit"]))
+        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        return f"{what}, after {counted(len(names), 'task')} of others on that GPU: {shown}.", ONE_TASK
+    if len(between):
+        return f"{what}, once that node is back.", DOWN
+    last = tasks[tasks["round"] == number - 1]
+    if len(last) and last["end_s"].max() > moment.at_s:
+        return f"{what}, when round {number - 1} has synchronised.", BARRIER
+    return f"{what}.", ARRIVAL
+
+
+EXPLAIN = {"hare": tell}

@@ -1,0 +1,117 @@
+"""One page about a run that can be mailed (`workbench.page`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench import page
+from workbench.charts import Drawing, gantt, jct_cdf, utilisation
+from workbench.cluster import Cluster
+from workbench.errors import InputError, counted
+from workbench.labels import with_unit
+from workbench.metrics import summary, table
+from workbench.run import OWN, Run
+from workbench.scenario import Scenario
+from workbench.units import format_duration
+
+GANTT_PX = 300.0
+"""Height of the schedule."""
+
+
+def save_report(run: Run, path: str | Path, *, force: bool = False) -> None:
+    """Write the page about a run; raises InputError as `page.save` does."""
+    page.save(run_report(run), path, force=force)
+
+
+def run_report(run: Run) -> str:
+    """The page about a run: what was run, the cluster, its measures, the schedule, completion times, GPUs in use."""
+    if not isinstance(run, Run):
+        raise InputError("run", run, "a Run, what `simulate` returns")
+    scenario, name = run.scenario, run.scenario.name or "a scenario without a name"
+    measures = table(summary(run))[["label", "value", "unit"]]
+    rows = [(label, with_unit(value, unit)) for label, value, unit in measures.itertuples(index=False)]
+    pictures = [
+        page.figure(_gantt(run)),
+        page.two_columns(
+            page.figure(jct_cdf(run.jobs, height=220), page.HALF_PX),
+            page.figure(utilisation(run.timeline, cluster=scenario.cluster, end_s=run.end_s, height=220), page.HALF_PX),
+        ),
+    ]
+    head = f"{run.scheduler} on {name}"
+    facts = what_was_run(
+        scenario, run.scheduler, run.knobs, [run.seed], belief=run.belief, until_s=run.until_s, window=run.window
+    )
+    set_up = page.section("What was run", page.facts(facts))
+    left = set_up + page.section("Cluster", cluster_table(scenario.cluster))
+    body = [page.two_columns(left, page.section("Measures", page.facts(rows))), *pictures]
+    return page.whole(head, run.headline(), [*body, page.foot(f"run key {run.key()[:16]}")])
+
+
+def cluster_table(cluster: Cluster) -> str:
+    """Nodes and prices by accelerator type."""
+    rows = []
+    for accelerator in cluster.accelerators:
+        groups = [group for group in cluster.nodes if group.accelerator == accelerator.name]
+        nodes = ", ".join(f"{group.count} x {counted(group.gpus, 'GPU')}" for group in groups)
+        if groups:
+            price = math.nan if accelerator.price_per_hour is None else accelerator.price_per_hour
+            rows.append((accelerator.name, nodes, str(cluster.workers[accelerator.name]), page.number(price)))
+    return page.table(["Type", "Nodes", "GPUs", "USD per GPU and h"], rows, right=(2, 3))
+
+
+def what_was_run(
+    scenario: Scenario,
+    scheduler: str,
+    knobs: Mapping[str, Any],
+    seeds: Sequence[int],
+    *,
+    belief: str | None = None,
+    until_s: float | None = None,
+    window: tuple[int, int] | None = None,
+) -> list[tuple[str, str]]:
+    """Name and value of what a reader needs to make the run again; belief, until_s (s), window: as of a `Run`."""
+    core = scenario.core
+    restart = format_duration(core.restart.restart_s) + (" x (1 + log2 GPUs)" if core.restart.law == "log2" else "")
+    arrivals = [job.arrival_s for job in scenario.jobs]
+    span = format_duration(max(arrivals, default=0.0) - min(arrivals, default=0.0), parts=2)
+    faults = [] if core.faults.mtbf_s is None else [f"mean time between {format_duration(core.faults.mtbf_s, parts=2)}"]
+    faults += [counted(len(core.faults.list), "listed outage")] if core.faults.list else []
+    return [
+        ("Scenario", scenario.name or "without a name"),
+        *([("About", scenario.description[:300])] if scenario.description else []),
+        ("Jobs", f"{len(scenario.jobs)}, arriving within {span}"),
+        ("Scheduler", scheduler),
+        _knobs(scheduler, knobs),
+        *([] if belief is None else [("Speeds believed", "by an object of a session" if belief == OWN else belief)]),
+        *([] if until_s is None else [("Ends at", f"{format_duration(until_s)} at the latest")]),
+        *([] if window is None else [("Ends when", f"jobs {window[0]} to {window[1]} by arrival are done")]),
+        ("Restart costs", restart),
+        ("Node failures", ", ".join(faults) or "none"),
+        ("Seeds" if len(seeds) > 1 else "Seed", ", ".join(map(str, seeds))),
+    ]
+
+
+def _knobs(scheduler: str, knobs: Mapping[str, Any]) -> tuple[str, str]:
+    """The knobs that are not at their defaults; all of them of a scheduler that this session does not know."""
+    from workbench.papers.paper import schedulers
+
+    own = next((found for found in schedulers() if found.name == scheduler), None)
+    default = {} if own is None else {knob.name: knob.default for knob in own.knobs}
+    told = [f"{name}={value}" for name, value in knobs.items() if name not in default or default[name] != value]
+    return "Knobs" if own is None else "Knobs other than default", ", ".join(told) or "none"
+
+
+def _gantt(run: Run) -> Drawing:
+    return gantt(
+        run.timeline,
+        run.jobs,
+        run.decisions,
+        run.events,
+        cluster=run.scenario.cluster,
+        rounds=False,
+        end_s=run.end_s,
+        max_height=GANTT_PX,
+    )

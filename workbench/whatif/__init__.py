@@ -1,0 +1,41 @@
+"""What if one thing were different: changes, paired runs with confidence intervals, and what one more GPU is worth."""
+
+from workbench.whatif.ask import WhatIf, WhatIfPlan, concluded, planned, what_if
+from workbench.whatif.changes import (
+    KINDS,
+    Change,
+    Density,
+    FaultsTo,
+    KnobTo,
+    Load,
+    Nodes,
+    Policy,
+    RestartTo,
+    parse_change,
+)
+from workbench.whatif.configuration import Configuration
+from workbench.whatif.draws import Draw, drawn
+from workbench.whatif.paired import Paired, paired
+
+__all__ = [
+    "KINDS",
+    "Change",
+    "Configuration",
+    "Density",
+    "Draw",
+    "FaultsTo",
+    "KnobTo",
+    "Load",
+    "Nodes",
+    "Paired",
+    "Policy",
+    "RestartTo",
+    "WhatIf",
+    "WhatIfPlan",
+    "concluded",
+    "drawn",
+    "paired",
+    "parse_change",
+    "planned",
+    "what_if",
+]
