@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,10 @@ settings.register_profile(
 )
 settings.register_profile("long", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile("default")
+
+# A shell starts what runs in the background with Ctrl-C ignored, and so would be every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEVER_MISSING = re.compile(r"chrom|browser|solver|highs|glpk|glpsol", re.IGNORECASE)
 

@@ -53,7 +53,7 @@ def test_the_lab_of_chronus_without_code(page: Page, voila_server: Server, probl
 
 def open_solved(page: Page, server: Server) -> None:
     run_notebook(page, server, "chronus.ipynb", CELL)
-    solve_first(page, 120)
+    solve_first(page)
 
 
 def open_tab(page: Page, name: str) -> None:
@@ -64,14 +64,14 @@ def explain_a_verdict(page: Page) -> None:
     """A refused job is told the earliest deadline; with that it is guaranteed, and Undo takes it back."""
     open_tab(page, "Admission")
     told = ".wb-admission-told"
-    wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted", 60)
+    wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted")
     see_chart(page, "Admission", "admission", "best effort")
     shot(page, "chronus-admission")
     page.locator("button.wb-admission-accept").click()
-    wait_for_text(page, told, "job-[0-9]+: guaranteed", 120)
+    wait_for_text(page, told, "job-[0-9]+: guaranteed")
     shot(page, "chronus-accepted")
     page.locator("button.wb-undo").click()
-    wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted", 120)
+    wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted")
 
 
 def drag_a_deadline(page: Page) -> None:
@@ -107,9 +107,9 @@ def drag_a_deadline(page: Page) -> None:
 
 def solved_again(page: Page) -> None:
     """After an edit a lab solves by itself if the last run was quick; on a busy machine it was not."""
-    if "not solved" in wait_for_text(page, STATUS, r"Done: \d+ decisions|not solved", 120):
+    if "not solved" in wait_for_text(page, STATUS, r"Done: \d+ decisions|not solved"):
         page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+    wait_for_text(page, STATUS, r"Done: \d+ decisions")
 
 
 def vary_a_knob(page: Page) -> None:
@@ -118,6 +118,6 @@ def vary_a_knob(page: Page) -> None:
     page.locator(".wb-vary-what select").select_option(label="Rewards of the jobs")
     shot(page, "chronus-vary-before")
     page.locator("button.wb-vary-run").click()
-    wait_for_text(page, ".wb-vary-said", "3 of 3 runs made", 120)
+    wait_for_text(page, ".wb-vary-said", "3 of 3 runs made")
     see_chart(page, "Vary", "vary", "Rewards of the jobs")
     shot(page, "chronus-vary")

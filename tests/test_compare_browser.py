@@ -38,7 +38,7 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
     play(page)
     for tab, view in (("JCT", "jct"), ("Latency", "latency"), ("Trade-off", "tradeoff"), ("Difference", "difference")):
         open_tab(page, tab)
-        page.wait_for_function(DRAWN, arg=f".wb-view-{view}", timeout=30_000)
+        page.wait_for_function(DRAWN, arg=f".wb-view-{view}")
         shot(page, f"compare-{view}")
     said = page.locator(".wb-difference-said").inner_text()
     assert "done sooner with srtf" in said and "The schedules part at" in said
@@ -57,23 +57,21 @@ def test_the_lab_of_comparison_without_code(page: Page, voila_server: Server, pr
 
 def cancel(page: Page) -> None:
     """Cancelled at once, it says what is kept; then it can be compared anew."""
-    wait_for_text(page, STATUS, "Press Compare", 90)
+    wait_for_text(page, STATUS, "Press Compare")
     page.locator("button.wb-solve").click()
     page.locator("button.wb-cancel:enabled").click()
-    wait_for_text(page, STATUS, r"Cancelled: [0-3] of 4 runs made", 30)
+    wait_for_text(page, STATUS, r"Cancelled: [0-3] of 4 runs made")
     expect(page.locator("button.wb-cancel")).to_be_disabled()
 
 
 def compare(page: Page) -> None:
     """Three Gantts on one axis, and a reason in the column of the fourth scheduler."""
-    wait_for_text(page, STATUS, "Press Compare|Cancelled", 90)
+    wait_for_text(page, STATUS, "Press Compare|Cancelled")
     page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in .*; 1 failed", 90)
+    wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in .*; 1 failed")
     expect(page.locator(GANTTS)).to_have_count(3)
     for number in range(3):
-        page.wait_for_function(
-            f"() => document.querySelectorAll('{GANTTS}')[{number}].dataset.rows > 0", timeout=30_000
-        )
+        page.wait_for_function(f"() => document.querySelectorAll('{GANTTS}')[{number}].dataset.rows > 0")
     charts = page.locator(f"{GANTTS} canvas")
     boxes = [charts.nth(number).bounding_box() for number in range(3)]
     assert all(box is not None for box in boxes)
@@ -142,7 +140,7 @@ def edit_the_list(page: Page) -> None:
     expect(page.locator(".wb-schedulers .wb-knob-round_s").first).to_be_visible()
     shot(page, "compare-knobs")
     page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in", 90)
+    wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in")
     expect(page.locator(GANTTS)).to_have_count(4)
 
 

@@ -40,7 +40,7 @@ def test_from_the_index_to_two_labs_and_no_third(page: Page, dashboard: Server, 
             opened.goto(f"{dashboard.url}/")  # the cookie of the first page will do
         opened.locator("ul.lab a").nth(number).click()
         if number < 2:
-            opened.wait_for_selector(".wb-lab h2", timeout=90_000)
+            opened.wait_for_selector(".wb-lab h2")
             expect(opened.locator(".wb-lab h2")).to_have_text(f"{LABS[number]} lab")
     third = pages[2]
     expect(third.locator("h1")).to_have_text("All places are taken")
@@ -51,5 +51,5 @@ def test_from_the_index_to_two_labs_and_no_third(page: Page, dashboard: Server, 
         assert time.monotonic() < freed, "the place of a page that was closed is not free"
         third.wait_for_timeout(1000)
         third.get_by_text("Try now").click()
-    third.wait_for_selector(".wb-lab h2", timeout=90_000)
+    third.wait_for_selector(".wb-lab h2")
     expect(third.locator(".wb-lab h2")).to_have_text("Hops lab")

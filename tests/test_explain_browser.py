@@ -18,13 +18,13 @@ TOLD = ".wb-explain-told"
 @browser_test
 def test_a_job_and_a_time_are_explained(page: Page, lab_server: Server, problems: Problems) -> None:
     run_notebook(page, lab_server, "explain.ipynb", CELL)
-    wait_for_text(page, ".wb-status", "not solved", 60)
+    wait_for_text(page, ".wb-status", "not solved")
     page.locator("button.wb-solve").click()
-    wait_for_text(page, ".wb-status", r"Done: \d+ decisions", 60)
+    wait_for_text(page, ".wb-status", r"Done: \d+ decisions")
     page.locator(".wb-results .lm-TabBar-tab").filter(has_text="Explain").click()
-    wait_for_text(page, TOLD, "At .* job-0 ", 20)
+    wait_for_text(page, TOLD, "At .* job-0 ")
     page.locator(".wb-explain-job select").select_option("job-3")
-    wait_for_text(page, TOLD, "At 0 s job-3 waits", 20)
+    wait_for_text(page, TOLD, "At 0 s job-3 waits")
     expect(page.locator(TOLD)).to_contain_text("(8) total_payoff")
     table = page.locator(f"{TOLD} table.wb-data").first
     expect(table.locator("th").nth(5)).to_have_text("Payoff")
@@ -40,7 +40,7 @@ def test_a_job_and_a_time_are_explained(page: Page, lab_server: Server, problems
     at = page.locator(".wb-explain-at input")
     at.fill("20 h")
     at.press("Enter")
-    wait_for_text(page, TOLD, "At 20 h job-3 is done", 20)
+    wait_for_text(page, TOLD, "At 20 h job-3 is done")
     at.fill("soon")
     at.press("Enter")
     expect(page.get_by_text("'soon' is not a duration")).to_be_visible()

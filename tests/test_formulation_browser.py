@@ -15,9 +15,9 @@ PAGE = ".wb-formulation"
 def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, scheduler: str) -> None:
     cell = f'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab.set("{scheduler}")\nlab.solve()\nlab'
     run_notebook(page, lab_server, scheduler.replace(".", "_") + ".ipynb", cell)
-    page.locator(".wb-results .lm-TabBar-tab", has_text="Formulation").click(timeout=60_000)
-    expect(page.locator(f"{PAGE} .wb-equations mjx-container")).to_be_visible(timeout=60_000)
-    expect(page.locator(f"{PAGE} .wb-symbols mjx-container").first).to_be_visible(timeout=20_000)
+    page.locator(".wb-results .lm-TabBar-tab", has_text="Formulation").click()
+    expect(page.locator(f"{PAGE} .wb-equations mjx-container")).to_be_visible()
+    expect(page.locator(f"{PAGE} .wb-symbols mjx-container").first).to_be_visible()
     shot(page, f"formulation-{scheduler}")
     wide = page.evaluate(
         """() => {

@@ -58,7 +58,7 @@ def turn_to(page: Page, title: str) -> None:
 def drawn(page: Page, view: str, label: str) -> None:
     """A chart is there, and more on its canvas than one colour."""
     chart = page.locator(f".wb-view-{view}")
-    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label), timeout=30_000)
+    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
     page.wait_for_function(DRAWN, arg=f".wb-view-{view}", polling=100)
     expect(chart.locator(".wb-error-note")).to_be_hidden()
 
@@ -66,7 +66,7 @@ def drawn(page: Page, view: str, label: str) -> None:
 def figure_1(page: Page, where: str) -> None:
     """Three schedules side by side; a time that cannot be is refused beside its cell, not with a traceback."""
     turn_to(page, "Fig. 1")
-    wait_for_text(page, SAID, r"\(a\) 10\.5 s, \(b\) 9 s, \(c\) 8\.5 s", 60)
+    wait_for_text(page, SAID, r"\(a\) 10\.5 s, \(b\) 9 s, \(c\) 8\.5 s")
     for letter in "abc":
         drawn(page, f"figure1-{letter}", "8 tasks of 3 jobs on 3 GPUs")
     height = page.locator(".wb-playback:visible").evaluate("e => e.offsetHeight")
@@ -76,19 +76,19 @@ def figure_1(page: Page, where: str) -> None:
 
 def synchronisation(page: Page, where: str) -> None:
     turn_to(page, "Fig. 4: synchronisation")
-    wait_for_text(page, SAID, "scale-fixed 1.*x", 30)
+    wait_for_text(page, SAID, "scale-fixed 1.*x")
     for letter in "abc":
         drawn(page, f"synchronisation-{letter}", "6 tasks of 4 jobs on 3 GPUs")
     shot(page, f"hare-{where}-synchronisation")
     page.locator(".wb-sync-jobs select").select_option(label="of the tab Run")
     drawn(page, "synchronisation-a", "tasks of 24 jobs on 15 GPUs")
-    wait_for_text(page, SAID, "adaptive .*x relaxed", 30)
+    wait_for_text(page, SAID, "adaptive .*x relaxed")
     shot(page, f"hare-{where}-synchronisation-run")
 
 
 def what_if(page: Page, where: str) -> None:
     turn_to(page, "Figs. 14-19: what if")
-    wait_for_text(page, SAID, r"Weighted JCT over Hare's: Gavel_FIFO \d", 60)
+    wait_for_text(page, SAID, r"Weighted JCT over Hare's: Gavel_FIFO \d")
     drawn(page, "what-bars", "1 lower bound and 5 schedules")
     drawn(page, "what-curve", "Fig. 14")
     drawn(page, "what-schedule", "tasks of 24 jobs on 16 GPUs")
@@ -101,13 +101,13 @@ def what_if(page: Page, where: str) -> None:
     drawn(page, "what-schedule", "tasks of 24 jobs on 24 GPUs")
     page.locator(".wb-what-figure select").select_option(label="Fig. 16: heterogeneity")
     drawn(page, "what-curve", "Fig. 16")
-    wait_for_text(page, SAID, "Claimed", 30)
+    wait_for_text(page, SAID, "Claimed")
     shot(page, f"hare-{where}-what-if-16")
 
 
 def bounds(page: Page, where: str) -> None:
     turn_to(page, "Bounds")
-    wait_for_text(page, SAID, "Claimed", 60)
+    wait_for_text(page, SAID, "Claimed")
     drawn(page, "bounds", "1 lower bound and 3 schedules")
     shot(page, f"hare-{where}-bounds")
     turn_to(page, "Run")

@@ -83,11 +83,11 @@ def learn_speeds(page: Page) -> None:
     shot(page, "estimator-page")
     choice.select_option(label="True throughputs")
     expect(knob).to_be_hidden()
-    wait_for_text(page, STATUS, "Edited, not solved|Solving|Done", 30)
+    wait_for_text(page, STATUS, "Edited, not solved|Solving|Done")
 
 
 def solved(page: Page) -> None:
     """A change is solved by itself where the last solve was quick; else Solve is pressed."""
     if "Edited, not solved" in wait_for_text(page, STATUS, "Edited, not solved|Solving|Done"):
         page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions", 120)
+    wait_for_text(page, STATUS, r"Done: \d+ decisions")

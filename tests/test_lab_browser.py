@@ -6,7 +6,6 @@ factor of two, and a greater one while the machine has more to do than it has co
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -29,9 +28,11 @@ from tests.browser_support import (
     run_notebook,
     shot,
     solve_first,
+    soon,
     wait_for_text,
     write_notebook,
 )
+from tests.load import crowding
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("start_here")\nlab'
 GANTT = ".wb-view-gantt"
@@ -39,11 +40,7 @@ FIRST_GANTT_S = 10.0
 KNOB_S = 1.0
 DRAWN_S = 1.5
 SLACK = 2.0
-
-
-def slack() -> float:
-    """How much longer than its budget a step may take: twice, and more where more wants to run than there are cores."""
-    return SLACK * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+"""So many times its budget may a step take in a test, and more where more wants to run than there are cores."""
 
 
 def journey(page: Page, server: Server, name: str) -> None:
@@ -108,14 +105,14 @@ def drag_a_knob(page: Page) -> None:
 def changed(page: Page, before: str) -> None:
     """The status says something new, and that it is done."""
     page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=before)
-    wait_for_text(page, STATUS, "Done", 30)
+    wait_for_text(page, STATUS, "Done")
 
 
 def play(page: Page) -> None:
     """Play goes through the rounds from the beginning."""
     wait_for_text(page, ".wb-tools", r"up to \d h")
     page.locator(".wb-play-toggle").click()
-    wait_for_text(page, ".wb-tools", "up to [1-5]?[0-9] min", 10)
+    wait_for_text(page, ".wb-tools", "up to [1-5]?[0-9] min")
     page.locator(".wb-play-toggle").click()
     expect(page.locator(".wb-playback")).to_have_attribute("data-playing", "false")
     page.locator(f"{GANTT} [role=figure]").focus()
@@ -139,7 +136,7 @@ def select_a_job(page: Page) -> None:
     assert box is not None
     for share in (0.25, 0.35, 0.45, 0.55, 0.65):
         page.mouse.click(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.4)
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(1000)  # nothing comes if no bar is there
         if re.search(r"arrived at", page.locator(".wb-job").inner_text()):
             return
     raise AssertionError("no bar could be clicked")
@@ -202,17 +199,17 @@ def break_and_mend(page: Page, name: str) -> None:
     cell.click()
     cell.fill(before)
     cell.press("Enter")
-    wait_for_text(page, STATUS, "Done", 30)
+    wait_for_text(page, STATUS, "Done")
 
 
 def undo(page: Page) -> None:
     """Undo takes the last edit back, Redo does it again."""
     before = page.locator(".wb-knob-round_s input").input_value()
     page.locator("button.wb-undo").click()
-    wait_for_text(page, STATUS, "Done|not solved", 30)
+    wait_for_text(page, STATUS, "Done|not solved")
     expect(page.locator(".wb-knob-round_s input")).not_to_have_value(before)
     page.locator("button.wb-redo").click()
-    wait_for_text(page, STATUS, "Done|not solved", 30)
+    wait_for_text(page, STATUS, "Done|not solved")
     expect(page.locator(".wb-knob-round_s input")).to_have_value(before)
 
 
@@ -236,7 +233,7 @@ def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
         assert Path(coming.value.path()).read_bytes().startswith(b"\x89PNG")
         return
     page.locator("button.wb-export").first.click()
-    wait_for_text(page, ".wb-chart-tools", r"Written to .*gantt-\d+\.png", 30)
+    wait_for_text(page, ".wb-chart-tools", r"Written to .*gantt-\d+\.png")
     assert (server.root / "gantt-1.png").stat().st_size > 1000
 
 
@@ -257,11 +254,12 @@ def save_twice(page: Page, server: Server) -> None:
     wait_for_text(page, ".wb-filed", f"Saved to .*{name}")
     first = (server.root / name).stat().st_ino
     page.locator("button.wb-save").click()
-    until = time.monotonic() + 20
-    while (server.root / name).stat().st_ino == first and time.monotonic() < until:
-        page.wait_for_timeout(100)
+
+    def written_anew() -> None:
+        assert (server.root / name).stat().st_ino != first
+
+    soon(page, written_anew)
     page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
-    assert (server.root / name).stat().st_ino != first
     (server.root / name).write_text("somebody else's")
     expect(page.locator("button.wb-replace")).to_be_hidden()
     page.locator("button.wb-save").click()
@@ -320,23 +318,21 @@ def start_here(server: Server) -> str:
 def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
     """What `make lab` opens: all cells run, Solve shows a Gantt; how long that takes from the page being up."""
     page.goto(lab_server.address(start_here(lab_server)), wait_until="commit")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     began = time.monotonic()
-    page.wait_for_function(
-        "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000
-    )
+    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'")
     page.evaluate("window.jupyterapp.shell.collapseLeft()")
     page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_selector("button.wb-solve:not([disabled])", timeout=60_000)
+    page.wait_for_selector("button.wb-solve:not([disabled])")
     page.locator("button.wb-solve").click()
-    page.wait_for_selector(f"{GANTT} canvas", timeout=60_000)
+    page.wait_for_selector(f"{GANTT} canvas")
     took = time.monotonic() - began
     print(f"\nfirst Gantt {took:.1f} s after the page was up, kernel start included (budget {FIRST_GANTT_S:g} s)")
-    wait_for_text(page, STATUS, "Done", 60)
+    wait_for_text(page, STATUS, "Done")
     shot(page, "start-here")
     page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
     assert page.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea-output pre .ansi-red-fg").count() == 0
-    assert took < slack() * FIRST_GANTT_S
+    assert took < SLACK * crowding() * FIRST_GANTT_S
 
 
 @browser_test
@@ -363,7 +359,7 @@ def test_a_dashboard_says_what_is_wrong_without_a_traceback(
 ) -> None:
     """Our own errors in words; of others not even their text, which may hold what is nobody's business."""
     page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", cell)), wait_until="commit")
-    wait_for_text(page, "body", says, 60)
+    wait_for_text(page, "body", says)
     text = page.locator("body").inner_text()
     assert "a secret" not in text and "Traceback" not in text and str(PROJECT) not in text
 
@@ -398,10 +394,10 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
     for minutes in (7, 8, 9, 10):
         page.locator(".wb-knob-round_s input").fill(f"{minutes} min")
         took.append(page.evaluate(MEASURE) / 1000)
-        wait_for_text(page, STATUS, "Done", 30)
+        wait_for_text(page, STATUS, "Done")
         page.wait_for_timeout(300)
     print(f"\nknob to chart: {', '.join(f'{s:.2f}' for s in took)} s (budget {KNOB_S:g} s)")
-    assert min(took) < slack() * KNOB_S
+    assert min(took) < SLACK * crowding() * KNOB_S
 
 
 @browser_test
@@ -422,21 +418,21 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
         "lab._hear = timed\nlab",
     )
     run_notebook(page, lab_server, "many.ipynb", *cells)
-    wait_for_text(page, STATUS, "not solved", 60)
+    wait_for_text(page, STATUS, "not solved")
     page.locator("button.wb-solve").click()
-    page.wait_for_selector(f"{GANTT} canvas", timeout=120_000)
+    page.wait_for_selector(f"{GANTT} canvas")
     now = time.time()
-    text = wait_for_text(page, ".wb-filed", "shown at", 30)
+    text = wait_for_text(page, ".wb-filed", "shown at")
     began = float(text.split()[2])
     record = page.evaluate(f"({{...document.querySelector('{GANTT}').dataset}})")
     print(f"\n400 jobs: {now - began:.2f} s from the answer to the chart ({text}; {record})")
     print(page.locator(STATUS).inner_text())
     shot(page, "many-jobs")
-    assert now - began < slack() * DRAWN_S
+    assert now - began < SLACK * crowding() * DRAWN_S
     cell = page.locator(".wb-left table input").nth(2)
     cell.fill("8")
     cell.press("Enter")
-    wait_for_text(page, STATUS, "Edited, not solved|Solving", 5)
+    wait_for_text(page, STATUS, "Edited, not solved|Solving")
 
 
 @browser_test

@@ -17,6 +17,7 @@ import pytest
 from nbclient import NotebookClient
 
 import workbench
+from tests.load import crowding
 from workbench.scenario import Scenario
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -88,7 +89,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = read(tmp_path / path.name)
-    client = NotebookClient(notebook, timeout=MOST_SECONDS, resources={"metadata": {"path": str(tmp_path)}})
+    client = NotebookClient(notebook, timeout=10 * MOST_SECONDS, resources={"metadata": {"path": str(tmp_path)}})
     began = time.perf_counter()
 
     async def run() -> None:
@@ -100,7 +101,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     asyncio.run(run())
     took = time.perf_counter() - began
     print(f"\n{path.name}: {took:.1f} s")
-    assert took < MOST_SECONDS
+    assert took < MOST_SECONDS * crowding()
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             assert output.output_type != "error"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from functools import partial
 
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, wait_for_text
+from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, soon, wait_for_text
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
 HALL = {"width": 1280, "height": 720}
@@ -33,13 +34,12 @@ PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-editors", ".wb-resu
 @browser_test
 def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problems: Problems) -> None:
     run_notebook(page, lab_server, "presented.ipynb", CELL)
-    wait_for_text(page, ".wb-status", "not solved", 60)
+    wait_for_text(page, ".wb-status", "not solved")
     page.locator("button.wb-solve").click()
-    wait_for_text(page, ".wb-status", r"Done: \d+ decisions", 60)
+    wait_for_text(page, ".wb-status", r"Done: \d+ decisions")
     page.set_viewport_size(HALL)
     page.locator(".wb-view-gantt canvas").wait_for()
-    page.wait_for_timeout(500)
-    before = page.evaluate(PLACES)
+    before = settled(page)
 
     page.locator(".wb-present-begin").click()
     lab = page.locator(".wb-lab")
@@ -59,18 +59,18 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
         expect(page.locator(".wb-present-place")).to_have_text(f"{number + 1} of {len(titles)}")
         page.wait_for_timeout(700)
         shot(page, f"present-{number:02}-{title.replace(' ', '-')}")
-        smallest = page.evaluate(SMALLEST)
-        assert smallest[0] >= LEAST_PX, (title, smallest)
-        assert lab.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), f"{title}: nothing is cut off at the side"
-        assert not page.evaluate(SCROLLING), f"{title}: the chart is as wide as there is room"
+        soon(page, partial(all_is_seen, page, title))
         page.keyboard.press("PageDown")
 
     page.locator(".wb-present-back").focus()
     page.keyboard.press("Escape")
     expect(page.locator(".wb-present-begin")).to_be_visible()
     page.locator(".wb-view-gantt canvas").wait_for()
-    page.wait_for_timeout(500)
-    assert page.evaluate(PLACES) == before
+
+    def back_in_place() -> None:
+        assert page.evaluate(PLACES) == before
+
+    soon(page, back_in_place)
     assert lab.evaluate("e => e.popover === null && !e.dataset.panel && !e.dataset.magnify")
     page.locator(".wb-round").focus()
     page.keyboard.press("Alt+p")
@@ -103,7 +103,7 @@ def plays_by_keys(page: Page) -> None:
     page.locator(".wb-view-gantt [role=figure]").focus()
     page.keyboard.press(" ")
     expect(playback).to_have_attribute("data-playing", "true")
-    expect(playback).to_have_attribute("data-playing", "false", timeout=20_000)
+    expect(playback).to_have_attribute("data-playing", "false")
     rounds_a_frame = 8 * 500 / 250  # twice a second, and still 8 times as fast
     frames = math.ceil(int(slider.get_attribute("max") or 0) / rounds_a_frame)
     assert len(page.evaluate("[...new Set(window.seen)]")) <= frames + 1, "people who want less motion see few steps"
@@ -122,12 +122,37 @@ def drag(page: Page, px: int) -> None:
     page.mouse.move(600 + px / 2, y, steps=4)
     page.mouse.move(600 + px, y, steps=4)
     page.mouse.up()
-    page.wait_for_timeout(300)
-    moved = [x - before[text] for text, x in page.evaluate(labels).items() if text in before]
-    assert abs(statistics.median(moved) - px) < 1, "labels at the ends of the axis are set otherwise than in between"
+
+    def moved() -> None:
+        way = [x - before[text] for text, x in page.evaluate(labels).items() if text in before]
+        assert way and abs(statistics.median(way) - px) < 1, (
+            "labels at the ends of the axis are set otherwise than in between"
+        )
+
+    def back() -> None:
+        assert page.evaluate(labels) == before
+
+    soon(page, moved)
     page.mouse.dblclick(600, y)
-    page.wait_for_timeout(300)
-    assert page.evaluate(labels) == before
+    soon(page, back)
+
+
+def settled(page: Page) -> object:
+    """Where things are once they no longer move."""
+    places = None
+    while places != (now := page.evaluate(PLACES)):
+        places = now
+        page.wait_for_timeout(500)
+    return places
+
+
+def all_is_seen(page: Page, title: str) -> None:
+    """On the panel shown now letters are large enough, and nothing is cut off or has to be scrolled."""
+    smallest = page.evaluate(SMALLEST)
+    assert smallest[0] >= LEAST_PX, (title, smallest)
+    at_the_side = page.locator(".wb-lab").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    assert at_the_side, f"{title}: nothing is cut off at the side"
+    assert not page.evaluate(SCROLLING), f"{title}: the chart is as wide as there is room"
 
 
 def click_a_bar(page: Page) -> None:
@@ -139,7 +164,7 @@ def click_a_bar(page: Page) -> None:
         if box is None or box["width"] < 40 or box["width"] > 900 or box["height"] < 15:
             continue
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(1000)
         if "arrived at" in page.locator(".wb-job").inner_text():
             page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)
             tooltip = page.locator("#vg-tooltip-element")

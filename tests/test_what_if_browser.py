@@ -27,7 +27,7 @@ j4,bob,4,COMPLETED,2020-04-01 00:30:00,5400
 
 def ask(page: Page, done: str) -> None:
     page.locator(".wb-what-if button.wb-solve").click()
-    wait_for_text(page, STATUS, done, 120)
+    wait_for_text(page, STATUS, done)
 
 
 def open_tab(page: Page, title: str) -> None:
@@ -37,9 +37,7 @@ def open_tab(page: Page, title: str) -> None:
 def see(page: Page, view: str, label: str) -> None:
     chart = page.locator(f".wb-view-{view}")
     expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
-    page.wait_for_function(
-        "s => Number(document.querySelector(s)?.dataset.rows) > 0", arg=f".wb-view-{view}", timeout=30_000
-    )
+    page.wait_for_function("s => Number(document.querySelector(s)?.dataset.rows) > 0", arg=f".wb-view-{view}")
 
 
 def choose(page: Page, button: str, path: Path) -> None:
@@ -53,7 +51,7 @@ def test_an_operators_question_from_trace_to_report(
     page: Page, lab_server: Server, problems: Problems, tmp_path: Path
 ) -> None:
     run_notebook(page, lab_server, "what_if.ipynb", CELL)
-    wait_for_text(page, STATUS, "Set, not run", 60)
+    wait_for_text(page, STATUS, "Set, not run")
     shot(page, "what-if-set")
     ask(page, r"Done: 3 pairs of runs, today and with 1 more v100 node")
     see(page, "measures", "Today and with the change: Mean JCT")
@@ -64,7 +62,7 @@ def test_an_operators_question_from_trace_to_report(
     shot(page, "what-if-jobs")
     open_tab(page, "What to buy next")
     page.locator("button.wb-buy").click()
-    wait_for_text(page, ".wb-buy-said", "One more v100 helps gavel.max_min_fairness most", 60)
+    wait_for_text(page, ".wb-buy-said", "One more v100 helps gavel.max_min_fairness most")
     shot(page, "what-if-buy")
     page.set_viewport_size({"width": 1024, "height": 768})
     assert page.locator(".wb-what-if .wb-scroll:visible").evaluate("e => e.scrollWidth <= e.clientWidth")
@@ -85,14 +83,14 @@ def own_trace(page: Page, folder: Path) -> None:
     page.locator(".wb-trace-format select").select_option("helios")
     page.locator(".wb-what-if .widget-text input[placeholder^=v100]").fill("v100=1x4, k80=1x4")
     choose(page, "open", bad)
-    wait_for_text(page, ".wb-trace-said", r"bad.csv, line 1: got .*; expected a Helios trace", 30)
+    wait_for_text(page, ".wb-trace-said", r"bad.csv, line 1: got .*; expected a Helios trace")
     choose(page, "open", trace)
-    wait_for_text(page, ".wb-trace-said", "Opened mine.csv: 4 of 4 rows kept", 30)
+    wait_for_text(page, ".wb-trace-said", "Opened mine.csv: 4 of 4 rows kept")
     wait_for_text(page, STATUS, "Set, not run")
     page.locator(".wb-change-kind select").select_option(label="Load: arrivals closer together")
     page.locator(".wb-what-if button.wb-solve").click()
     page.locator(".wb-what-if button.wb-cancel:enabled").click()
-    wait_for_text(page, STATUS, "Cancelled: no answer yet", 30)
+    wait_for_text(page, STATUS, "Cancelled: no answer yet")
     ask(page, "Done: 3 pairs of runs, today and with jobs that arrive 1.25 times as fast")
     shot(page, "what-if-own-trace")
 
@@ -100,7 +98,7 @@ def own_trace(page: Page, folder: Path) -> None:
 @browser_test
 def test_the_what_if_lab_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
     run_notebook(page, voila_server, "what_if.ipynb", CELL)
-    wait_for_text(page, STATUS, "Set, not run", 120)
+    wait_for_text(page, STATUS, "Set, not run")
     page.locator(".wb-change-kind select").select_option(label="Scheduler")
     page.locator(".wb-change-scheduler select").select_option(label="Shortest remaining time first")
     ask(page, "Done: 3 pairs of runs, today and with the scheduler srtf")

@@ -83,7 +83,6 @@ def drawn(page: Page, selector: str, condition: str) -> dict[str, str]:
     page.wait_for_function(
         f"(s) => {{ const d = document.querySelector(s)?.dataset; return d?.draws && ({condition}); }}",
         arg=selector,
-        timeout=60_000,
     )
     record: dict[str, str] = page.evaluate("(s) => ({...document.querySelector(s).dataset})", selector)
     return record

@@ -6,6 +6,7 @@ import asyncio
 import time
 from itertools import pairwise
 
+from tests.lab.support import until
 from widgets.work.pace import Paced
 
 DRAWING_S = 0.05
@@ -35,6 +36,7 @@ def test_many_answers_at_once_are_drawn_twice_and_the_last_is_seen() -> None:
             drawer.come += 1
             paced.ask()
         assert drawer.drawn == [1]
+        await until(lambda: len(drawer.drawn) > 1)
         await asyncio.sleep(4 * DRAWING_S)
 
     asyncio.run(answers())

@@ -120,8 +120,8 @@ def test_a_lock_is_waited_for_and_then_told(path, monkeypatch):
     refused(path, "a locked store", "0.2 s")
     monkeypatch.setattr(module, "PATIENCE_S", 30.0)
     release = threading.Timer(0.5, lambda: holder.execute("COMMIT"))
-    release.start()
     began = time.monotonic()
+    release.start()
     with Store(path) as store:
         assert store.status("done") == "done"
     assert time.monotonic() - began > 0.3
