@@ -337,6 +337,15 @@ def soon(page: Page, holds: Callable[[], None]) -> None:
         page.wait_for_timeout(100)
 
 
+def comes_true(page: Page, script: str, arg: object = None, why: str = "") -> None:
+    """Wait until a JavaScript condition holds; `why` is said if it does not."""
+
+    def holds() -> None:
+        assert page.evaluate(script, arg), why or script
+
+    soon(page, holds)
+
+
 def wait_for_text(page: Page, selector: str, pattern: str) -> str:
     """Wait until the element's text matches a regular expression; return the text."""
     try:

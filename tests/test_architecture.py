@@ -32,6 +32,7 @@ LEAVES = {
     "job",
     "processes",
     "rewards",
+    "rounding",
     "schema",
 }
 SCENARIO = LEAVES | {"throughput", "scenario"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
@@ -43,6 +44,7 @@ def test_the_lab_of_chronus_from_the_first_leases_to_a_dragged_deadline(
     vary_a_knob(page)
 
 
+@pytest.mark.long
 @browser_test
 def test_the_lab_of_chronus_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
     open_solved(page, voila_server)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import SCREEN, Problems, Server, browser_test, run_notebook, shot, wait_for_text
+from tests.browser_support import SCREEN, Problems, Server, browser_test, comes_true, run_notebook, shot, wait_for_text
 
 CELL = """
 from widgets import HadarLab
@@ -33,8 +33,8 @@ def test_a_job_and_a_time_are_explained(page: Page, lab_server: Server, problems
     page.locator(f"{TOLD} table.wb-data").last.scroll_into_view_if_needed()
     shot(page, "explain-facts")
     page.set_viewport_size({"width": 1024, "height": 768})
-    for scroll in page.locator(f"{TOLD} .wb-scroll").all():
-        assert scroll.evaluate("e => e.scrollWidth <= e.clientWidth"), "no table scrolls sideways"
+    fits = "s => [...document.querySelectorAll(s)].every(e => e.scrollWidth <= e.clientWidth)"
+    comes_true(page, fits, f"{TOLD} .wb-scroll", "no table scrolls sideways")
     shot(page, "explain-1024")
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     at = page.locator(".wb-explain-at input")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
@@ -15,6 +16,7 @@ from tests.browser_support import (
     see_chart,
     shot,
     solve_first,
+    soon,
     wait_for_text,
 )
 
@@ -33,6 +35,7 @@ def test_the_lab_of_hare_in_jupyterlab(page: Page, lab_server: Server, problems:
     the_story(page, "lab")
 
 
+@pytest.mark.long
 @browser_test
 def test_the_lab_of_hare_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
     run_notebook(page, voila_server, "hare.ipynb", CELL)
@@ -69,8 +72,11 @@ def figure_1(page: Page, where: str) -> None:
     wait_for_text(page, SAID, r"\(a\) 10\.5 s, \(b\) 9 s, \(c\) 8\.5 s")
     for letter in "abc":
         drawn(page, f"figure1-{letter}", "8 tasks of 3 jobs on 3 GPUs")
-    height = page.locator(".wb-playback:visible").evaluate("e => e.offsetHeight")
-    assert height < 2 * 40, "the playback is one line above the schedules"
+
+    def one_line() -> None:
+        assert page.locator(".wb-playback:visible").evaluate("e => e.offsetHeight") < 2 * 40
+
+    soon(page, one_line)
     shot(page, f"hare-{where}-figure1")
 
 

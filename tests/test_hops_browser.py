@@ -13,6 +13,7 @@ from tests.browser_support import (
     see_chart,
     shot,
     solve_first,
+    soon,
     wait_for_text,
 )
 
@@ -76,7 +77,11 @@ def learn_speeds(page: Page) -> None:
     knob.scroll_into_view_if_needed()
     shot(page, "estimator-choice")
     label = page.locator(".wb-belief .widget-label")
-    assert label.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), "the label is seen in full"
+
+    def seen_in_full() -> None:
+        assert label.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+
+    soon(page, seen_in_full)
     page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=before)
     solved(page)
     see_chart(page, "Estimator", "estimator", "Error of believed speeds")

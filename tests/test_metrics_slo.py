@@ -114,6 +114,9 @@ def test_unknown_without_deadlines_or_verdicts() -> None:
     assert math.isnan(without_verdicts["guaranteed"]) and math.isnan(without_verdicts["mean_profiling_delay_s"])
     shown = set(table(without_verdicts)["metric"])
     assert {"weighted_miss_rate", "best_effort_jct_s"} <= shown and "unguaranteed" not in shown
+    names = ["guaranteed", "soft_miss_rate", "mean_profiling_delay_s"]
+    said = table(without_verdicts, [*names, "strict_miss_rate"])["value"].tolist()
+    assert said[:3] == ["does not apply", "0.0", "no such job"] and said[3] == "no such job"
     assert all(metric(name).definition for name in OF_SLOS)
 
 

@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import psutil
@@ -92,6 +94,38 @@ def test_they_end_by_themselves_when_whoever_asked_is_killed():
     parent.kill()
     parent.join()
     assert len(children) == 2 and psutil.wait_procs(children, timeout=30)[1] == []
+
+
+WITH_LOCKS = """
+import multiprocessing, time
+from workbench.processes import in_processes
+
+KEPT = []
+
+def lock(number):
+    KEPT.append(multiprocessing.Lock())  # as Pyomo does when it is imported
+    time.sleep(0 if number < 2 else 600)
+    return number
+
+if __name__ == "__main__":
+    try:
+        in_processes(lock, range(4), 2, lambda number, answer: print(number, flush=True))
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C as a signal is for Unix")
+def test_locks_of_processes_that_are_ended_are_not_left_in_the_system(tmp_path):
+    """Else Python's resource tracker says on stderr how many semaphores it found after Ctrl-C."""
+    (tmp_path / "with_locks.py").write_text(WITH_LOCKS)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, str(tmp_path / "with_locks.py")], stdout=pipe, stderr=pipe, text=True)
+    assert process.stdout is not None
+    assert {process.stdout.readline(), process.stdout.readline()} == {"0\n", "1\n"}  # one of each process
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
 
 
 def note_begin() -> None:

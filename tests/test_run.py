@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -148,6 +149,30 @@ def test_what_is_missing_or_malformed_is_named(file: str, text: str | None, tmp_
         head = path.read_text(encoding="utf-8").splitlines()[0]
         path.write_text(text.replace("HEAD", head), encoding="utf-8")
     with pytest.raises(InputError, match=file):
+        Run.load(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("scheduler", ["fifo"]),
+        ("knobs", None),
+        ("knobs", {"round_s": {"number": "many"}}),
+        ("knobs", {"round_s": [360.0]}),
+        ("seed", True),
+        ("end_s", "soon"),
+        ("belief", 1),
+        ("until_s", "never"),
+        ("window", -1),
+        ("window", [1]),
+        ("detail", 1.5),
+    ],
+)
+def test_what_a_run_was_made_with_is_checked(name: str, value: object, tmp_path: Path) -> None:
+    a_run().save(tmp_path / "r")
+    path = tmp_path / "r" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {name: value}), encoding="utf-8")
+    with pytest.raises(InputError, match=f"run.json: {name}"):
         Run.load(tmp_path / "r")
 
 

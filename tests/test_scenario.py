@@ -70,6 +70,7 @@ def test_every_key_survives_the_round_trip(tmp_path: Path) -> None:
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
+    assert json_schema()["title"] == "Workbench scenario"
     for path in ("jobs[0].steps", "cluster.nodes", "jobs[0].unknown"):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(changed(path, "x"), json_schema())

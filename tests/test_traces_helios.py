@@ -115,3 +115,8 @@ def test_a_stray_quotation_mark_costs_its_own_row_only(tmp_path: Path, stray: st
     scenario, report = read(tmp_path, HEADER, *rows)
     assert [job.name for job in scenario.jobs] == ["job-1", "job-3", "job-4", "job-5"]
     assert [(dropped.reason, dropped.lines) for dropped in report.dropped] == [("a quotation mark out of place", (3,))]
+
+
+def test_a_head_without_rows_is_told_as_such_whatever_the_types(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"log\.csv: got no rows; expected at least one job"):
+        read(tmp_path, HEADER, cluster="v100=8x4, k80=4x8")

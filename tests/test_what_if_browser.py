@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import SCREEN, Problems, Server, browser_test, run_notebook, shot, wait_for_text
+from tests.browser_support import SCREEN, Problems, Server, browser_test, run_notebook, shot, soon, wait_for_text
 
 CELL = """
 from widgets import WhatIfLab
@@ -52,10 +53,11 @@ def test_an_operators_question_from_trace_to_report(
 ) -> None:
     run_notebook(page, lab_server, "what_if.ipynb", CELL)
     wait_for_text(page, STATUS, "Set, not run")
+    soon(page, partial(aligned, page))
     shot(page, "what-if-set")
     ask(page, r"Done: 3 pairs of runs, today and with 1 more v100 node")
     see(page, "measures", "Today and with the change: Mean JCT")
-    assert "95 % interval" in page.locator(".wb-conclusions").inner_text()
+    expect(page.locator(".wb-conclusions")).to_contain_text("95 % interval")
     shot(page, "what-if-answer")
     open_tab(page, "Job by job")
     see(page, "jobs", "Job by job, with 1 more v100 node")
@@ -65,7 +67,11 @@ def test_an_operators_question_from_trace_to_report(
     wait_for_text(page, ".wb-buy-said", "One more v100 helps gavel.max_min_fairness most")
     shot(page, "what-if-buy")
     page.set_viewport_size({"width": 1024, "height": 768})
-    assert page.locator(".wb-what-if .wb-scroll:visible").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+    def not_scrolled() -> None:
+        assert page.locator(".wb-what-if .wb-scroll:visible").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+    soon(page, not_scrolled)
     shot(page, "what-if-buy-1024")
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     with page.expect_download() as download:
@@ -73,6 +79,14 @@ def test_an_operators_question_from_trace_to_report(
     text = download.value.path().read_text(encoding="utf-8")
     assert download.value.suggested_filename == "what-if.html" and "What to buy next" in text
     own_trace(page, tmp_path)
+
+
+def aligned(page: Page) -> None:
+    """The buttons that take a file end where the fields between and below them do."""
+    places = (".wb-upload-open", ".wb-trace-cluster", ".wb-upload-speeds", ".wb-today")
+    boxes = [page.locator(f".wb-what-if {place}").bounding_box() for place in places]
+    ends = [box["x"] + box["width"] for box in boxes if box is not None]
+    assert len(ends) == len(places) and max(ends) - min(ends) <= 1, dict(zip(places, ends, strict=True))
 
 
 def own_trace(page: Page, folder: Path) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
     Problems,
     Server,
     browser_test,
+    comes_true,
     open_notebook,
     run_all_cells,
     shot,
+    soon,
     wait_for_text,
     write_notebook,
 )
+from tests.load import crowding
 
 SETUP = """
 import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
@@ -78,6 +83,10 @@ ui.VBox([big.add_class("t-big"), readable.add_class("t-readable"), echo])
 """
 
 
+IN_ROW = "row => document.activeElement.cell?.line.position === row"
+"""Whether the cell that has the focus is in a row, from 0."""
+
+
 def drawn(page: Page, selector: str, condition: str) -> dict[str, str]:
     """Wait for a chart whose record (draws, what, rows, ms) fulfils a JavaScript condition on `d`; return it."""
     page.wait_for_function(
@@ -119,10 +128,14 @@ def draw_update_and_pick(page: Page) -> None:
     record = drawn(page, ".t-chart", "d.rows === '200'")
     assert record["what"] == "embed"
     figure = page.locator(".t-chart [role=figure]")
-    assert figure.get_attribute("aria-label") == "Gantt chart of 200 bars"
-    canvas = page.locator(".t-chart canvas").bounding_box()
-    root = page.locator(".t-chart").bounding_box()
-    assert canvas and root and abs(canvas["width"] - root["width"]) < 3, "the chart is not as wide as its place"
+    expect(figure).to_have_attribute("aria-label", "Gantt chart of 200 bars")
+
+    def as_wide_as_its_place() -> None:
+        canvas = page.locator(".t-chart canvas").bounding_box()
+        root = page.locator(".t-chart").bounding_box()
+        assert canvas and root and abs(canvas["width"] - root["width"]) < 3
+
+    soon(page, as_wide_as_its_place)
 
     figure.scroll_into_view_if_needed()
     click_first_bar(page)
@@ -136,7 +149,7 @@ def draw_update_and_pick(page: Page) -> None:
     page.click(".t-many")
     record = drawn(page, ".t-chart", "d.rows === '20000'")
     assert record["what"] == "data", "new data must not draw a new chart"
-    assert int(record["ms"]) < 2500
+    assert int(record["ms"]) < 2500 * crowding()
     page.click(".t-flood")
     record = drawn(page, ".t-chart", "d.rows === '100'")
     assert int(record["draws"]) - before < 80, "updates that came while drawing should be skipped"
@@ -148,14 +161,12 @@ def recover_and_reveal(page: Page) -> None:
     wait_for_text(page, ".t-broken [role=alert]", "could not be drawn: .*nonsense")
     page.click(".t-mend")
     drawn(page, ".t-broken", "d.rows === '40'")
-    mended = page.locator(".t-broken canvas").bounding_box()
-    assert mended is not None and mended["width"] > 300
-    assert page.locator(".t-broken [role=alert]").is_hidden()
+    comes_true(page, "document.querySelector('.t-broken canvas').getBoundingClientRect().width > 300")
+    expect(page.locator(".t-broken [role=alert]")).to_be_hidden()
     assert page.locator(".t-hidden canvas").count() == 0, "a chart in a closed tab is drawn when it is opened"
     page.get_by_role("tab", name="Two").click()
     drawn(page, ".t-hidden", "d.rows === '60'")
-    width = page.locator(".t-hidden canvas").bounding_box()
-    assert width is not None and width["width"] > 300
+    comes_true(page, "document.querySelector('.t-hidden canvas').getBoundingClientRect().width > 300")
 
 
 def make_room(page: Page) -> None:
@@ -164,8 +175,9 @@ def make_room(page: Page) -> None:
     before = page.locator(".t-beside canvas").bounding_box()
     page.click(".t-longer")
     drawn(page, ".t-beside", "d.what === 'data'")
-    after = page.locator(".t-beside canvas").bounding_box()
-    assert before is not None and after is not None and after["width"] > before["width"] + 50
+    assert before is not None
+    wider = "wide => document.querySelector('.t-beside canvas').getBoundingClientRect().width > wide"
+    comes_true(page, wider, before["width"] + 50)
 
 
 def edit_wrongly_and_mend(page: Page) -> None:
@@ -174,21 +186,22 @@ def edit_wrongly_and_mend(page: Page) -> None:
     page.fill(gpus, "many")
     page.press(gpus, "Enter")
     wait_for_text(page, ".t-table .wb-cell-error", "not a whole number")
-    assert page.input_value(gpus) == "many", "what was typed is lost"
-    assert page.get_attribute(gpus, "aria-invalid") == "true"
+    expect(page.locator(gpus)).to_have_value("many")  # what was typed is not lost
+    expect(page.locator(gpus)).to_have_attribute("aria-invalid", "true")
     described = page.get_attribute(gpus, "aria-describedby")
-    assert described and page.locator(f"[id='{described.split()[-1]}']").inner_text().startswith("'many'")
+    assert described
+    expect(page.locator(f"[id='{described.split()[-1]}']")).to_have_text(re.compile("^'many'"))
     wait_for_text(page, ".t-said", "valid False")
-    assert page.evaluate("document.activeElement.cell.line.position") == 1, "Enter goes to the row below"
+    comes_true(page, IN_ROW, 1, "Enter goes to the row below")
     shot(page, "table-error")
     page.locator(".t-table .wb-cell-error").click()
-    assert page.evaluate("document.activeElement.cell.line.position") == 0, "a click on what is said goes to its cell"
+    comes_true(page, IN_ROW, 0, "a click on what is said goes to its cell")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
     page.keyboard.type("3")
     page.keyboard.press("Tab")
     wait_for_text(page, ".t-said", "valid True.*'gpus': 3")
-    assert page.locator(".t-table .wb-cell-error").count() == 0
+    expect(page.locator(".t-table .wb-cell-error")).to_have_count(0)
 
 
 def durations_and_numbers(page: Page) -> None:
@@ -196,25 +209,25 @@ def durations_and_numbers(page: Page) -> None:
     page.fill(arrival, "1.5 h")
     page.press(arrival, "Enter")
     page.wait_for_function("(s) => document.querySelector(s).value === '1 h 30 min'", arg=arrival)
-    assert page.input_value(rate) == "0.333333"
+    expect(page.locator(rate)).to_have_value("0.333333")
     page.focus(rate)
-    assert page.input_value(rate) == "0.3333333333333333", "editing shows every digit"
+    expect(page.locator(rate)).to_have_value("0.3333333333333333")  # editing shows every digit
     page.keyboard.press("ArrowDown")
-    assert page.input_value(rate) == "0.333333"
+    expect(page.locator(rate)).to_have_value("0.333333")
 
 
 def paste_and_undo(page: Page) -> None:
     name = cell(page, 3, "Job")
     paste(page, name, "p1\tresnet50\t2\t5 min\np2\tnosuch\t99\tsoon\np3\ta3c\t1\t0\n")
     wait_for_text(page, ".t-said", "valid False rows 5")
-    assert page.locator(".t-table .wb-cell-error").count() == 3
-    assert page.input_value(cell(page, 4, "Arrival")) == "soon"
+    expect(page.locator(".t-table .wb-cell-error")).to_have_count(3)
+    expect(page.locator(cell(page, 4, "Arrival"))).to_have_value("soon")
     wait_for_text(page, ".t-table .wb-table-status", "Pasted 3 rows, 2 of them new")
     shot(page, "table-pasted")
     page.focus(name)
     page.keyboard.press("Control+z")
     wait_for_text(page, ".t-said", "valid True rows 3")
-    assert page.input_value(name) == "job 2"
+    expect(page.locator(name)).to_have_value("job 2")
     page.keyboard.press("Control+y")
     wait_for_text(page, ".t-said", "rows 5")
     page.locator(".t-table").get_by_role("button", name="Undo").click()
@@ -230,8 +243,8 @@ def rows_come_and_go(page: Page) -> None:
     page.keyboard.press("Enter")
     page.locator(".t-table").get_by_role("button", name="Duplicate").click()
     wait_for_text(page, ".t-said", "rows 5")
-    assert page.input_value(cell(page, 5, "Job")) == "<b>mine</b>"
-    assert page.locator(".t-table b").count() == 0
+    expect(page.locator(cell(page, 5, "Job"))).to_have_value("<b>mine</b>")
+    expect(page.locator(".t-table b")).to_have_count(0)
     page.locator(".t-table").get_by_role("button", name="Remove").click()
     wait_for_text(page, ".t-said", "rows 4")
     page.select_option(cell(page, 1, "Model"), "a3c")
@@ -257,19 +270,19 @@ def many_rows_and_reading(page: Page) -> None:
         }""",
         where,
     )
-    assert typical < 50, "milliseconds from a key to the page laid out anew"
+    assert typical < 50 * crowding(), "milliseconds from a key to the page laid out anew"
     version = page.locator(".t-big").get_attribute("data-version")
     page.keyboard.press("Enter")
     page.wait_for_function("(v) => document.querySelector('.t-big').dataset.version !== v", arg=version)
-    assert page.input_value(where) == "12.5"
-    assert page.evaluate("document.activeElement.cell.line.position") == 250
+    expect(page.locator(where)).to_have_value("12.5")
+    comes_true(page, IN_ROW, 250)
 
     page.locator(".t-readable tbody tr").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     wait_for_text(page, ".t-echo", "row 2")
-    assert page.locator(".t-readable input").count() == 0
-    assert page.locator(".t-readable tr[aria-current=true]").inner_text().split() == ["3", "2", "41", "min", "9", "s"]
+    expect(page.locator(".t-readable input")).to_have_count(0)
+    expect(page.locator(".t-readable tr[aria-current=true]")).to_have_text(re.compile(r"^\s*3\s*2\s*41 min 9 s\s*$"))
     shot(page, "tables")
 
 

@@ -173,10 +173,10 @@ def test_many_without_requests_starts_the_processes_and_no_more(worker: Worker) 
 
 
 def test_progress_is_told() -> None:
-    from workbench.simulation.observers import Progress
+    from workbench.simulation.observers import RunProgress
     from workbench.worker import progress_json
 
-    assert json.loads(json.dumps(progress_json(Progress(1.0, 2, 3, 4, 5, 6))))["finished"] == 3
+    assert json.loads(json.dumps(progress_json(RunProgress(1.0, 2, 3, 4, 5, 6))))["finished"] == 3
 
 
 def test_what_libraries_print_does_not_reach_the_protocol(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from workbench.files import new_folder
 from workbench.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.papers.paper import find_scheduler
 from workbench.run import Run, is_result_folder
-from workbench.scenario import Plan, Scenario
+from workbench.scenario import PlanEntry, Scenario
 
-Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | Plan
+Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
 """A scheduler by name or itself, alone or with knobs."""
 Entries = Iterable[Entry] | Mapping[str, Entry]
 """Schedulers, or `{label: scheduler}` to call them something else than their names."""
@@ -251,7 +251,7 @@ def plan_cases(
 
 def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
     """Name and knobs; both are known to be right afterwards."""
-    if isinstance(entry, Plan):
+    if isinstance(entry, PlanEntry):
         entry = (entry.scheduler, entry.knobs)
     if isinstance(entry, (str, Scheduler)):
         entry = (entry, {})

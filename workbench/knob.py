@@ -10,7 +10,8 @@ from typing import Any, Literal
 from workbench.errors import InputError
 from workbench.files import is_writable
 from workbench.labels import label_of
-from workbench.units import parse_duration, plain_number
+from workbench.rounding import short_number
+from workbench.units import parse_duration
 
 Value = bool | int | float | str | None
 
@@ -90,8 +91,8 @@ class Knob:
         if self.kind == "str":
             return "text" + none
         noun = "a whole number" if self.kind == "int" else "a number"
-        bounds = [f">= {plain_number(self.minimum)}"] if self.minimum > -math.inf else []
-        bounds += [f"<= {plain_number(self.maximum)}"] if self.maximum < math.inf else []
+        bounds = [f">= {short_number(self.minimum, 6)}"] if self.minimum > -math.inf else []
+        bounds += [f"<= {short_number(self.maximum, 6)}"] if self.maximum < math.inf else []
         typed = ", or a duration such as 2 h 30 min" if self.unit == "s" else ""
         return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + typed + none
 

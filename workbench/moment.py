@@ -158,13 +158,15 @@ class Call(NamedTuple):
 class Moment:
     """A job of a run at `at_s`. Raises InputError for what is no run, and for a job or time that it does not have.
 
-    elastic: whether the scheduler may give a job another of its `gpu_choices` than the GPUs that it asks for.
+    elastic: whether the scheduler may give a job another of its `gpu_choices` than the GPUs that it asks for; mixed:
+    whether it may give it GPUs of several types at once.
     """
 
     run: Run
     job: str
     at_s: float
     elastic: bool = True
+    mixed: bool = True
 
     def __post_init__(self) -> None:
         run: Any = self.run
@@ -362,8 +364,32 @@ class Moment:
 
     @cached_property
     def has_room(self) -> bool:
-        """Whether some type on which it could run has as many free GPUs as its smallest gang, on whichever nodes."""
-        return any(self.free.get(kind, 0) >= self.sizes[0] for kind in self.usable)
+        """Whether its smallest gang could have free GPUs, on whichever nodes: of one type, or of several (`mixed`)."""
+        workers = self.run.scenario.cluster.workers
+        alone = any(workers[kind] >= gpus for kind, gpus in self.needs.items())
+        if (self.mixed or not alone) and sum(self.free.get(kind, 0) for kind in self.usable) >= self.sizes[0]:
+            return True
+        return any(self.free.get(kind, 0) >= gpus for kind, gpus in self.needs.items())
+
+    @cached_property
+    def needs(self) -> Mapping[str, int]:
+        """The fewest GPUs with which it may run on each type that it can use."""
+        table, job = self.run.scenario.table, self.spec
+
+        def fewest(kind: str) -> int:
+            return next((n for n in self.sizes if table.can_run(job.model, kind, n)), self.sizes[0])
+
+        return {kind: fewest(kind) for kind in self.usable}
+
+    @cached_property
+    def too_small(self) -> tuple[str, ...]:
+        """Types on which it could run, had the cluster as many GPUs of them as it needs.
+
+        None if types may be mixed, which core and policies also allow where no type alone holds a gang.
+        """
+        workers = self.run.scenario.cluster.workers
+        small = tuple(kind for kind, gpus in self.needs.items() if workers[kind] < gpus)
+        return () if self.mixed or len(small) == len(self.needs) else small
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -384,8 +410,8 @@ class Moment:
 
     @cached_property
     def others(self) -> tuple[Holder, ...]:
-        """Who else holds GPUs of types that the job could use, the most GPUs first."""
-        rows = self._holding[self._holding["accelerator"].isin(list(self.usable))]
+        """Who else holds GPUs that the job could use, the most GPUs first; of types too small for it nobody does."""
+        rows = self._holding[self._holding["accelerator"].isin([k for k in self.usable if k not in self.too_small])]
         mine = (rows["job"] == self.job) | (rows["with_job"] == self.job)
         found = []
         for (unit, job, other), part in rows[~mine].groupby(["unit", "job", "with_job"], sort=False):

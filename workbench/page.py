@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import html
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,12 +43,16 @@ figure { margin: 6px 0; break-inside: avoid; }
 """
 
 
+def check_name(path: str | Path) -> None:
+    """Raise InputError unless the name of a page ends in .html."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise InputError(str(path), Path(path).suffix, "a name that ends in .html")
+
+
 def save(content: str, path: str | Path, *, force: bool = False) -> None:
-    """Write a page; raises InputError unless the name ends in .html, or if the file exists and `force` is not set."""
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(str(path), path.suffix, "a name that ends in .html")
-    write_text(path, content, force=force)
+    """Write a page; raises InputError as `check_name` does, or if the file exists and `force` is not set."""
+    check_name(path)
+    write_text(Path(path), content, force=force)
 
 
 def figure(drawing: Drawing, width: float = WIDTH_PX) -> str:
@@ -99,13 +102,6 @@ def foot(more: str) -> str:
     """What made the page, and `more` (text)."""
     text = ", ".join(part for part in (f"Simulated with the scheduling workbench {VERSION}", more) if part)
     return f'<p class="small">{escaped(text)}. Times are simulated, not measured on a cluster.</p>'
-
-
-def number(value: float) -> str:
-    """Four digits, or all before the point; nothing for an unknown number."""
-    if math.isnan(value):
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
 def escaped(value: Any) -> str:

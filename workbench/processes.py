@@ -176,6 +176,7 @@ def _ended(process: BaseProcess) -> WorkbenchError:
 
 def _serve(pipe: Connection, begin: Callable[[], None] | None) -> None:
     """The other side: one answer for each task, until the pipe is closed."""
+    _name_no_locks()
     if begin is not None:
         begin()
     with contextlib.suppress(EOFError, BrokenPipeError):  # whoever asked is gone
@@ -186,3 +187,14 @@ def _serve(pipe: Connection, begin: Callable[[], None] | None) -> None:
             except Exception as error:
                 answer = False, error
             pipe.send(answer)
+
+
+def _name_no_locks() -> None:
+    """Locks made here from now on, as Pyomo makes one when it is imported, leave nothing behind in the system.
+
+    A lock of a spawned process keeps a name there, for processes of its own to find it by. Who is ended with a task
+    cannot take the name back, and Python warns of "leaked semaphore objects". Locks for forked processes have none, and
+    ours start no others (daemons may not).
+    """
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)

@@ -13,6 +13,7 @@ from workbench.cluster import Cluster
 from workbench.errors import InputError, counted
 from workbench.labels import with_unit
 from workbench.metrics import summary, table
+from workbench.rounding import short_number
 from workbench.run import OWN, Run
 from workbench.scenario import Scenario
 from workbench.units import format_duration
@@ -58,7 +59,7 @@ def cluster_table(cluster: Cluster) -> str:
         nodes = ", ".join(f"{group.count} x {counted(group.gpus, 'GPU')}" for group in groups)
         if groups:
             price = math.nan if accelerator.price_per_hour is None else accelerator.price_per_hour
-            rows.append((accelerator.name, nodes, str(cluster.workers[accelerator.name]), page.number(price)))
+            rows.append((accelerator.name, nodes, str(cluster.workers[accelerator.name]), short_number(price, 4)))
     return page.table(["Type", "Nodes", "GPUs", "USD per GPU and h"], rows, right=(2, 3))
 
 

@@ -19,7 +19,7 @@ from workbench.units import format_duration
 
 FORMAT = "workbench-run/1"
 HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail")
-"""What run.json says beside the format and the key."""
+"""What run.json says beside the format and the key; `_HEAD_CHECKS` says what each may be."""
 OWN = "own"
 """The belief of a run whose scheduler was shown speeds by an object of the session that made it."""
 
@@ -143,7 +143,49 @@ def _read_head(path: Path) -> dict[str, Any]:
         raise InputError(
             str(path), Words(f"no {', '.join(sorted(needed - set(head)))}"), "all that a run was made with"
         )
+    for name, (is_right, expected) in _HEAD_CHECKS.items():
+        if not is_right(head[name]):
+            raise InputError(f"{path}: {name}", head[name], expected)
     return head
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or _is_whole(value)
+
+
+def _is_window(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value))
+
+
+def _are_knobs(value: Any) -> bool:
+    """Whether it is what `knobs_as_json` writes."""
+    infinite = [{"number": number} for number in ("inf", "-inf", "nan")]
+    plain = (bool, int, float, str, type(None))
+    return isinstance(value, dict) and all(isinstance(each, plain) or each in infinite for each in value.values())
+
+
+def _or_null(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or is_right(value)
+
+
+_HEAD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "scheduler": (_is_text, "the name of a scheduler"),
+    "knobs": (_are_knobs, "an object with a number, text, true, false or null for each knob"),
+    "seed": (_is_whole, "a whole number"),
+    "end_s": (_is_number, "seconds"),
+    "belief": (_or_null(_is_text), "the name of an estimator, or null"),
+    "until_s": (_or_null(_is_number), "seconds, or null"),
+    "window": (_or_null(_is_window), "two whole numbers, or null"),
+    "detail": (_or_null(_is_whole), "a whole number, or null"),
+}
 
 
 def _read_table(path: Path, name: str) -> pd.DataFrame:

@@ -30,8 +30,8 @@ from workbench.frozen import (
     Weight,
 )
 from workbench.job import Job, median_size
+from workbench.rounding import short_number
 from workbench.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
-from workbench.units import plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,7 @@ KnobValue = Annotated[
 ]
 
 
-class Plan(Frozen):
+class PlanEntry(Frozen):
     """A scheduler with knobs that a lab or a comparison opens with."""
 
     scheduler: Name
@@ -152,7 +152,7 @@ class Scenario(Frozen):
     running: tuple[Running, ...] = ()
     scaling: Scaling = Scaling()
     core: Core = Core()
-    plan: tuple[Plan, ...] = ()
+    plan: tuple[PlanEntry, ...] = ()
 
     @classmethod
     def from_dict(cls, data: Any, source: str = "scenario") -> Self:
@@ -302,7 +302,7 @@ class Scenario(Frozen):
                 expected = f"{where} on which {job.model} has a throughput > 0; it can run nowhere"
                 problems.append(Problem(f"{begin}jobs[{position}]", job.name, expected))
             elif job.steps - job.steps_done > MOST_S * most[key] > 0:
-                within = f"steps that take at most {plain_number(MOST_S)} s"
+                within = f"steps that take at most {short_number(MOST_S)} s"
                 expected = f"{within} at {most[key]:g} steps/s, its largest throughput"
                 problems.append(Problem(f"{begin}jobs[{position}].steps", job.steps, expected))
         model_of = {job.name: job.model for job in self.jobs}
@@ -331,7 +331,7 @@ class Scenario(Frozen):
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scenario file."""
     schema = Scenario.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Workbench scenario", **schema}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Workbench scenario"}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -407,7 +407,7 @@ def _expected(item: Mapping[str, Any]) -> str:
         return f"the key {last!r}" if isinstance(last, str) else f"a value at position {last} of the list"
     if item["type"] in _EXPECTED:
         found = item.get("ctx", {}).items()
-        numbers = {name: plain_number(value) if isinstance(value, (int, float)) else value for name, value in found}
+        numbers = {name: short_number(value, 6) if isinstance(value, (int, float)) else value for name, value in found}
         return _EXPECTED[item["type"]].format(**numbers)
     return str(item["msg"]).removeprefix("Value error, ")  # one of our own validators
 

@@ -124,6 +124,9 @@ SHARES = Table(
 PRICE_OF = "price of "
 """A signal of this name and a type's is the type's price, whatever job it was recorded with."""
 
+WORTH_ON = "worth per GPU on "
+"""A signal of this name and a type's is what all of a job's time there adds to a policy's sum, per GPU of its gang."""
+
 GAIN_OF = "gain of "
 """A signal of this name and a configuration's (`gain of 4 x v100 on 2`: GPUs, type, servers) is what a job gains by it,
 over its slowest one."""

@@ -110,9 +110,3 @@ def _rounded(amount: Decimal, parts: int) -> Decimal:
 def _plain(amount: Decimal) -> str:
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def plain_number(value: float) -> str:
-    """A number as people write it in a message: 1,000,000 rather than 1e+06."""
-    text = f"{value:g}"
-    return f"{value:,.0f}" if "e+" in text else text

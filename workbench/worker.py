@@ -52,7 +52,7 @@ from workbench.processes import Pool
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
-from workbench.simulation.observers import Progress, Report
+from workbench.simulation.observers import Report, RunProgress
 from workbench.simulation.stop import AllFinished, Stop, stop_rule
 from workbench.solvers import warm_up
 
@@ -170,7 +170,7 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
     return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 
 
-def progress_json(progress: Progress) -> dict[str, Any]:
+def progress_json(progress: RunProgress) -> dict[str, Any]:
     """The progress as the protocol has it."""
     return progress._asdict()
 

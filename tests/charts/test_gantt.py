@@ -12,6 +12,7 @@ from chart_tables import CLUSTER, HOSTILE, ROUND_S, decisions, everything, inter
 
 from workbench.charts import Drawing, gantt, theme, to_png, to_svg
 from workbench.charts.drawing import records
+from workbench.charts.gantt import left_px as gantt_left_px
 from workbench.schema import KINDS
 
 
@@ -94,6 +95,14 @@ def test_every_kind_looks_different_and_is_in_the_key() -> None:
     assert {"j0", "j1", "j2"} <= set(key["text"])
     sync = bars[bars["kind"] == "sync"].iloc[0]
     assert sync["y1"] - sync["y0"] < 0.3, "synchronisation overlaps the next task, so it is thin"
+
+
+def test_the_key_begins_where_the_names_do_and_fits_a_narrow_lab() -> None:
+    """In a lab 1280 px wide beside JupyterLab's files a chart has about 415 pixels, names included."""
+    key = gantt(*everything(), cluster=CLUSTER).data["key"]
+    left_px = gantt_left_px(CLUSTER)
+    assert key["px"].min() == -left_px
+    assert (key["px"] + 20 + key["text"].map(theme.text_px)).max() <= 400 - left_px
 
 
 def test_preemption_is_marked_at_the_end_of_every_block() -> None:

@@ -32,14 +32,14 @@ def test_labels_name_the_columns_and_a_line_says_what_they_are(cli):
 
 def test_labels_are_in_the_json_with_the_schedulers_names(ask):
     found = ask(*LABELLED)
-    assert [(run["scheduler"], run["name"]) for run in found["runs"]] == [("old", "las"), ("new", "srtf")]
-    assert list(found["mean"]) == ["old", "new"] and found["ratios"]["to"] == "old"
+    assert [(run["label"], run["scheduler"]) for run in found["runs"]] == [("old", "las"), ("new", "srtf")]
+    assert list(found["mean"]) == ["old", "new"] and found["ratios_to"] == "old"
     assert found["runs"][1]["knobs"]["round_s"] == 300
 
 
 def test_a_scheduler_that_comes_twice_has_both_labels(ask):
     found = ask("sweep", "preset:start_here", "--scheduler", "a=fifo,b=fifo", "--set", "b:round_s=60")
-    assert [run["scheduler"] for run in found["runs"]] == ["a", "b"]
+    assert [run["label"] for run in found["runs"]] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_mean_over_some_of_the_seeds_says_of_how_many(cli):
 def test_the_json_says_over_how_many_runs_the_means_and_the_ratios_are(cli):
     _, out, _ = cli(*PARTLY, "--seeds", "0:4", "--json")
     found = json.loads(out)
-    made = sum(run["scheduler"] == "odd" for run in found["runs"])
+    made = sum(run["label"] == "odd" for run in found["runs"])
     assert found["ended"] == {"las": {"runs": 4, "of": 4}, "odd": {"runs": made, "of": 4}}
     assert made == 4 - len(found["failed"]) and 1 <= made <= 3
     assert found["ratios"]["odd"]["seeds"] == made and found["ratios"]["las"]["seeds"] == 4

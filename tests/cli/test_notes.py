@@ -121,7 +121,7 @@ def test_one_scheduler_twice_with_other_knobs(ask, refused):
     name = "gavel.max_min_fairness"
     argv = ["compare", "preset:gavel_example", "--schedulers", f"a={name},b={name}"]
     found = ask(*argv, "--set", "b:partitions=2")
-    assert [(run["scheduler"], run["name"]) for run in found["runs"]] == [("a", name), ("b", name)]
+    assert [(run["label"], run["scheduler"]) for run in found["runs"]] == [("a", name), ("b", name)]
     assert refused("compare", "preset:gavel_example", "--schedulers", f"{name},{name}")[0] == 2
     assert refused("compare", "preset:gavel_example", "--schedulers", f"a={name},b=")[0] == 2
 

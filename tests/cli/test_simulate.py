@@ -119,12 +119,12 @@ def test_compare(ask, tmp_path):
     out = tmp_path / "c"
     argv = ("compare", "preset:start_here", "--schedulers", "fifo,las", "--set", "las:round_s=300", "--seeds", "0:3")
     found = ask(*argv, "--out", out)
-    assert list(found) == ["runs", "ended", "mean", "spread", "ratios", "wall_s", "out"]
+    assert list(found) == ["runs", "ended", "mean", "spread", "ratios_to", "ratios", "wall_s", "out"]
     assert [(run["scheduler"], run["seed"]) for run in found["runs"]] == [
         (n, s) for n in ("fifo", "las") for s in range(3)
     ]
     assert found["runs"][3]["knobs"]["round_s"] == 300
-    assert found["ratios"]["to"] == "fifo" and found["ratios"]["fifo"]["mean_jct_s"] == pytest.approx(1)
+    assert found["ratios_to"] == "fifo" and found["ratios"]["fifo"]["mean_jct_s"] == pytest.approx(1)
     assert found["spread"]["fifo"]["mean_jct_s"] == 0
     assert sorted(path.name for path in out.iterdir()) == [
         *(f"{name}-seed-{seed}" for name in ("fifo", "las") for seed in range(3)),
@@ -160,7 +160,8 @@ def test_compare_goes_on_when_a_scheduler_fails_and_says_so(cli):
     found = json.loads(out)
     assert code == 1 and [run["scheduler"] for run in found["runs"]] == ["fifo", "las"]
     (row,) = found["failed"]
-    assert (row["scheduler"], row["seed"], row["status"]) == ("sharing", 0, "invalid_input")
+    assert (row["label"], row["scheduler"], row["seed"]) == ("sharing", "gavel.max_min_fairness", 0)
+    assert row["status"] == "invalid_input"
     assert row["error"]["where"] == "core.space_sharing" and "failed: sharing, seed 0" in err
     code, out, _ = cli("compare", "preset:start_here", *names)
     assert code == 1 and "fifo" in out and "gavel" not in out

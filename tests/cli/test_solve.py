@@ -125,3 +125,18 @@ def test_missing_solver(refused, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "highspy", None)
     code, status, error = refused(*argv[:-1], "highs")
     assert (code, status) == (1, "missing_solver") and "or ask for glpk, which is there" in error
+
+
+def test_what_is_no_column_takes_a_line_for_each_part(cli):
+    """Leases of a long plan, and tasks, were a number a line."""
+    _, out, _ = cli("solve", "preset:chronus_example", "--formulation", "chronus.leases")
+    lines = out.splitlines()
+    assert len(lines) < 100 and max(map(len, lines)) <= 130
+    leases = lines[lines.index("leases:") + 1 :]
+    assert leases[0].startswith("  job-") and any("null" in line for line in leases)
+
+
+def test_tasks_are_a_table(cli):
+    _, out, _ = cli("solve", "preset:hare_example", "--formulation", "hare.time_indexed")
+    lines = out.splitlines()
+    assert lines[lines.index("tasks:") + 1].split()[:4] == ["job", "round", "task", "gpu"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+import workbench
 from workbench.cli.sweep import line
 from workbench.sweeps import SweepProgress
 
@@ -26,11 +27,20 @@ def test_json_has_every_run_with_its_measures(ask, tmp_path):
     answer = ask("sweep", SMALL, "--scheduler", "a=fifo,b=las", "--vary", "blocking=on,off", "--set", "a:round_s=60",
                  "--until", "1 h", "--out", tmp_path / "runs")  # fmt: skip
     assert (answer["rows"], answer["made"], answer["kept"], answer["failed"]) == (3, 3, 0, 0)
-    told = [(run["scheduler"], run["knobs"], run["seed"], run["status"]) for run in answer["runs"]]
+    told = [(run["label"], run["knobs"], run["seed"], run["status"]) for run in answer["runs"]]
     assert told == [("a", {"blocking": True}, 0, "done"), ("a", {"blocking": False}, 0, "done"),
                     ("b", {"blocking": None}, 0, "done")]  # fmt: skip
+    assert [run["scheduler"] for run in answer["runs"]] == ["fifo", "fifo", "las"]
     assert answer["runs"][0]["metrics"]["jobs"] == 3 and answer["runs"][0]["wall_s"] > 0
     assert len(list((tmp_path / "runs").iterdir())) == 3
+
+
+def test_the_schedulers_of_a_plan_are_called_by_their_names_and_knobs(ask, tmp_path):
+    plan = [{"scheduler": "fifo", "knobs": {}}, {"scheduler": "fifo", "knobs": {"round_s": 60.0}}]
+    workbench.preset("start_here").replace(plan=plan).save(tmp_path / "mine.json")
+    answer = ask("sweep", tmp_path / "mine.json", "--until", "60")
+    told = [(run["label"], run["scheduler"]) for run in answer["runs"]]
+    assert told == [("fifo", "fifo"), ("fifo round_s=60.0", "fifo")]
 
 
 def test_several_scenarios_are_told_apart(ask, cli, tmp_path):

@@ -13,6 +13,7 @@ import workbench
 from workbench import queues
 from workbench.contract import Scheduler
 from workbench.decision import Decision, Snapshot, Unit, members
+from workbench.mechanisms.priority import pick, priorities, type_order
 from workbench.papers.paper import find_scheduler
 
 
@@ -38,6 +39,21 @@ class Watched(NamedTuple):
         decision, _ = self.scheduler.decide(found, call.memory, self.run.knobs, copy.deepcopy(call.rng))
         stay = [unit for unit in found.leases if unit not in decision.preempt]
         return {name for unit in (*stay, *(a.unit for a in decision.assign)) for name in members(unit)}
+
+    def share_again(self, call: Call, job: str, without: Collection[str]) -> float:
+        """A job's share of time, over all types, after the same call, had these jobs not been there."""
+        found = _without(call.snapshot, without)
+        shares = self.scheduler.decide(found, call.memory, self.run.knobs, copy.deepcopy(call.rng))[0].shares
+        assert shares is not None
+        return float(sum(shares.values[row].sum() for row, unit in enumerate(shares.units) if job in members(unit)))
+
+    def picked_again(self, call: Call, job: str, without: Collection[str]) -> bool:
+        """Whether Gavel's Algorithm 1 picks a job at the shares that it had, once these jobs' priorities are 0."""
+        after = self.scheduler.decide(call.snapshot, call.memory, self.run.knobs, copy.deepcopy(call.rng))[1]
+        priority, plan = priorities(after), after.plan
+        priority[[bool(set(names) & set(without)) for names in plan.members]] = 0.0
+        order = type_order(plan.types, self.run.knobs, copy.deepcopy(call.rng), after.rounds - 1)
+        return any(job in plan.members[unit] for unit in pick(after, priority, order, self.run.knobs).units)
 
 
 def watch(scenario: workbench.Scenario, name: str, knobs: dict[str, Any] | None = None, **more: Any) -> Watched:

@@ -71,7 +71,7 @@ def test_a_failed_node_is_the_reason_and_is_not_free() -> None:
     run = workbench.simulate(scenario([{"name": "one"}], core={"faults": faults}), "fifo", round_s=300)
     found = workbench.explain(run, "one", 1000.0)
     assert "since 10 min (a-0 failed)" in found.sentences[0]
-    assert "0 of 0 v100: too few" in found.reason and found.next_start_s == 1800.0
+    assert "0 of 0 v100 (1 more down): too few" in found.reason and found.next_start_s == 1800.0
 
 
 def test_the_time_of_an_interval_includes_its_start_and_not_its_end(fifo: workbench.Run) -> None:

@@ -14,11 +14,12 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     """Two equal jobs own half of the GPU each; `one` had the first round, so its priority is 0.5 / 1."""
     run = workbench.simulate(scenario(TWO), "gavel.max_min_fairness", round_s=360)
     first, second = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 360.0)
-    nothing = "had the same priority (infinite: none of them has had time there yet)"
-    assert first.binding.startswith(f"on v100 by priority one {nothing}, and equal ones go by the time they are owed")
+    assert first.binding == "on v100 by priority (its own: infinite) one, with the same, was chosen"
+    assert "A priority is infinite while a job with a share has had no time on the type." in first.sentences
+    assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
     assert "it is number 1 of 2: infinite, as one has." in first.reason
     assert [one.comes for one in first.competitors] == ["equal"]
-    assert second.binding == "on v100 by priority two (infinite) came before it (0.5)"
+    assert second.binding == "on v100 by priority (its own: 0.5) two (infinite) came before it"
     assert facts(second)["priority on v100"] == 0.5
     assert facts(second)["share of time on v100"] == pytest.approx(0.5)
     assert facts(second)["part of the time received"] == pytest.approx(1.0)

@@ -9,6 +9,7 @@ import pytest
 import workbench
 from tests.explain.explain_support import scenario
 from tests.fuzz.worlds import world as any_world
+from workbench.moment import Moment
 
 
 def code(run: workbench.Run, job: str, at_s: float) -> str:
@@ -103,6 +104,24 @@ def test_hadare_jobs_without_copies_come_first_and_who_waits_is_told_of_them() -
     assert found["small"].binding.startswith("jobs of which no node can run a copy come first")
     assert found["too"].binding.startswith("the number of free GPUs: no node can run a copy of it")
     assert found["too"].next_start_s == 1080.0, "the first round after `wide`, 900 s"
+
+
+def test_hadare_whose_portion_for_the_free_nodes_is_no_whole_step_waits() -> None:
+    """One step left, split among both nodes: the faster one, which `big` has, would do it; the K80 stays free."""
+    jobs = [{"name": "big", "model": "m", "steps": 1000.0}, {"name": "tiny", "model": "n", "steps": 1.0}]
+    speeds = {("m", "v100"): 1.0, ("m", "k80"): 0.0, ("n", "v100"): 0.01, ("n", "k80"): 0.004}
+    given = two_types([]).to_dict() | {"jobs": jobs}
+    given["throughputs"] = [
+        {"model": model, "accelerator": kind, "gpus": 1, "steps_per_s": speed}
+        for (model, kind), speed in speeds.items()
+    ]
+    made = workbench.Scenario.from_dict(given)
+    run, other = (workbench.simulate(made, "hadare", until_s=1200.0, split=by) for by in ("all_copies", "running"))
+    found = workbench.explain(run, "tiny", 0.0)
+    assert code(run, "tiny", 0.0) == "no_step" and found.binding.endswith("and those that are free get none")
+    assert found.state == "waiting" and Moment(run, "tiny", 0.0).free == {"v100": 0, "k80": 1}
+    assert found.next_start_s == 1080.0, "once `big` is done, in 1000 s"
+    assert workbench.explain(other, "tiny", 0.0).state == "running"
 
 
 def test_hadar_gangs_that_fit_by_number_but_on_no_server_are_told_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,32 @@ def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Wa
     assert len(until_s) == 1 and None not in until_s
     pages[1].view.picked = {}
     assert {page.view.selected for page in pages} == {None}
+
+
+def test_each_gantt_may_have_its_own_time_axis(waiter: Waiter) -> None:
+    names = ["las", "gavel.max_min_fairness"]
+    lab = CompareLab("start_here", names)
+    lab.compare()
+    waiter.end_all()
+    lab._results._own_axes.value = True
+    for name, found in zip(names, lab.comparison.runs, strict=True):
+        drawing = lab._results._gantts[name].drawing
+        assert drawing is not None
+        assert drawing.data["span"]["t"].max() == pytest.approx(found.end_s / time_unit(found.end_s).seconds)
+    assert len({found.end_s for found in lab.comparison.runs}) > 1
+    lab._results._own_axes.value = False
+    drawings = [lab._results._gantts[name].drawing for name in names]
+    assert len({drawing.data["span"]["t"].max() for drawing in drawings if drawing is not None}) == 1
+
+
+def test_a_measure_that_says_nothing_of_a_scheduler_is_not_called_unknown(waiter: Waiter) -> None:
+    lab = CompareLab("compare_mixed", ["chronus", "srtf"])
+    lab.compare()
+    waiter.end_all()
+    (row,) = re.findall(r"<tr><th[^>]*>(?:(?!</tr>).)*Broken guarantees.*?</tr>", lab._results._measures.value)
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", row)
+    assert cells[0].isdigit() and cells[1] == "does not apply"
+    assert "unknown" not in re.sub("<[^>]*>", "", lab._results._measures.value)
 
 
 def test_a_scheduler_that_cannot_handle_the_scenario_says_why_in_its_row(waiter: Waiter) -> None:

@@ -86,6 +86,7 @@ def test_a_node_is_down_while_any_of_its_outages_lasts() -> None:
         (30.0, 10.0, 150.0),  # the checkpoint of 60 s: 40 are left
         (70.0, 0.0, 140.0),
         (71.0, 70.0, 210.0),
+        (1e-308, 0.0, 140.0),  # more checkpoints than a float can count
     ],
 )
 def test_a_failure_takes_the_steps_since_the_last_checkpoint(

@@ -13,7 +13,7 @@ from tests.simulation.support import Scripted, give, greedy, make, row, script
 from workbench.decision import Assignment, Decision, Reason, Shares, Snapshot, Solution
 from workbench.scenario import Scenario
 from workbench.simulation.loop import simulate
-from workbench.simulation.observers import Progress, Report
+from workbench.simulation.observers import Report, RunProgress
 from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished
 
 # What a scheduler sees -----------------------------------------------------------------------------------------------
@@ -163,12 +163,12 @@ def test_cancelling_ends_at_the_next_decision() -> None:
 
 
 def test_observers_are_told_of_each_decision() -> None:
-    told: list[Progress] = []
+    told: list[RunProgress] = []
     scenario = two_nodes([{"steps": 10.0}, {"steps": 200.0}, {"steps": 200.0}])
     simulate(scenario, greedy(60.0, ()), observers=[Report(told.append, every_s=0.0)])
-    assert told[0] == Progress(now_s=0, decisions=1, finished=0, jobs=3, running=2, waiting=1)
-    assert told[1] == Progress(now_s=60, decisions=2, finished=1, jobs=3, running=2, waiting=0)
-    few: list[Progress] = []
+    assert told[0] == RunProgress(now_s=0, decisions=1, finished=0, jobs=3, running=2, waiting=1)
+    assert told[1] == RunProgress(now_s=60, decisions=2, finished=1, jobs=3, running=2, waiting=0)
+    few: list[RunProgress] = []
     simulate(scenario, greedy(60.0, ()), observers=[Report(few.append, every_s=1000.0)])
     assert len(few) == 1
 

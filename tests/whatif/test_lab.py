@@ -18,7 +18,7 @@ from widgets.work.many import Far
 from widgets.work.work import Message
 from workbench.batch import attempt
 from workbench.errors import InputError, WorkbenchError
-from workbench.whatif import KnobTo, parse_change
+from workbench.whatif import KnobTo, Nodes, parse_change
 from workbench.whatif.marginal import MarginalValues, Value
 from workbench.worker import ManyRuns, _serve
 
@@ -142,6 +142,15 @@ def test_what_is_wrong_is_said_and_cannot_be_run(panel: WhatIfLab) -> None:
     assert not panel._many.requests
     panel._form.count.value = 1
     assert panel.state == "edited" and not panel._bar.solve.disabled
+
+
+def test_nodes_that_go_are_not_asked_for_their_gpus(panel: WhatIfLab) -> None:
+    panel._form.gpus.value = 8
+    assert panel.change == Nodes("v100", 1, 8) and not panel._form.gpus.disabled
+    panel._form.type.value, panel._form.count.value = "k80", -1
+    assert panel.change == Nodes("k80", -1) and panel._form.gpus.disabled and panel.state == "edited"
+    panel._form.count.value = 10**7
+    assert "at most 100,000" in panel.status and not panel._form.gpus.disabled
 
 
 def test_cancel_keeps_the_answer_before(panel: WhatIfLab) -> None:
@@ -388,6 +397,11 @@ def test_a_file_of_speeds_goes_with_the_format_it_was_chosen_for(panel: WhatIfLa
     panel.trace.format.value = "helios"
     assert panel.trace.said.text == "No longer with the speeds of speeds.json."
     assert "1 of 1 row kept" in upload(panel, "mine.csv", text)
+
+
+def test_a_trace_that_needs_a_file_of_speeds_says_where_it_is_chosen(panel: WhatIfLab) -> None:
+    panel.trace.format.value = "gavel"
+    assert upload(panel, "mine.trace", b"x").endswith("Choose that file with Speeds, then open the trace again")
 
 
 def test_without_jobs_there_is_nothing_to_compare(panel: WhatIfLab) -> None:

@@ -16,8 +16,8 @@ import workbench
 from workbench.cli import main
 from workbench.errors import InputError
 from workbench.metrics.confidence import LEVEL
-from workbench.page import number
 from workbench.report import run_report, save_report
+from workbench.rounding import short_number
 from workbench.run import Run
 from workbench.whatif import what_if
 from workbench.whatif.marginal import marginal_values
@@ -118,8 +118,8 @@ def test_a_what_if_in_one_page_with_table_sentences_and_what_to_buy() -> None:
 
 
 def test_numbers_of_a_page_have_no_exponents_that_people_must_read() -> None:
-    numbers = {0.0002: "0.0002", 1554.62: "1555", 12948.8: "12,949", -2.5e6: "-2,500,000", math.nan: ""}
-    assert {value: number(value) for value in numbers} == numbers
+    numbers = {0.0002: "0.0002", 1554.62: "1,555", 12948.8: "12,949", -2.5e6: "-2,500,000", math.nan: ""}
+    assert {value: short_number(value, 4) for value in numbers} == numbers
 
 
 def test_a_long_run_stays_small(tmp_path: Path) -> None:
@@ -200,6 +200,14 @@ def test_the_command_refuses_in_words_and_writes_nothing(
 ) -> None:
     assert main(["report", str(saved), "-o", str(tmp_path / "x.html"), *more]) == 2
     assert said in capsys.readouterr().err and not (tmp_path / "x.html").exists()
+
+
+def test_a_page_of_another_name_is_refused_before_anything_is_run(
+    saved: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.cli.report._changed", None)
+    assert main(["report", str(saved), "-o", str(tmp_path / "x.txt"), "--change", "policy srtf"]) == 2
+    assert "ends in .html" in capsys.readouterr().err
 
 
 def test_the_help_says_the_level_that_is_taken(capsys: Any) -> None:

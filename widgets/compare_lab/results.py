@@ -64,7 +64,12 @@ class CompareResults:
         self._export = w.ToggleButton(icon="download", layout=w.Layout(width="3.4em"), tooltip="Numbers and export")
         self._export.add_class("wb-exports")
         self._export.observe(lambda _: self._show_tools(), "value")
-        tools = w.HBox([self._by, self._seed, self.playback, self._export])
+        self._own_axes = w.ToggleButton(description="Own time axes", icon="arrows-h", layout=w.Layout(width="auto"))
+        self._own_axes.tooltip = "Each schedule over its own length, where one run is so long that it squeezes the rest"
+        self._own_axes.add_class("wb-own-axes")
+        self._own_axes.observe(lambda _: self._draw(), "value")
+        self.playback.layout.flex = "1 1 34em"  # in a line of its own where the slider would have no room
+        tools = w.HBox([self._by, self._own_axes, self._seed, self._export, self.playback])
         tools.add_class("wb-tools")
         self._stack = w.VBox()
         self._stack.add_class("wb-gantts")
@@ -167,7 +172,7 @@ class CompareResults:
     def _draw(self) -> None:
         """Fill the open tab, if it shows something else."""
         name = str(self.tabs.titles[self.tabs.selected_index or 0])
-        wanted = (self._version, self._by.value)
+        wanted = (self._version, self._by.value, self._own_axes.value)
         if not self._runs() or self._setting_up or self._drawn.get(name) == wanted:
             return
         self._drawn[name] = wanted
@@ -188,8 +193,9 @@ class CompareResults:
 
     def _draw_gantts(self) -> None:
         charts, runs = drawings().charts, self._runs()
-        end_s = max(run.end_s for run in runs.values())
+        longest_s = max(run.end_s for run in runs.values())
         for label, run in runs.items():
+            end_s = run.end_s if self._own_axes.value else longest_s
             wanted = (id(run), end_s, self._by.value)  # those of runs that have ended before stay as they are
             if self._drawn_gantts.get(label) == wanted:
                 continue

@@ -20,6 +20,7 @@ from workbench.labels import unit_beside, with_unit
 from workbench.metrics import metric
 from workbench.metrics.declared import MAIN
 from workbench.metrics.summary import shown, with_known
+from workbench.rounding import short_number
 from workbench.scenario import Scenario
 from workbench.units import format_duration
 
@@ -114,21 +115,16 @@ def _measure(name: str, unit: str) -> str:
 
 def _cell(value: float, spread: float, best: bool, name: str, scale: _Scale) -> str:
     """A value, with all its digits as people read them on hover."""
-    text = _short(value / scale.per)
+    if math.isnan(value):
+        return f"<td class='wb-right-aligned wb-note wb-missing-value'>{metric(name).missing}</td>"
+    text = short_number(value / scale.per)
     if spread > 0:
-        text += f" ± {_short(spread / scale.per)}"
+        text += f" ± {short_number(spread / scale.per)}"
     full = html.escape(with_unit(*shown(value, metric(name).unit)), quote=True)
     if best:
         mark = f"<b>{text}</b> <span aria-label='best'>{MARK}</span>"
         return f"<td class='wb-right-aligned wb-best' title='{full}'>{mark}</td>"
     return f"<td class='wb-right-aligned' title='{full}'>{text}</td>"
-
-
-def _short(value: float) -> str:
-    """Three digits, or all before the point."""
-    if math.isnan(value):
-        return "unknown"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _standing(outcomes: Outcomes, label: str, rows: int) -> str:

@@ -37,21 +37,21 @@ NODES = (
     Column("accelerator", "GPU type", "choice", width=6),
     Column("gpus", "GPUs each", "int", help="GPUs of one node", minimum=1, maximum=1024, width=5),
     Column("count", "Nodes", "int", help="How many such nodes", minimum=1, maximum=100_000, width=5),
-    Column("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", 0, required=False, width=5),
+    Column("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", required=False, width=5),
 )
 JOBS = (
     Column("name", "Job", width=9),
     Column("model", "Model", "choice", width=8.5),
     Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
-    Column("weight", "Weight", "float", help="Its share relative to others", minimum=0, width=5),
+    Column("weight", "Weight", "float", help="Its share relative to others", width=5),
     Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=7),
-    Column("steps", "Steps", "float", help="Mini-batches over all its workers", minimum=0, width=7),
+    Column("steps", "Steps", "float", help="Mini-batches over all its workers", width=7),
     Column("deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5),
     Column("entity", "Entity", help="One of the entities below; empty: none", required=False, width=6),
 )
 ENTITIES = (
     Column("name", "Entity", width=8),
-    Column("weight", "Weight", "float", help="Its part of the cluster relative to others", minimum=0, width=5),
+    Column("weight", "Weight", "float", help="Its part of the cluster relative to others", width=5),
     Column("policy", "Policy", "choice", help="Among its own jobs", choices=("fairness", "fifo"), width=7),
 )
 THROUGHPUTS = (

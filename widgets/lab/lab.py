@@ -39,7 +39,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.estimators.registry import maker
 from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
 from workbench.run import Run
-from workbench.scenario import Plan, Scenario
+from workbench.scenario import PlanEntry, Scenario
 
 SMALL_S = 5.0
 """A change is solved at once when the last solve took less than this."""
@@ -236,7 +236,7 @@ class Lab(LabBase):
             names = {scheduler}
         elif len(scenario.plan) != 1:
             names = {name for name in names if self._choice.is_of_the_paper(name)}
-        first = Plan(scheduler=scheduler or self._choice.first)
+        first = PlanEntry(scheduler=scheduler or self._choice.first)
         plan = next((p for p in scenario.plan if p.scheduler in names), first)
         self._show(LabSetting(scenario, plan.scheduler, find_scheduler(plan.scheduler).settle(plan.knobs)))
         self._wall_s = math.inf

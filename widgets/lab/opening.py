@@ -18,7 +18,7 @@ def opened(source: Scenario | str | Path) -> Scenario:
 
 def preset_names(shown: str = "") -> list[tuple[str, str]]:
     """Every preset as people read it, with its name; below the one that is shown its variants: the list stays short."""
-    names = [("Presets ...", "")]
+    names = [("Presets", "")]
     for name, _ in presets():
         names.append((name.replace("_", " "), name))
         if shown in (name, *variants(name)):

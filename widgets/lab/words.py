@@ -6,6 +6,7 @@ import html
 
 from workbench.api import ignored
 from workbench.contract import Scheduler
+from workbench.rounding import short_number
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.units import format_duration
@@ -59,5 +60,5 @@ def done(run: Run, wall_s: float) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    """To a hundredth, or to three digits: the status is one line."""
-    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
+    """To a hundredth at most, as nobody reads a wall time closer: the status is one line."""
+    return f"{seconds:.2f} s" if seconds < 10 else f"{short_number(seconds)} s"

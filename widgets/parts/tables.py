@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from workbench.rounding import short_number
+
 
 def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None, *, scrolls: bool = True) -> str:
     """A table with escaped text and rounded numbers, numbers to the right.
@@ -16,10 +18,10 @@ def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None, *
     number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
     def cell(value: object) -> str:
-        if value is None or (isinstance(value, float) and pd.isna(value)):
+        if value is None:
             return ""
         if isinstance(value, float):
-            return f"{value:,.6g}"
+            return short_number(value, 6)
         return html.escape(str(value))
 
     def row(values: Sequence[object]) -> str:

@@ -79,6 +79,7 @@ class ChangeForm:
                 if part is not self.knob_box:
                     part.observe(lambda _: self._tell(), "value")
         self.knob_name.observe(lambda _: self._show_knob(), "value")
+        self.count.observe(lambda _: self._on_count(), "value")
         self.kind.observe(lambda _: self._on_kind(), "value")
         with self._quiet():
             self._lay_out()
@@ -100,7 +101,8 @@ class ChangeForm:
         """The change as it is set; raises InputError saying what is expected."""
         kind = str(self.kind.value)
         if kind == Nodes.kind:
-            return Nodes(str(self.type.value), int(self.count.value), int(self.gpus.value) or None)
+            count, gpus = int(self.count.value), int(self.gpus.value)
+            return Nodes(str(self.type.value), count, gpus or None if count > 0 else None)
         if kind == Policy.kind:
             return parse_change(f"{kind} {self.policy.value}, {self.with_knobs.value}".rstrip(", "))
         if kind == KnobTo.kind:
@@ -158,6 +160,10 @@ class ChangeForm:
         self.knob_box.children = [] if self._knob is None else [self._knob.box]
         if old is not None:
             old.close()
+
+    def _on_count(self) -> None:
+        """Nodes that go have the GPUs they have."""
+        self.gpus.disabled = self.count.value < 0
 
     def _on_kind(self) -> None:
         if self.kind.value == KnobTo.kind:

@@ -37,7 +37,7 @@ OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
 DEFAULT = "las"
 """Today's scheduler where nobody says another."""
-DIFFER_IN = (("the trace (its jobs drawn anew)", True), ("the seed alone", False))
+DIFFER_IN = (("the trace, drawn anew", True), ("the seed alone", False))
 """What pairs differ in, and whether that is the bootstrap."""
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""

@@ -20,6 +20,7 @@ from workbench.traces import formats, parse_cluster
 FORMAT = "sacct"
 """The first that is offered: Slurm is the scheduler of most clusters."""
 INSTEAD = "workbench convert makes a scenario file of a larger one"
+NEEDS_SPEEDS = ". Choose that file with Speeds, then open the trace again"
 CLUSTER = "v100=8x4, k80=4x8"
 STYLE = {"description_width": "6.5em"}
 WIDE = {"width": "97%"}
@@ -46,6 +47,7 @@ class TraceChoice:
         self.upload = self._button("Open", hint, self.open)
         self.cluster = w.Text(value="", placeholder=CLUSTER, description="Cluster", style=STYLE, layout=WIDE)
         self.cluster.tooltip = "Types as NAME=NODESxGPUS: v100=8x4 is 8 nodes of 4 V100. Speeds are the built-in ones"
+        self.cluster.add_class("wb-trace-cluster")
         self.sample = w.Text(value="", placeholder="all", description="Jobs kept", style=STYLE)
         self.sample.layout = w.Layout(flex="1 1 0", width="auto", min_width="0")
         self.sample.tooltip = "How many jobs to keep, drawn with seed 0; empty: all"
@@ -57,11 +59,14 @@ class TraceChoice:
         self.stop.on_click(lambda _: self._question.cancel())
         self.said = StatusLine()
         self.said.add_class("wb-trace-said")
+        rows = [w.HBox([self.format, self.upload]), w.HBox([self.sample, self.speeds])]
+        for row in rows:
+            row.add_class("wb-trace-row")
         self.box = w.VBox(
             [
-                w.HBox([self.format, self.upload]),
+                rows[0],
                 self.cluster,
-                w.HBox([self.sample, self.speeds]),
+                rows[1],
                 w.HBox([self.said, self.stop]),
             ]
         )
@@ -136,7 +141,8 @@ class TraceChoice:
         if answer is None:
             self.say("Cancelled: what was open stays.")
         elif isinstance(answer, WorkbenchError):
-            self.say(str(answer.problem).replace(folder, ""), bad=True)
+            where_to = NEEDS_SPEEDS if answer.where == "throughputs" and answer.value is None else ""
+            self.say(str(answer.problem).replace(folder, "") + where_to, bad=True)
         else:
             self._opened(Scenario.from_dict(answer["scenario"], self._name).replace(name=self._name))
             self.say(f"Opened {self._name}: {_kept(answer['report'])}")

@@ -8,9 +8,11 @@ choice, made anew for all jobs at most every 1920 s, passes as shares of 0 or 1 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, IntArray, Shares, Snapshot
@@ -18,8 +20,8 @@ from workbench.knob import Knob, Value
 from workbench.mechanisms import priority, queue, rounds
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.priority.telling import tell as tell_shares
-from workbench.mechanisms.telling import arrival, told
+from workbench.mechanisms.priority.telling import Why, teller
+from workbench.mechanisms.telling import arrival, listed, told, verb
 from workbench.moment import Moment, Told
 from workbench.scenario import Scenario
 from workbench.throughput import FloatArray
@@ -103,10 +105,35 @@ TITLE = "First in, first out"
 SCHEDULERS = (Fifo(),)
 
 
+def _not_started(moment: Moment, block: pd.DataFrame) -> Why | None:
+    """Who comes before a job to which the greedy choice gives no share, and blocks the line or has the GPUs."""
+    order, made_s = arrival(moment), float(block["time_s"].iloc[0])
+    ahead = [name for name in order.values if order.before(name, moment.job) and order.values[name] <= made_s]
+    started = [name for name in ahead if name in set(block["unit"])]
+    blocked = [name for name in ahead if name not in started and _has_a_type(replace(moment, job=name))]
+    rule = "The share of a job is 1 if it starts, by arrival, on the cluster without any job, and 0 if it does not."
+    if blocked and moment.run.knobs["blocking"]:
+        head = min(blocked, key=lambda name: order.place(name) or 0)
+        return Why(f"its share of time is 0: {head} came before it and finds no room, and nobody passes it", (rule,),
+                   order=order)  # fmt: skip
+    if not started:
+        return None
+    had = f"{listed(started)} came before it and {verb('take', started)} GPUs that it could use"
+    return Why(f"its share of time is 0: by arrival {had}", (rule,), order=order)
+
+
+def _has_a_type(moment: Moment) -> bool:
+    """Whether the nodes that are up have as many GPUs of some type as a job needs."""
+    return any(moment.up[kind] >= gpus for kind, gpus in moment.needs.items())
+
+
+_tell_shares = teller(_not_started)
+
+
 def _tell(moment: Moment) -> Told:
     """By arrival; through Gavel's rounds by priority."""
     if moment.run.knobs["through"] == "gavel_rounds":
-        return tell_shares(moment)
+        return _tell_shares(moment)
     blocking = bool(moment.run.knobs["blocking"])
     passing = "nobody passes a job that does not fit" if blocking else "who does not fit is passed"
     rule = f"Jobs start in the order of their arrival and keep their GPUs; {passing}."

@@ -178,11 +178,11 @@ def _tell(moment: Moment) -> Told:
     found = moment.signals("place_from_end")
     place = None if found is None else found[1].get(moment.job)
     facts = () if place is None else (Fact("place from the end of its line at the last matching", place),)
+    if moment.said is not None and moment.said.code == "stranded":
+        return Told((rule,), facts, moment.said.text)
     if moment.state in HOLDS or moment.stretch[0] > moment.row["arrival_s"]:
         return Told((rule,), facts, "the matching had it first in the line of its GPU, which it keeps")
     held = listed(dict.fromkeys(each.job for each in moment.others))
-    if moment.said is not None and moment.said.code == "stranded":
-        return Told((rule,), facts, moment.said.text)
     if place is None:
         return Told((rule,), facts, f"no GPU has been idle since it came: each belongs to a job, here {held}")
     return Told((rule,), facts, f"the matching has it in the line of a GPU that belongs to a job, here one of {held}")

@@ -14,6 +14,8 @@ from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 
 BAR_PX, GAP_PX, NAME_PX = 22.0, 18.0, 220.0
+TEXT_GAP_PX, LEAST_PX = 6.0, 10.0
+"""From a bar to its text; and what is left for the longest bar where the plot is hardly wider than a text."""
 MOST_JOBS = 1500
 """Of more jobs every k-th is drawn."""
 SOONER, LATER = theme.PALETTE[0], theme.PALETTE[3]
@@ -50,11 +52,16 @@ def before_after(
                 )
     columns = ["measure", "side", "percent", "low", "high", "y0", "text"]
     bars = pd.DataFrame(rows, columns=columns).astype({"measure": "str", "side": "str", "text": "str"})
-    bars = bars.assign(y1=bars["y0"] + BAR_PX - 3, ends=bars[["percent", "high"]].max(axis=1))
+    bars = bars.assign(
+        y1=bars["y0"] + BAR_PX - 3,
+        begins=bars["low"].clip(lower=0.0),  # below 0 % of today there is nothing to draw; the tooltip has the bound
+        ends=bars[["percent", "high"]].max(axis=1),
+    )
     heads = pd.DataFrame({"text": labels, "y": [i * per_measure + per_measure / 2 for i in range(len(labels))]})
     looks = [theme.GRID, *theme.series_look(series[1:])[0]]
     base_marks, middle = marks("bars"), alt.value(alt.ExprRef("(datum.y0 + datum.y1) / 2"))
-    x = alt.X("percent:Q", title="In % of today", scale=alt.Scale(zero=True, padding=0), axis=alt.Axis(tickCount=6))
+    scale = alt.Scale(domainMin=0, domainMax=_end(bars), nice=False, padding=0)
+    x = alt.X("percent:Q", title="In % of today", scale=scale, axis=alt.Axis(tickCount=6))
     layers = [
         base_marks.mark_rect(stroke=theme.INK, strokeWidth=0.5).encode(
             x=x,
@@ -78,14 +85,14 @@ def before_after(
         ),
         base_marks.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2.5, color=theme.INK)
-        .encode(x="low:Q", x2="high:Q", y=middle),
+        .encode(x="begins:Q", x2="high:Q", y=middle),
         marks("heads")
         .mark_text(align="right", baseline="middle", fontWeight=600, limit=NAME_PX)
         .encode(x=alt.value(-10), y=alt.value(alt.ExprRef("datum.y")), text="text:N"),
         marks("today").mark_rule(color=theme.INK, strokeDash=[5, 4]).encode(x="percent:Q"),
         *(
             base_marks.mark_text(
-                align="left", baseline="middle", dx=6, clip=False, stroke=theme.PAPER, strokeWidth=halo_px
+                align="left", baseline="middle", dx=TEXT_GAP_PX, clip=False, stroke=theme.PAPER, strokeWidth=halo_px
             ).encode(x=alt.value(alt.ExprRef("scale('x', datum.ends)")), y=middle, text="text:N")
             for halo_px in (5, 0)
         ),
@@ -106,6 +113,14 @@ def before_after(
         subtitle="lines: interval of the mean difference" if with_interval else "one pair of runs: no interval",
         height=max(len(labels), 1) * per_measure,
     )
+
+
+def _end(bars: pd.DataFrame) -> alt.ExprRef:
+    """Where the axis ends, in %, so that each text has room behind its bar: that depends on the width of the plot."""
+    said = zip(bars["ends"].tolist(), bars["text"].tolist(), strict=True)
+    wanted = {(end, round(theme.text_px(text) + 2 * TEXT_GAP_PX)) for end, text in said}
+    ends = (f"{end:.6g} * width / max(width - {px}, {LEAST_PX:g})" for end, px in sorted(wanted))
+    return alt.ExprRef(f"max({', '.join(['1', *ends])})")
 
 
 def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job", height: float = 240) -> Drawing:

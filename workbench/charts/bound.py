@@ -12,6 +12,7 @@ from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.rows import ROW_PX, row_layers, row_scale, row_texts
 from workbench.errors import InputError, counted
+from workbench.rounding import short_number
 
 
 def bound(
@@ -71,7 +72,7 @@ def bound(
         .encode(x=alt.X("value:Q"), y=alt.value(0), y2=alt.value(alt.ExprRef("height")))
     )
     columns = {
-        "Value": [f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" for value in table["value"]],
+        "Value": [short_number(value, 4) for value in table["value"]],
         "Over bound": ratio,
     }
     return drawn(

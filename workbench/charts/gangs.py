@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from workbench.charts import theme
@@ -11,6 +10,7 @@ from workbench.charts.drawing import Drawing, drawn, marks, message, message_lay
 from workbench.charts.rows import row_bars, row_layers, row_px, row_texts
 from workbench.charts.signals import latest
 from workbench.cluster import Cluster
+from workbench.rounding import short_number
 
 MOST_ROWS = 100
 """Of more jobs so many are drawn, from the head of the queue."""
@@ -80,7 +80,8 @@ def gangs(table: pd.DataFrame, *, cluster: Cluster, title: str = "GPUs of each j
         "Gain G": shown["gain"],
         "W x G": shown["weight"] * shown["gain"],
     }
-    columns = {head: [_number(value) for value in column] for head, column in values.items() if column.notna().any()}
+    known = {head: column for head, column in values.items() if column.notna().any()}
+    columns = {head: [short_number(value) for value in column] for head, column in known.items()}
     return drawn(
         bar,
         *row_layers(opacity),
@@ -97,10 +98,6 @@ def gangs(table: pd.DataFrame, *, cluster: Cluster, title: str = "GPUs of each j
         height=round(row_px(len(names)) * max(len(names), 4), 2),
         params={"selected": None},
     )
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.3g}"
 
 
 def _subtitle(table: pd.DataFrame, cluster: Cluster, jobs: int) -> str:

@@ -91,8 +91,8 @@ def gantt(
     few = labelled(few, jobs, span, frame)[BAR_COLUMNS]
     marks = thinned_marks(marks, seconds, frame.row_px)
     grid, every = round_grid(decisions if rounds else None, span[1])
-    left_px = names_px(jobs) if margin is None else margin.strip_px
-    key = key_table(few, marks, every, colour if by == "slot" else types, by, left_px)
+    names = names_px(jobs) if margin is None else margin.left_px(tuple(types))
+    key = key_table(few, marks, every, colour if by == "slot" else types, by, names)
     data = {
         "rows": rows,
         "lines": lines,

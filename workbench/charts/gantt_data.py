@@ -12,6 +12,7 @@ import pandas as pd
 from workbench.charts import theme
 from workbench.charts.bars import blocks, job_bars, merged, thinned
 from workbench.charts.gantt_thin import GREY, SEVERAL, WIDEST_PX, rows_together
+from workbench.rounding import short_number
 
 By = Literal["slot", "job"]
 
@@ -43,8 +44,9 @@ OVERLAID = ("restart", "switch")
 DASHED = ("profile", "down")
 
 
-TOP_PX, LINE_PX, KEY_PX = 16, 21, 440
-"""The key: centre of its lowest line above the plot, distance of lines, width (of a lab in a narrow window); pixels."""
+TOP_PX, LINE_PX, KEY_PX = 16, 21, 400
+"""The key: centre of its lowest line above the plot, distance of lines, width (of a lab beside JupyterLab's files in a
+window of 1280); pixels."""
 
 
 class Frame(NamedTuple):
@@ -325,4 +327,4 @@ def behind(bars: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
 def spoken(seconds: float) -> str:
     """A time in words."""
     unit = theme.time_unit(seconds)
-    return f"{seconds / unit.seconds:.3g} {unit.name}"
+    return f"{short_number(seconds / unit.seconds)} {unit.name}"

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from workbench.charts import theme
+from workbench.charts import apart, theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
 from workbench.charts.frontier import Better, unbeaten
 
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
-LEFT_ROOM = "max(60, scale('x', datum.x) - 14)"
-RIGHT_ROOM = "max(60, width - scale('x', datum.x) - 14)"
-"""Pixels for a name beside its point, to the left and to the right; a longer one ends in dots, the tooltip has it."""
+PAD_PX = 24.0
+"""Of the plot at each end that no point lies in."""
+POINT_PX, RING_PX = 8.0, 12.0
+"""Radius of a point, and of the ring around it."""
+TALLER = 1.25
+"""How much higher a plot with numbers is: there are many points, or some at nearly the same place."""
+KEY_GAP_PX = 40.0
+"""What a symbol of the key and the gap to the next one take beside its name."""
+BESIDE_PX = 110
+"""What stands beside the plot: the y axis with its title, and the padding."""
+ROOM = f"(isFinite(containerSize()[0]) ? containerSize()[0] - {BESIDE_PX} : width)"
+"""Pixels for the key: of its container, not of the plot, which Vega makes narrower after it has measured the key."""
 
 
 def scatter(
@@ -25,10 +37,12 @@ def scatter(
     better: tuple[Better, Better] = ("lower", "lower"),
     height: float = 340,
 ) -> Drawing:
-    """Draw a point for each row with its name, ringed if no other one is at least as good in both and better in one.
+    """Draw a point for each row, ringed if no other one is at least as good in both and better in one.
 
-    frame: columns name, x, y, and if there are several seeds x_spread and y_spread (standard deviations, NaN: none),
-    drawn as a cross; a row without x or y is left out and named under the title. better: which way is, of x and of y.
+    Each has its name beside it. Where the names have no room there, points have numbers, with the names in a key below,
+    and only those ringed their names too if these have room. frame: columns name, x, y, and if there are several seeds
+    x_spread and y_spread (standard deviations, NaN: none), drawn as a cross; a row without x or y is left out and named
+    under the title. better: which way is, of x and of y.
     """
     names = frame["name"].astype("str").tolist()
     spreads = {name: frame.get(name, pd.Series(np.nan, frame.index)).astype(float) for name in ("x_spread", "y_spread")}
@@ -38,18 +52,26 @@ def scatter(
     good = unbeaten(known["x"].astype(float) * sign[0], known["y"].astype(float) * sign[1], "lower")
     points = known.assign(unbeaten=np.array(good, dtype=bool))
     points = points.assign(
-        right=points["x"] > (points["x"].min() + points["x"].max()) / 2,  # its name is written to the left
         x0=points["x"] - points["x_spread"],
         x1=points["x"] + points["x_spread"],
         y0=points["y"] - points["y_spread"],
         y1=points["y"] + points["y_spread"],
     )
-    scale = alt.Scale(zero=False, nice=True, padding=24)
+    numbered = {name: f"{number} {name}" for number, name in enumerate(names, start=1)}
+    points, keyed = _labelled(points, numbered, height)
+    height = height * TALLER if keyed else height
+    scale = alt.Scale(zero=False, nice=False, padding=PAD_PX)
     axis = alt.Axis(format=",~r", tickCount=6)
     x = alt.X("x:Q", title=f"{x_title}, {better[0]} is better", scale=scale, axis=axis)
-    y = alt.Y("y:Q", title=f"{y_title}, {better[1]} is better", scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=[f"{y_title},", f"{better[1]} is better"], scale=scale, axis=axis)
     colours, _ = theme.series_look(names)
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
+    keys = [numbered[name] for name in names]
+    key = (
+        alt.Legend(orient="bottom", columns=_key_columns(keys), symbolStrokeWidth=0.8, labelLimit=theme.LEGEND_LABEL_PX)
+        if keyed
+        else None
+    )
     base = marks("points")
     layers = [
         base.transform_filter("isValid(datum.x_spread) && datum.x_spread > 0")
@@ -61,11 +83,14 @@ def scatter(
         base.transform_filter("datum.unbeaten")
         .mark_point(size=430, filled=False, color=theme.INK, strokeWidth=1.8, opacity=1, shape="circle")
         .encode(x=x, y=y),
+        base.transform_filter("datum.far")
+        .mark_rule(color=theme.MUTED, strokeWidth=1)
+        .encode(x=x, y=y, x2=_from("x", "dx"), y2=_from("y", "end_dy")),
         base.mark_point(size=130, filled=True, opacity=1, stroke=theme.INK, strokeWidth=0.8).encode(
             x=x,
             y=y,
-            fill=alt.Fill("name:N", legend=None, scale=alt.Scale(domain=names, range=colours)),
-            shape=alt.Shape("name:N", legend=None, scale=alt.Scale(domain=names, range=shapes)),
+            fill=alt.Fill("key:N", title=None, legend=key, scale=alt.Scale(domain=keys, range=colours)),
+            shape=alt.Shape("key:N", title=None, legend=key, scale=alt.Scale(domain=keys, range=shapes)),
             tooltip=[
                 alt.Tooltip("name:N", title="Scheduler"),
                 alt.Tooltip("x:Q", title=x_title, format=".4~r"),
@@ -75,18 +100,9 @@ def scatter(
             ],
         ),
         *(
-            base.transform_filter(f"datum.right === {'true' if right else 'false'}")
-            .mark_text(
-                align="right" if right else "left",
-                dx=-14 if right else 14,
-                dy=-9,
-                baseline="middle",
-                limit=alt.ExprRef(LEFT_ROOM if right else RIGHT_ROOM),
-                stroke=theme.PAPER,
-                strokeWidth=halo_px,
-            )
-            .encode(x=x, y=y, text="name:N")
-            for right in (False, True)
+            base.mark_text(
+                align=alt.ExprRef("datum.align"), baseline="middle", stroke=theme.PAPER, strokeWidth=halo_px
+            ).encode(x=_from("x", "dx"), y=_from("y", "dy"), text="text:N")
             for halo_px in (4, 0)
         ),
         message_layer(),
@@ -104,3 +120,43 @@ def scatter(
         subtitle="; ".join(said),
         height=height,
     )
+
+
+def _labelled(points: pd.DataFrame, numbered: Mapping[str, str], height: float) -> tuple[pd.DataFrame, bool]:
+    """The points with a text for each and where it stands, and whether a key must say what the numbers stand for."""
+    names, good = points["name"].tolist(), points["unbeaten"].tolist()
+    keys = [numbered[name] for name in names]
+    numbers = [key.split()[0] for key in keys]
+    some = [key if named else number for key, named, number in zip(keys, good, numbers, strict=True)]
+    across, up = _shares(points, "x"), _shares(points, "y")
+    down, radii = [1 - share for share in up], [RING_PX if ringed else POINT_PX for ringed in good]
+    for texts in (names, some, numbers):
+        room = height if texts is names else height * TALLER
+        found = apart.places(across, down, texts, radii, room, PAD_PX)
+        if found is not None:
+            break
+    else:  # more at one place than there is room for numbers around it: the key and the tooltip tell them apart
+        texts, found = [""] * len(names), [apart.NOWHERE] * len(names)
+    placed = pd.DataFrame(found, columns=list(apart.Place._fields), index=points.index)
+    return points.assign(text=texts, key=keys).join(placed), texts is not names
+
+
+def _shares(points: pd.DataFrame, axis: str) -> list[float]:
+    """Where the points are between the least and the greatest that the axis shows, from 0 to 1."""
+    values, spread = points[axis].astype(float), points[f"{axis}_spread"].fillna(0.0)
+    least, most = (values - spread).min(), (values + spread).max()
+    shares = (values - least) / (most - least) if most > least else values * 0 + 0.5
+    return [float(share) for share in shares]
+
+
+def _from(axis: str, distance: str) -> Any:
+    """So many pixels from the point."""
+    return alt.value(alt.ExprRef(f"scale('{axis}', datum.{axis}) + datum.{distance}"))
+
+
+def _key_columns(keys: Sequence[str]) -> alt.ExprRef:
+    """As many names side by side as the plot has room for."""
+    wide = [min(theme.text_px(key), theme.LEGEND_LABEL_PX) + KEY_GAP_PX for key in keys]
+    needed = {count: sum(max(wide[column::count]) for column in range(count)) for count in range(2, len(keys) + 1)}
+    columns = [f"{ROOM} >= {px:.0f} ? {count} : " for count, px in sorted(needed.items(), reverse=True)]
+    return alt.ExprRef(f"{''.join(columns)}1")

@@ -25,6 +25,7 @@ from workbench.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.cluster import Cluster
 from workbench.decision import task_parts
 from workbench.errors import InputError
+from workbench.rounding import short_number
 
 MOST_TASKS = 3000
 """Of more tasks those that start first are drawn; `table` has all."""
@@ -179,7 +180,7 @@ def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
     until = {(job, number): time_s for job, number, time_s in ends[["job", "round", "time_s"]].itertuples(index=False)}
     pairs = zip(bars["job"], bars["round"], strict=True)
     before = [(number - 1, until.get((job, number - 1))) for job, number in pairs]
-    return ["" if time_s is None else f"round {number}, until {time_s:.4g} s" for number, time_s in before]
+    return ["" if time_s is None else f"round {number}, until {short_number(time_s, 4)} s" for number, time_s in before]
 
 
 def _moments(table: pd.DataFrame, end_s: float | None) -> list[float]:
@@ -214,7 +215,7 @@ def _with_switches(table: pd.DataFrame, switches: pd.DataFrame | None) -> pd.Dat
 def _found_words(bars: pd.DataFrame) -> list[str]:
     """In words, for the tooltip: what a switch cost, and what it found."""
     pairs = zip(bars["load"], bars["switch_s"], strict=True)
-    return [f"{load}, {seconds:.4g} s" if load else "" for load, seconds in pairs]
+    return [f"{load}, {short_number(seconds, 4)} s" if load else "" for load, seconds in pairs]
 
 
 def _switch_notes(table: pd.DataFrame) -> list[str]:
@@ -226,7 +227,7 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
     parts = [
         f"{share:.0%} {words[load]} ({LOADS[load]})" for load in LOADS if (share := (switched["load"] == load).mean())
     ]
-    return [f"switches: {len(switched)} in {switched['switch_s'].sum():.3g} s, {', '.join(parts)}"]
+    return [f"switches: {len(switched)} in {short_number(switched['switch_s'].sum())} s, {', '.join(parts)}"]
 
 
 def _lines(notes: list[str]) -> str:

@@ -10,6 +10,8 @@ import pandas as pd
 
 from workbench.charts import theme
 from workbench.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.labels import with_unit
+from workbench.rounding import short_number
 from workbench.units import format_duration
 
 PANEL_PX, HEAD_PX, TEXT_PX = 90.0, 28.0, 22.0
@@ -109,5 +111,4 @@ def _text(number: float, unit: str) -> str:
         return "no value"
     if unit == "s":
         return format_duration(number, parts=2)
-    said = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
-    return said if unit in ("", "1") else f"{said} {unit}"
+    return with_unit(short_number(number), unit)

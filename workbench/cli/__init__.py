@@ -57,7 +57,9 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
     """Run the command and print its answer; whatever goes wrong becomes a message and a code."""
     try:
         try:
-            args = _parser().parse_args(argv)
+            args, unknown = _parser().parse_known_args(argv)
+            if unknown:
+                args.parser.refuse(unknown)
             try:
                 answer = args.command(args)
             except InputError as error:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import sys
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.cli.inputs import (
     check_targets,
-    named,
+    labelled,
     names,
     number,
+    one_of,
     read_scenario,
     require_jobs,
     seconds,
     seeds,
     settings,
-    settings_by_scheduler,
     whole,
 )
-from workbench.cli.output import Answer, aligned, json_text, known_as, say, short
+from workbench.cli.output import Answer, aligned, known_as, plain, say, short
 from workbench.cli.parser import Commands, Parser, add_command, add_force, add_scenario, add_set
 from workbench.errors import InputError, counted
+from workbench.rounding import short_number
 
 if TYPE_CHECKING:
     from workbench.comparison import Comparison
@@ -35,13 +37,13 @@ if TYPE_CHECKING:
     from workbench.metrics import Summary
     from workbench.run import Run
     from workbench.scenario import Scenario
-    from workbench.simulation.observers import Observer, Progress
+    from workbench.simulation.observers import Observer, RunProgress
 
 LATE_S = 86400.0
 """A scenario whose first job arrives later, and later than its jobs take to arrive, has an odd origin of time."""
 
-MOST_ROWS = 40
-"""Jobs that a table for people shows; `--json` has them all."""
+MOST_ROWS, LINE = 40, 100
+"""Jobs that a table for people shows, and characters of a line that is not a table's; `--json` has them all."""
 
 PROGRESS_S = 0.5
 """How often the line of progress is renewed, in seconds of wall time."""
@@ -98,9 +100,10 @@ def solve(args: argparse.Namespace) -> Answer:
     from workbench.api import later_arrivals, time_of_solve
     from workbench.api import solve as solve_once
     from workbench.papers.paper import find_formulation
-    from workbench.solvers import DEFAULT
+    from workbench.solvers import DEFAULT, SolverName
 
     formulation = find_formulation(args.formulation)
+    solver = DEFAULT if args.solver is None else one_of("--solver", *get_args(SolverName))(args.solver)
     knobs = settings(args.settings)
     settled = formulation.settle(knobs)
     scenario = read_scenario(args.scenario)
@@ -110,7 +113,7 @@ def solve(args: argparse.Namespace) -> Answer:
         args.formulation,
         knobs,
         at=at_s,
-        solver=args.solver or DEFAULT,
+        solver=solver,
         time_limit_s=args.time_limit,
         gap=args.gap,
     )
@@ -139,14 +142,14 @@ def _solved(name: str, result: Result, reading: str, jobs: Iterable[str], empty:
     unit = "" if result.unit in ("", "1") else f" {result.unit}"
     facts = [f"{name}: {result.status}", f"objective {short(result.objective)}{unit} ({result.sense})"]
     if result.gap:
-        facts.append(f"gap {100 * result.gap:.3g} %")
+        facts.append(f"gap {short_number(100 * result.gap)} %")
     seconds = f"built in {result.build_s:.3f} s, solved in {result.solve_s:.3f} s"
     lines = [", ".join([*facts, result.solver, seconds]), *_values(result.values, jobs, empty)]
     return "\n".join([*lines, "", textwrap.fill(reading, 100)] if reading else lines)
 
 
 def _values(values: Mapping[str, Any], jobs: Iterable[str], empty: int) -> list[str]:
-    """What a result holds per job as one table, the rest as JSON.
+    """What a result holds per job as one table, below it the rest (`_listed`).
 
     Where jobs may share, shares are a table of their own, with the jobs and pairs that have one; empty: pairs left out.
     """
@@ -165,7 +168,7 @@ def _values(values: Mapping[str, Any], jobs: Iterable[str], empty: int) -> list[
         ):
             columns[name] = value
         else:
-            rest += ["", f"{name}: {json_text(value)}"]
+            rest += _listed(name, value)
     if not shares:
         return [*_table(columns, "job"), *rest]
     having = [unit for unit in _rows(shares) if any(column.get(unit) for column in shares.values())]
@@ -173,6 +176,28 @@ def _values(values: Mapping[str, Any], jobs: Iterable[str], empty: int) -> list[
     left_out = f"{counted(without, 'combination')} (a job alone, or two that share their GPUs) without a share"
     few = {name: {unit: column.get(unit) for unit in having} for name, column in shares.items()}
     return [*_table(few, "combination"), left_out, *_table(columns, "job"), *rest]
+
+
+def _listed(name: str, value: Any) -> list[str]:
+    """A value that is no column: things with equal properties as a table, else a line for each part."""
+    if isinstance(value, (list, tuple)) and value and all(isinstance(part, Mapping) for part in value):
+        rows = [[short(cell) for cell in part.values()] for part in value[:MOST_ROWS]]
+        lines = aligned(list(value[0]), rows).splitlines()
+    elif isinstance(value, Mapping) and value:
+        lines = [_cut(f"{key}: {_on_one_line(part)}") for key, part in list(value.items())[:MOST_ROWS]]
+    else:
+        return ["", _cut(f"{name}: {value if isinstance(value, str) else _on_one_line(value)}")]
+    left = len(value) - MOST_ROWS
+    more = [f"... and {left} more (--json prints all)"] if left > 0 else []
+    return ["", f"{name}:", *(f"  {line}" for line in lines), *more]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE else f"{line[: LINE - 4]} ..."
+
+
+def _on_one_line(value: Any) -> str:
+    return json.dumps(plain(value), ensure_ascii=False)
 
 
 def _rows(columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -283,7 +308,7 @@ def _belief_text(belief: Mapping[str, Any]) -> str:
     error, what = belief["belief_error"], _estimated(belief["belief"])
     off = f"no {what} to estimate"
     if error is not None:
-        off = f"{what} are off by {100 * error:.3g} % (mean relative error before anything was learnt)"
+        off = f"{what} are off by {short_number(100 * error)} % (mean relative error before anything was learnt)"
     return f"\n\nBelief {belief['belief']}: {off}"
 
 
@@ -335,7 +360,7 @@ def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
         print(CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
 
-def _progress(progress: Progress) -> None:
+def _progress(progress: RunProgress) -> None:
     from workbench.units import format_duration
 
     now = format_duration(progress.now_s, parts=2)
@@ -409,18 +434,15 @@ def compare(args: argparse.Namespace) -> Answer:
     return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief), int(bool(found.failed)))
 
 
-def _entries(scenario: Scenario, schedulers: list[str] | None, given: list[str]) -> Any:
+def _entries(
+    scenario: Scenario, schedulers: list[str] | None, given: list[str]
+) -> dict[str, tuple[str, dict[str, str]]] | None:
     """The schedulers with their knobs, or None for the plan as it stands."""
-    from workbench.papers.paper import find_scheduler
-
     if schedulers is None:
         if given and scenario.plan:
             raise InputError("--set", given[0], "--schedulers with it (the scenario's plan sets its own knobs)")
         return None
-    called = named(schedulers)
-    offered = {label: {knob.name for knob in find_scheduler(name).knobs} for label, name in called.items()}
-    knobs = settings_by_scheduler(given, offered)
-    return {label: (name, knobs[label]) for label, name in called.items()}
+    return labelled(schedulers, given)
 
 
 def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, Any]:
@@ -428,8 +450,8 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
 
     runs = [
         {
-            "scheduler": case.label,
-            "name": case.scheduler,
+            "label": case.label,
+            "scheduler": case.scheduler,
             "seed": case.seed,
             "knobs": run.knobs,
             "metrics": as_json(measures),
@@ -437,9 +459,8 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
         }
         for case, run, measures in zip(found.cases, found.runs, found.summaries, strict=True)
     ]
-    ratios = _ratios(found)
     failed = [
-        {"scheduler": case.label, "name": case.scheduler, "seed": case.seed, "knobs": case.knobs, **error.as_json()}
+        {"label": case.label, "scheduler": case.scheduler, "seed": case.seed, "knobs": case.knobs, **error.as_json()}
         for case, error in found.failed
     ]
     return {
@@ -448,7 +469,8 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
         "ended": found.ended().to_dict("index"),
         "mean": found.mean().to_dict("index"),
         "spread": found.spread().to_dict("index"),
-        "ratios": {"to": found.labels[0], **ratios},
+        "ratios_to": found.labels[0],
+        "ratios": _ratios(found),
         "wall_s": wall_s,
         **({} if out is None else {"out": out}),
     }

@@ -177,6 +177,16 @@ def settings_by_scheduler(given: Iterable[str], offered: Mapping[str, Container[
     }
 
 
+def labelled(schedulers: Iterable[str], given: Iterable[str]) -> dict[str, tuple[str, dict[str, str]]]:
+    """The scheduler and the knobs of each label: what `named` and `settings_by_scheduler` read."""
+    from workbench.papers.paper import find_scheduler
+
+    found = named(schedulers)
+    offered = {label: {knob.name for knob in find_scheduler(name).knobs} for label, name in found.items()}
+    knobs = settings_by_scheduler(given, offered)
+    return {label: (name, knobs[label]) for label, name in found.items()}
+
+
 def check_targets(paths: Mapping[str, Any], *, force: bool, read: Iterable[str | None] = ()) -> None:
     """Raise InputError now rather than after the work if a target (by option) stands already or cannot be written.
 
@@ -192,7 +202,10 @@ def check_targets(paths: Mapping[str, Any], *, force: bool, read: Iterable[str |
         if not str(path).strip():
             raise InputError(option, path, "the name of a " + ("folder" if option == "--out" else "file"))
         target = Path(path)
-        refuse_to_overwrite(target, force=force)
+        try:
+            refuse_to_overwrite(target, force=force)
+        except InputError as error:
+            raise InputError(f"{option} {path}", error.value, "a new name, or --force to overwrite") from None
         if any(_are_one_file(target, source) for source in read):
             raise InputError(f"{option} {path}", path, "another file than those that are read")
         if target.is_dir() and not (option == "--out" and is_result_folder(target)):

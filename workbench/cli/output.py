@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.rounding import short_number
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -86,8 +88,8 @@ def known_as(labelled: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[str]
 
 def short(value: Any) -> str:
     """A number for a table: four digits, nothing for unknown."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        return short_number(value, 4, unknown="-")
     return str(value)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from workbench.errors import NOTHING, InputError, Words
 
 _REQUIRED = re.compile(r"the following arguments are required: (.+)", re.DOTALL)
-_UNKNOWN = re.compile(r"unrecognized arguments: (.+)", re.DOTALL)
 _CHOICE = re.compile(r"argument (\S+): invalid choice: (.+) \(choose from (.+)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"argument ([^:]+): (.+)", re.DOTALL)
 _KNOB = re.compile(r"knob (\S+)|knobs of .+")
@@ -29,14 +29,16 @@ class Parser(argparse.ArgumentParser):
         hint = f"(`{self.prog} --help`)"
         if found := _REQUIRED.fullmatch(message):
             raise InputError(self.prog, NOTHING, f"{found[1]} {hint}")
-        if found := _UNKNOWN.fullmatch(message):
-            raise InputError(self.prog, found[1], f"arguments that the command has {hint}")
         if found := _CHOICE.fullmatch(message):
             names = found[3].replace("'", "")
             raise InputError(f"{self.prog} {found[1]}", found[2].strip("'"), f"one of {names}")
         if found := _ARGUMENT.fullmatch(message):
             raise InputError(f"{self.prog} {found[1]}", *_missing(found[2], hint))
         raise InputError(self.prog, Words(message), f"arguments as the command takes them {hint}")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Raise an InputError for what was typed and the command does not know."""
+        raise InputError(self.prog, " ".join(unknown), f"arguments that the command has (`{self.prog} --help`)")
 
     def naming_options(self, error: InputError, args: argparse.Namespace) -> InputError:
         """The error, with the option for the function's argument that it was handed to: `--from-s` for `from_s`.

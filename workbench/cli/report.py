@@ -46,9 +46,11 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
+    from workbench import page
     from workbench.report import save_report
     from workbench.run import Run
 
+    page.check_name(args.output)  # before the runs of a change, which may take long
     check_targets({"-o": args.output}, force=args.force)
     if not Path(args.run).is_dir():
         expected = "the folder of a saved run (`workbench simulate ... --out DIR`)"

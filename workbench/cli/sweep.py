@@ -6,19 +6,18 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.compute import CLEAR_LINE, MOST_ROWS, watched
 from workbench.cli.inputs import (
     called,
-    named,
+    labelled,
     names,
     read_scenario,
     require_jobs,
     seconds,
     seeds,
-    settings_by_scheduler,
     whole,
 )
 from workbench.cli.output import Answer, aligned, known_as, say, short
@@ -91,7 +90,12 @@ def sweep(args: argparse.Namespace) -> Answer:
     wall_s = time.perf_counter() - began
     for error, group in found[found["status"] == "failed"].groupby("error", sort=False):
         say(f"failed: {counted(len(group), 'run')}: {error}")
-    data = {**_counts(found, reports[-1]), "store": args.store, "wall_s": wall_s, "runs": _rows(found)}
+    data = {
+        **_counts(found, reports[-1]),
+        "store": args.store,
+        "wall_s": wall_s,
+        "runs": _rows(found, _scheduler_of(scenarios, entries)),
+    }
     failed = int((found["status"] == "failed").any())
     return Answer(data, lambda: _text(found, reports[-1], wall_s, args.store, labels), failed)
 
@@ -121,22 +125,20 @@ def _vary(given: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _entries(schedulers: list[str] | None, given: list[str], vary: dict[str, list[str]]) -> Any:
+def _entries(
+    schedulers: list[str] | None, given: list[str], vary: dict[str, list[str]]
+) -> dict[str, tuple[str, dict[str, str]]] | None:
     """The schedulers with their fixed knobs, or None for the plan as it stands."""
-    from workbench.papers.paper import find_scheduler
-
     if schedulers is None:
         if given:
             raise InputError("--set", given[0], "--scheduler with it (a scenario's plan sets its own knobs)")
         return None
-    labelled = named(schedulers)
-    offered = {label: {knob.name for knob in find_scheduler(name).knobs} for label, name in labelled.items()}
-    knobs = settings_by_scheduler(given, offered)
+    found = labelled(schedulers, given)
     for text in given:
         knob = text.partition("=")[0].rpartition(":")[2].strip()
         if knob in vary:
             raise InputError("--set", text, f"another knob: --vary gives {knob} its values")
-    return {label: (name, knobs[label]) for label, name in labelled.items()}
+    return found
 
 
 @contextlib.contextmanager
@@ -187,15 +189,28 @@ def _conditions(found: pd.DataFrame) -> list[str]:
     return list(found.columns[: found.columns.get_loc("seed")])
 
 
-def _rows(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """A run each: what it was made with, and its measures."""
+def _scheduler_of(
+    scenarios: Scenario | list[tuple[str, Scenario]], entries: Mapping[str, tuple[str, Any]] | None
+) -> dict[str, str]:
+    """The scheduler that each label stands for."""
+    from workbench.comparison import plan_cases
+
+    if entries is not None:
+        return {label: name for label, (name, _) in entries.items()}
+    with_plans = [scenario for _, scenario in scenarios] if isinstance(scenarios, list) else [scenarios]
+    return {case.label: case.scheduler for scenario in with_plans for case in plan_cases(scenario)}
+
+
+def _rows(found: pd.DataFrame, scheduler_of: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A run each: what it was made with, and its measures. The table has labels in its column `scheduler`."""
     from workbench.metrics import METRICS
 
     measures, knobs = [metric.name for metric in METRICS], _conditions(found)[2:]
     return [
         {
             "scenario": row["scenario"],
-            "scheduler": row["scheduler"],
+            "label": row["scheduler"],
+            "scheduler": scheduler_of[row["scheduler"]],
             "knobs": {knob: row[knob] for knob in knobs},
             "seed": row["seed"],
             "status": row["status"],

@@ -65,12 +65,27 @@ def capacity(moment: Moment) -> tuple[str, bool]:
     """What was free of what a waiting job could use, and whether that was too little for its smallest gang."""
     if not moment.usable:
         return "It has no speed on any type of the cluster.", True
-    free = {kind: moment.free.get(kind, 0) for kind in moment.usable}
-    listed = ", ".join(f"{count} of {moment.up[kind]} {kind}" for kind, count in free.items())
-    short = not moment.has_room
+    short, needs = not moment.has_room, f"It needs {_sizes(moment)}"
+    workers = moment.run.scenario.cluster.workers
+    small = [f"{kind} ({workers[kind]} in all)" for kind in moment.too_small]
+    held = [_free_of(moment, kind) for kind in moment.usable if kind not in moment.too_small]
+    if not moment.mixed and all(workers[kind] < gpus for kind, gpus in moment.needs.items()):
+        return f"{needs}, more than the cluster has of any one type on which it runs; free: {', '.join(held)}.", short
     verdict = "too few" if short else "enough in number"
-    needs = f"It needs {counted(moment.sizes[0], 'GPU')}"
-    return f"{needs}; free of the types on which it runs: {listed}: {verdict}.", short
+    never = f"; too small for it: {', '.join(small)}" if small else ""
+    return f"{needs}; free of the types on which it runs: {', '.join(held)}: {verdict}{never}.", short
+
+
+def _sizes(moment: Moment) -> str:
+    """The fewest GPUs with which it may run, by type where types differ."""
+    if len(set(moment.needs.values())) > 1:
+        return ", ".join(f"{counted(gpus, 'GPU')} of {kind}" for kind, gpus in moment.needs.items())
+    return counted(next(iter(moment.needs.values())), "GPU")
+
+
+def _free_of(moment: Moment, kind: str) -> str:
+    down = moment.run.scenario.cluster.workers[kind] - moment.up[kind]
+    return f"{moment.free[kind]} of {moment.up[kind]} {kind}{f' ({down} more down)' if down else ''}"
 
 
 def undecided(moment: Moment) -> str:
@@ -135,7 +150,8 @@ def facts(moment: Moment) -> list[Fact]:
         found.append(Fact("GPUs asked for", float(job.gpus), "GPUs"))
     if job.weight != 1:
         found.append(Fact("weight", float(job.weight)))
-    found += [Fact(f"speed on {kind}", speed, "steps/s") for kind, speed in moment.usable.items() if speed > 0]
+    speeds = {kind: speed for kind, speed in moment.usable.items() if speed > 0 and kind not in moment.too_small}
+    found += [Fact(f"speed on {kind}", speed, "steps/s") for kind, speed in speeds.items()]
     if moment.call is not None:
         found.append(Fact("last decision", moment.call.time_s, f"s ({moment.call.cause})"))
     return found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from workbench.errors import counted
 from workbench.moment import Moment, Order, Teller, Told
+from workbench.units import format_duration
 
 
 def by_signal(
@@ -46,8 +48,8 @@ def _binding(moment: Moment, order: Order, keeps: bool, blocking: bool) -> str:
     line = [name for name in moment.waiting if order.before(name, moment.job)]
     if blocking and line and moment.has_room:
         head = min(line, key=lambda name: order.place(name) or 0)
-        return f"by {order.label} {head} waits before it and does not fit, and nobody passes it"
-    fitting = {kind for kind in moment.usable if moment.up[kind] >= moment.sizes[0]}
+        return f"by {order.label} {head} waits before it and {_does_not_fit(moment, head)}, and nobody passes it"
+    fitting = {kind for kind, gpus in moment.needs.items() if moment.up[kind] >= gpus}
     if not fitting:
         return f"no type on which it runs has {counted(moment.sizes[0], 'GPU')} on nodes that are up"
     holders = list(dict.fromkeys(each.job for each in moment.others if fitting & each.gpus.keys()))
@@ -64,6 +66,13 @@ def _binding(moment: Moment, order: Order, keeps: bool, blocking: bool) -> str:
     if holders:
         return f"{listed(holders)} {verb('hold', holders)} the GPUs on which it could run"
     return ""
+
+
+def _does_not_fit(moment: Moment, head: str) -> str:
+    """That a job before it finds no room, or found none at the last decision if GPUs have become free since."""
+    if not replace(moment, job=head).has_room or moment.call is None:
+        return "does not fit"
+    return f"did not fit at the last decision, at {format_duration(moment.call.time_s, parts=2)}"
 
 
 def verb(word: str, names: list[str]) -> str:

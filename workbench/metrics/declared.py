@@ -9,10 +9,15 @@ from workbench.schema import Column, Table
 Better = Literal["lower", "higher", ""]
 
 
+DOES_NOT_APPLY, NO_SUCH_JOB = "does not apply", "no such job"
+"""Why a value is missing: a scheduler, cluster or trace to which the measure says nothing; a mean over no jobs."""
+
+
 class Metric(NamedTuple):
     """A measure of a whole run. unit: `s`, `USD`, `1` (a ratio), `share` (a ratio from 0 to 1) or what is counted.
 
-    better: which way is better, empty if neither; source: the paper, or `ours`.
+    better: which way is better, empty if neither; source: the paper, or `ours`. missing: what a run without a value is
+    told of, where that is always for the same reason.
     """
 
     name: str
@@ -21,6 +26,7 @@ class Metric(NamedTuple):
     better: Better
     definition: str
     source: str = "ours"
+    missing: str = "unknown"
 
 
 PER_JOB = Table(
@@ -118,6 +124,7 @@ _WHOLE = (
         "share",
         "higher",
         "time in which GPUs are on nodes that are up / (all GPUs x the run's length). Known where nodes may fail",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "lost_work",
@@ -126,6 +133,7 @@ _WHOLE = (
         "lower",
         "running GPU time whose steps a failure took back / all running GPU time; a lost step counts with the mean GPU "
         "time of its job's steps. Known where nodes may fail",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "steps_per_s",
@@ -155,9 +163,10 @@ _WHOLE = (
         "Rounds that change an allocation",
         "share",
         "lower",
-        "rounds after which some unit's GPUs differ from those before / rounds; unknown for a run in task sequences, "
-        "where every task is placed for itself",
+        "rounds after which some unit's GPUs differ from those before / rounds; does not apply to a run in task "
+        "sequences, where every task is placed for itself",
         "Hadar, evaluation",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "rounds",
@@ -196,8 +205,10 @@ _SLO = (
         "jobs",
         "lower",
         "measured jobs not done by their SLO, the last deadline with a reward above 0: those that finished later or "
-        "were refused, and those unfinished whose deadline was over at the run's end; unknown if no job has an SLO",
+        "were refused, and those unfinished whose deadline was over at the run's end; does not apply if no job has an "
+        "SLO",
         "Gavel 7.3",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "slo_violation_rate",
@@ -206,6 +217,7 @@ _SLO = (
         "lower",
         "the same / measured jobs with an SLO",
         "Gavel 7.3",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "weighted_miss_rate",
@@ -214,6 +226,7 @@ _SLO = (
         "lower",
         "1 - the share of its highest reward that a job attains, mean over measured jobs with rewards",
         "Chronus (9), erratum: as printed it is the attained share",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "reward_attained",
@@ -222,6 +235,7 @@ _SLO = (
         "higher",
         "share of its highest reward that a job attains, mean over measured jobs with rewards",
         "Chronus (9) as printed",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "strict_miss_rate",
@@ -230,6 +244,7 @@ _SLO = (
         "lower",
         "the weighted deadline miss rate of jobs with one deadline",
         "Chronus 5.2",
+        missing=NO_SUCH_JOB,
     ),
     Metric(
         "soft_miss_rate",
@@ -238,22 +253,25 @@ _SLO = (
         "lower",
         "the weighted deadline miss rate of jobs with several deadlines",
         "Chronus 5.2",
+        missing=NO_SUCH_JOB,
     ),
     Metric(
         "best_effort_jct_s",
         "Mean JCT of best effort",
         "s",
         "lower",
-        "mean JCT over measured jobs without rewards that have finished; unknown if no job has an SLO",
+        "mean JCT over measured jobs without rewards that have finished; left out if no job has an SLO",
         "Chronus 5.4",
+        missing=NO_SUCH_JOB,
     ),
     Metric(
         "guaranteed",
         "Jobs guaranteed",
         "jobs",
         "higher",
-        "measured jobs with an SLO that had a guarantee at some time; unknown if the scheduler gives no verdicts",
+        "measured jobs with an SLO that had a guarantee at some time; does not apply to a scheduler without verdicts",
         "Chronus 3.3",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "unguaranteed",
@@ -262,6 +280,7 @@ _SLO = (
         "lower",
         "measured jobs with an SLO that never had a guarantee: refused, or treated as best effort",
         "Chronus 3.3",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "unguaranteed_miss_rate",
@@ -270,6 +289,7 @@ _SLO = (
         "",
         "the weighted deadline miss rate of these; near 1 where those that are turned down could not be in time",
         "Chronus 5.2",
+        missing=NO_SUCH_JOB,
     ),
     Metric(
         "broken_guarantees",
@@ -278,6 +298,7 @@ _SLO = (
         "lower",
         "measured jobs that had a guarantee and were not done by their last deadline with a reward above 0",
         "Chronus 3.3",
+        missing=DOES_NOT_APPLY,
     ),
     Metric(
         "mean_profiling_delay_s",
@@ -286,8 +307,17 @@ _SLO = (
         "lower",
         "from arrival to the begin of the first profile, mean over measured jobs that have one",
         "Chronus 5.1",
+        missing=NO_SUCH_JOB,
     ),
-    Metric("max_profiling_delay_s", "Largest profiling delay", "s", "lower", "the longest of these", "Chronus 5.1"),
+    Metric(
+        "max_profiling_delay_s",
+        "Largest profiling delay",
+        "s",
+        "lower",
+        "the longest of these",
+        "Chronus 5.1",
+        missing=NO_SUCH_JOB,
+    ),
     Metric(
         "renewals",
         "Lease renewals",

@@ -18,6 +18,7 @@ from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s
 from workbench.metrics.jobs import Present, Speeds, per_job
 from workbench.metrics.rounds import changed_rounds, rounds_of
 from workbench.metrics.slo import slo_values
+from workbench.rounding import short_number
 from workbench.run import Run
 from workbench.throughput import FloatArray
 from workbench.units import format_duration
@@ -117,7 +118,7 @@ def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
     rows = []
     for name in with_known(HEADLINE, [found]) if names is None else names:
         m, value = metric(name), found[name]
-        text, unit = shown(value, m.unit)
+        text, unit = (m.missing, "") if math.isnan(value) else shown(value, m.unit)
         if found.saturated and name in OF_JOBS:
             text, unit = "saturated", ""
         rows.append((name, m.label, text, unit_beside(m.label, unit)))
@@ -236,5 +237,4 @@ def shown(value: float, unit: str) -> tuple[str, str]:
         return f"{100 * value:.1f}", "%"
     if unit == "USD":
         return f"{value:,.2f}", "USD"
-    text = f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return text, "" if unit == "1" else unit
+    return short_number(value), "" if unit == "1" else unit

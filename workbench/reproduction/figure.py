@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.charts import Drawing, to_svg
+from workbench.rounding import short_number
 
 COLUMNS = ("figure", "measure", "unit", "paper", "ours", "ratio", "why", "source")
 
@@ -96,7 +97,7 @@ def cell(frame: pd.DataFrame, row: Any, column: Any) -> float:
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return short_number(value)
     return str(value)
 
 

@@ -310,7 +310,9 @@ class Leasing:
         """Note the steps that were done at the last checkpoint, if it was after what is booked already."""
         if now_s < lease.began_s:
             return
-        saved_s = lease.began_s + math.floor((now_s - lease.began_s) / every_s * (1 + TIE)) * every_s
+        checkpoints = (now_s - lease.began_s) / every_s * (1 + TIE)
+        # More than a float can count: it saves all the time.
+        saved_s = lease.began_s + math.floor(checkpoints) * every_s if checkpoints < math.inf else now_s
         if saved_s >= lease.mark_s:
             lease.saved = [before + lease.steps(spot, min(saved_s, now_s)) for spot, before in enumerate(lease.done)]
 

@@ -16,7 +16,7 @@ from workbench.estimators.oracle import Oracle
 from workbench.run import Run
 from workbench.scenario import Scenario
 from workbench.simulation.collecting import seldom_collected
-from workbench.simulation.observers import Observer, Progress
+from workbench.simulation.observers import Observer, RunProgress
 from workbench.simulation.progress import is_tie
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
@@ -121,11 +121,11 @@ def simulate(
     return Run(scenario=scenario, **head, **tables, detail=detail)
 
 
-def _progress(state: State) -> Progress:
+def _progress(state: State) -> RunProgress:
     finished = len(state.book.jobs) - state.book.unfinished
     active = state.book.active()
     running = int((state.book.held[active] > 0).sum())
-    return Progress(
+    return RunProgress(
         state.now_s, state.recorder.decisions, finished, len(state.book.jobs), running, len(active) - running
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 
-class Progress(NamedTuple):
+class RunProgress(NamedTuple):
     """Where a simulation stands."""
 
     now_s: float
@@ -21,7 +21,7 @@ class Progress(NamedTuple):
 class Observer(Protocol):
     """Something that wants to know."""
 
-    def on_decision(self, progress: Progress) -> None:
+    def on_decision(self, progress: RunProgress) -> None:
         """Called after each decision has been applied."""
         ...
 
@@ -29,10 +29,10 @@ class Observer(Protocol):
 class Report:
     """Hands on the progress at most every `every_s` seconds of wall time."""
 
-    def __init__(self, tell: Callable[[Progress], None], every_s: float = 0.1) -> None:
+    def __init__(self, tell: Callable[[RunProgress], None], every_s: float = 0.1) -> None:
         self._tell, self._every_s, self._last = tell, every_s, -float("inf")
 
-    def on_decision(self, progress: Progress) -> None:
+    def on_decision(self, progress: RunProgress) -> None:
         """Pass it on if enough time has gone by."""
         now = time.monotonic()
         if now - self._last >= self._every_s:

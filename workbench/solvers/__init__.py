@@ -15,7 +15,7 @@ from workbench.solvers.errors import (
     UnboundedError,
 )
 from workbench.solvers.highs import Kept
-from workbench.solvers.options import DEFAULT, Method, Progress, Solver, SolverName
+from workbench.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
 from workbench.solvers.programme import Columns, Point, Programme, Sparse
 from workbench.solvers.report import PROVEN, Solved, Status, relative_gap
 from workbench.solvers.solve import solve_matrix, solve_model, warm_up
@@ -33,8 +33,8 @@ __all__ = [
     "MissingSolverError",
     "Point",
     "Programme",
-    "Progress",
     "SolveError",
+    "SolveProgress",
     "Solved",
     "Solver",
     "SolverFailedError",

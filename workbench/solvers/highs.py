@@ -23,7 +23,7 @@ from workbench.solvers.errors import (
     TimeLimitError,
     UnboundedError,
 )
-from workbench.solvers.options import Progress, Solver
+from workbench.solvers.options import SolveProgress, Solver
 from workbench.solvers.programme import Point, Programme
 from workbench.solvers.report import relative_gap, report
 from workbench.throughput import FloatArray
@@ -216,7 +216,7 @@ def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, bega
         incumbent, bound = finite(out.mip_primal_bound), finite(out.mip_dual_bound)
         gap = relative_gap(incumbent, bound) if incumbent is not None else None
         seconds = time.perf_counter() - began
-        solver.on_progress(Progress(seconds, incumbent, bound, gap, int(out.mip_node_count)))  # type: ignore[misc]
+        solver.on_progress(SolveProgress(seconds, incumbent, bound, gap, int(out.mip_node_count)))  # type: ignore[misc]
 
     kinds = highspy.cb.HighsCallbackType
     informing = []

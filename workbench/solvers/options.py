@@ -11,7 +11,7 @@ DEFAULT: SolverName = "highs"
 Method = Literal["auto", "simplex", "ipm", "interior"]
 
 
-class Progress(NamedTuple):
+class SolveProgress(NamedTuple):
     """How far a mixed-integer solve is: seconds so far, best objective, bound, relative gap (None: none yet), nodes."""
 
     seconds: float
@@ -44,7 +44,7 @@ class Solver:
     presolve: bool | None = None
     tolerance: float | None = None
     start: bool = False
-    on_progress: Callable[[Progress], None] | None = None
+    on_progress: Callable[[SolveProgress], None] | None = None
     on_log: Callable[[str], None] | None = None
     cancel: Callable[[], bool] | None = None
 

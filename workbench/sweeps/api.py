@@ -23,7 +23,7 @@ from workbench.estimators import registry
 from workbench.papers.paper import is_own
 from workbench.run_key import knobs_as_json
 from workbench.sweeps.dask_cluster import executor_at
-from workbench.sweeps.planning import Ends, Planned, Sources, Vary, plan_runs
+from workbench.sweeps.planning import Ends, PlannedRun, Sources, Vary, plan_runs
 from workbench.sweeps.progress import Clock, SweepProgress
 from workbench.sweeps.running import Ended, Task, run_here, run_in_processes, run_on
 from workbench.sweeps.store import Store
@@ -81,7 +81,7 @@ def sweep(
     folder = None if out is None else _folder(out)
     with Store(store) as kept, contextlib.ExitStack() as stack:
 
-        def missing() -> dict[str, Planned]:
+        def missing() -> dict[str, PlannedRun]:
             """The runs to make, by key."""
             return {run.key: run for run in runs if not _is_known(run, kept, folder, retry_failed)}
 
@@ -99,7 +99,7 @@ def sweep(
         return results(runs, kept)
 
 
-def _is_known(run: Planned, kept: Store, folder: Path | None, retry_failed: bool) -> bool:
+def _is_known(run: PlannedRun, kept: Store, folder: Path | None, retry_failed: bool) -> bool:
     """Whether there is nothing to do for it."""
     status = kept.status(run.key)
     if status == "done":
@@ -126,7 +126,7 @@ def _started(
         yield stack.enter_context(contextlib.closing(ended))
 
 
-def _tasks(runs: Iterable[Planned], ends: Ends, folder: Path | None) -> Iterator[Task]:
+def _tasks(runs: Iterable[PlannedRun], ends: Ends, folder: Path | None) -> Iterator[Task]:
     """A task for each run; a scenario is written as JSON once for the runs that follow each other on it."""
     scenario, text = None, ""
     for run in runs:
@@ -135,7 +135,7 @@ def _tasks(runs: Iterable[Planned], ends: Ends, folder: Path | None) -> Iterator
         yield Task(run.key, text, run.scheduler, run.knobs, run.seed, ends, folder)
 
 
-def _facts(run: Planned, ends: Ends) -> dict[str, str | int | float | None]:
+def _facts(run: PlannedRun, ends: Ends) -> dict[str, str | int | float | None]:
     """What a row of the store says of a run beside its outcome."""
     return {
         "scenario": run.scenario_key,
@@ -172,7 +172,7 @@ def _checked(ends: Ends) -> Ends:
 
 
 def _check_place(
-    runs: Sequence[Planned], store: object, workers: int | None, executor: Executor | None, dask: str | None
+    runs: Sequence[PlannedRun], store: object, workers: int | None, executor: Executor | None, dask: str | None
 ) -> None:
     """Raises InputError unless it is clear where runs are made, and each scheduler is known there."""
     if workers is not None:

@@ -30,7 +30,7 @@ RESERVED = frozenset({"scenario", "scheduler", "seed", "status", "error", "wall_
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRun:
     """One run to make. label: the scenario's; entry: the scheduler's label, else its name, with its knobs where that
     would not do; knobs: all of them; varied: of these the ones that vary; scenario_key: `Scenario.key()`; key:
     `run_key`."""
@@ -61,12 +61,12 @@ class Ends:
 
 def plan_runs(
     sources: Sources, schedulers: Entries | None, vary: Vary | None, seeds: Iterable[int] | None, ends: Ends
-) -> list[Planned]:
+) -> list[PlannedRun]:
     """Every run, in the order of scenarios, schedulers, points and seeds; raises InputError for what cannot be."""
     points = _points(vary)
     entries = schedulers if schedulers is None or isinstance(schedulers, (str, Mapping)) else list(schedulers)
     chosen = seeds if seeds is None or not isinstance(seeds, Iterable) else list(seeds)
-    found: list[Planned] = []
+    found: list[PlannedRun] = []
     for label, scenario in _scenarios(sources):
         scenario.require_runnable()
         if ends.window is not None:
@@ -126,7 +126,7 @@ def _values(knob: str, given: Any) -> list[Any]:
 
 def _runs(
     label: Label, scenario: Scenario, cases: Sequence[Case], points: Sequence[Mapping[str, Any]], ends: Ends
-) -> Iterator[Planned]:
+) -> Iterator[PlannedRun]:
     scenario_key = scenario.key()
     for entry in dict.fromkeys(case.label for case in cases):
         group = [case for case in cases if case.label == entry]
@@ -135,7 +135,7 @@ def _runs(
             knobs = scheduler.settle({**group[0].knobs, **varied})
             for case in group:
                 key = run_key(scenario_key, scheduler.name, knobs, case.seed, **ends.given())
-                yield Planned(label, scenario, scenario_key, entry, scheduler.name, knobs, varied, case.seed, key)
+                yield PlannedRun(label, scenario, scenario_key, entry, scheduler.name, knobs, varied, case.seed, key)
 
 
 def _own_points(

@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics import METRICS
-from workbench.sweeps.planning import Planned
+from workbench.sweeps.planning import PlannedRun
 from workbench.sweeps.store import Store
 
 
-def results(runs: Sequence[Planned], store: Store) -> pd.DataFrame:
+def results(runs: Sequence[PlannedRun], store: Store) -> pd.DataFrame:
     """One row for each run, in their order.
 
-    Columns: scenario (its label), scheduler (with its knobs where the name alone would not do), every knob that varies
-    (missing where a scheduler does not have it), seed, status (done or failed), error (empty if done), wall_s, and
-    every measure of `workbench.metrics` (NaN where unknown). Every run must be in the store.
+    Columns: scenario (its label), scheduler (its label: what it was called, else its name, with its knobs
+    where that would not do), every knob that varies (missing where a scheduler does not have it), seed, status (done or
+    failed), error (empty if done), wall_s, and every measure of `workbench.metrics` (NaN where unknown). Every run must
+    be in the store.
     """
     varied = dict.fromkeys(knob for run in runs for knob in run.varied)
     measures = np.full((len(runs), len(METRICS)), np.nan)

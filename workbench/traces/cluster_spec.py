@@ -8,7 +8,9 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.traces import builtin
 
-EXPECTED = "types as NAME=NODESxGPUS, separated by commas (v100=8x4: 8 nodes of 4 GPUs)"
+EXPECTED = (
+    "types as NAME=NODESxGPUS, separated by commas (v100=8x4: 8 nodes of 4 GPUs); at most 999,999 nodes of 9,999 GPUs"
+)
 _PART = re.compile(r"([A-Za-z][\w.\-]{0,63})=([1-9]\d{0,5})x([1-9]\d{0,3})")
 
 

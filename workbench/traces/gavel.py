@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, Words, counted
-from workbench.frozen import LEAST_WEIGHT, MOST_WEIGHT
+from workbench.frozen import LEAST_WEIGHT, MOST_S, MOST_WEIGHT
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.traces.report import Drops, Report
@@ -196,8 +196,8 @@ def _row(line: int, position: int, cells: list[str], form: Form) -> Row | str:
         (steps <= 0, "total steps not above 0"),
         (gpus != int(gpus) or not 1 <= gpus <= MOST_GPUS, f"scale factor not a whole number from 1 to {MOST_GPUS}"),
         (not LEAST_WEIGHT <= weight <= MOST_WEIGHT, f"priority weight not from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"),
-        (slo == 0, "SLO neither -1 nor above 0"),
-        (arrival_s < 0, "arrival before 0"),
+        (slo <= 0 and slo != -1, "SLO neither -1 nor above 0"),
+        (not 0 <= arrival_s <= MOST_S, f"arrival not from 0 to {MOST_S:g} s"),
     ]
     for wrong, reason in checks:
         if wrong:

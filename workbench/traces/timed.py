@@ -160,7 +160,7 @@ def assemble(
     InputError for a cluster that is none or has types without built-in speeds, and where no job is left.
     """
     called = source_name(source)
-    named = all(row.model is not None for row in read)
+    named = bool(read) and all(row.model is not None for row in read)
     group = _group(plain_cluster(cut.cluster, called).types, GROUPS[:1] if named else GROUPS)
     work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
     rows = sorted(_once(_with_models(read, group, work, cut.seed), drops), key=lambda row: row.arrival_s)

@@ -81,7 +81,9 @@ class Nodes(Change):
     def __post_init__(self) -> None:
         whole = isinstance(self.count, int) and not isinstance(self.count, bool)
         if not whole or not 0 < abs(self.count) <= MOST_NODES:
-            raise InputError("nodes", self.count, "how many more (+8) or fewer (-2) nodes, not 0")
+            raise InputError(
+                "nodes", self.count, f"how many more (+8) or fewer (-2) nodes, not 0, at most {MOST_NODES:,}"
+            )
         gpus: Any = self.gpus
         number = isinstance(gpus, int) and not isinstance(gpus, bool) and 1 <= gpus <= MOST_GPUS
         if gpus is not None and (self.count < 0 or not number):

@@ -21,6 +21,7 @@ from workbench.cluster import Cluster
 from workbench.contract import Formulation, Result, Scheduler
 from workbench.errors import InputError
 from workbench.papers.paper import find_formulation
+from workbench.rounding import short_number
 from workbench.scenario import Scenario
 from workbench.solvers import Solver
 from workbench.whatif.ask import what_if
@@ -111,7 +112,7 @@ class MarginalValues:
         return f"{text}; for the money {cheap.accelerator}: {amount(cheap.one_more_per_usd, self.unit)} per USD/h."
 
     def _repr_html_(self) -> str:
-        return self.table.to_html(index=False, border=0, float_format=lambda value: f"{value:.4g}")
+        return self.table.to_html(index=False, border=0, float_format=lambda value: short_number(value, 4))
 
 
 def _known(value: Any) -> Any:

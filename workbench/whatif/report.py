@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench import page
 from workbench.errors import counted
 from workbench.report import cluster_table, what_was_run
+from workbench.rounding import short_number
 from workbench.whatif import pictures
 from workbench.whatif.differences import rows_of
 from workbench.whatif.words import change_of, compared, heads, interval
@@ -71,6 +72,6 @@ def values_table(values: MarginalValues) -> str:
 def _valued(row: Value, simulated: bool) -> tuple[str, ...]:
     jct = change_of(row.jct_change_s, "s")
     span = interval(row.low_s, row.high_s, "s")
-    each = [page.number(value) for value in (row.price_per_hour, row.dual, row.one_more, row.one_more_per_usd)]
+    each = [short_number(value, 4) for value in (row.price_per_hour, row.dual, row.one_more, row.one_more_per_usd)]
     more = [f"{jct} ({span})" if span else jct] if simulated else []
     return row.accelerator, str(row.gpus), *each, *more, row.note

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.cluster import Cluster
 from workbench.errors import counted
 from workbench.labels import unit_beside, with_unit
+from workbench.metrics.summary import shown
 from workbench.scenario import Faults
 from workbench.units import format_duration
 from workbench.whatif.differences import Difference, rows_of, sooner_and_later
@@ -22,15 +23,7 @@ ONE_PAIR = "one pair"
 
 def amount(value: float, unit: str) -> str:
     """A value of a measure as people read it, with its unit."""
-    if math.isnan(value):
-        return "unknown"
-    if unit == "s":
-        return format_duration(value, parts=2)
-    if unit == "share":
-        return f"{100 * value:.1f} %"
-    if unit == "USD":
-        return f"{value:,.2f} USD"
-    return with_unit(f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}", unit)
+    return with_unit(*shown(value, unit))
 
 
 def change_of(value: float, unit: str) -> str:

@@ -17,7 +17,7 @@ from workbench.errors import InputError
 from workbench.papers.chronus import leases, master
 from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases, build, read_plan
-from workbench.papers.chronus.plan import Plan, carried_on, nothing, of_leases, still_holds
+from workbench.papers.chronus.plan import LeasePlan, carried_on, nothing, of_leases, still_holds
 from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 
 FORMULATION = Leases()
@@ -205,7 +205,7 @@ def test_a_shift_to_the_left_makes_no_job_later(data):
     has = np.zeros((len(data.jobs), data.leases), dtype=bool)
     for (job, k), variable in model.lease.items():
         has[data.jobs.index(job), k - 1] = variable.value > 0.5
-    plan = Plan(data, has)
+    plan = LeasePlan(data, has)
     assert (plan.shifted_left.completion <= plan.completion).all()
     assert plan.shifted_left.objective >= plan.objective
 

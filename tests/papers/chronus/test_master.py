@@ -17,7 +17,7 @@ from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases, build
 from workbench.papers.chronus.lifting import improved, lift
 from workbench.papers.chronus.master import Master
-from workbench.papers.chronus.plan import Plan, carried_on, nothing, of_leases
+from workbench.papers.chronus.plan import LeasePlan, carried_on, nothing, of_leases
 from workbench.papers.chronus.rewards import Reward
 from workbench.papers.chronus.swapping import swapped
 from workbench.solvers import InfeasibleError, Solver, solve_matrix, solve_model
@@ -144,7 +144,7 @@ def test_a_late_job_trades_leases_with_one_that_can_wait():
 @settings(max_examples=100, deadline=None)
 @given(data=instances(jobs=6), seed=st.integers(0, 10**6))
 def test_trades_lower_nobodys_reward(data, seed):
-    """From a plan with leases here and there; `Plan` itself checks that the limits are kept."""
+    """From a plan with leases here and there; `LeasePlan` itself checks that the limits are kept."""
     rng = np.random.default_rng(seed)
     has, left = np.zeros((len(data.jobs), data.leases), dtype=bool), np.array(data.free)
     for row in np.flatnonzero(data.possible).tolist():
@@ -154,7 +154,7 @@ def test_trades_lower_nobodys_reward(data, seed):
             own = rng.permutation(room)[: data.needed[row]]
             has[row, own] = True
             left[own] -= data.held[row]
-    plan = Plan(data, has)
+    plan = LeasePlan(data, has)
     assert (swapped(plan).earned >= plan.earned).all()
 
 

@@ -116,7 +116,7 @@ def test_the_master_bounds_the_optimum_and_its_plan_keeps_the_limits(data):
         return
     best, found = brute_force(data), master.solve(data)
     assert found.linear >= found.bound - 1e-6 and found.bound >= best - 1e-6
-    assert found.plan.objective <= best + 1e-6  # `Plan` itself checks the limits of the options it has
+    assert found.plan.objective <= best + 1e-6  # `LeasePlan` itself checks the limits of the options it has
 
 
 @settings(max_examples=40, deadline=None)

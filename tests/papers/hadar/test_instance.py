@@ -11,7 +11,7 @@ from workbench.api import snapshot_at
 from workbench.errors import InputError
 from workbench.papers.hadar.competitive import first_come
 from workbench.papers.hadar.instance import Instance, instance_of, slots_needed
-from workbench.papers.hadar.plan import Plan, nothing
+from workbench.papers.hadar.plan import SlotPlan, nothing
 from workbench.presets import preset
 from workbench.solvers import SolverFailedError
 
@@ -118,18 +118,18 @@ def test_utilities_before_the_arrival_are_not_looked_at():
 def test_a_plan_that_breaks_a_limit_is_refused(workers, message):
     data = Instance.made([2], 2, [0, 1], [2, 1], [1, 1], [[1], [1]])
     with pytest.raises(SolverFailedError, match=message):
-        Plan(data, workers)
+        SlotPlan(data, workers)
     assert nothing(data).objective == 0.0
 
 
 def test_a_plan_on_a_type_where_a_job_cannot_run_is_refused():
     data = Instance.made([1, 1], 1, [0], [1], [1], [[1, 0]])
     with pytest.raises(SolverFailedError, match="a rate above 0"):
-        Plan(data, [[[0, 1]]])
+        SlotPlan(data, [[[0, 1]]])
 
 
 def test_a_trimmed_plan_ends_with_the_work():
     data = Instance.made([1], 4, [0, 0], [1, 1], [2, 9], [[1], [1]])
-    plan = Plan(data, [[[1], [1], [1], [0]], [[0], [0], [0], [1]]]).trimmed
+    plan = SlotPlan(data, [[[1], [1], [1], [0]], [[0], [0], [0], [1]]]).trimmed
     assert plan.workers[:, :, 0].tolist() == [[1, 1, 0, 0], [0, 0, 0, 0]]
     assert plan.done.tolist() == [1, -1] and plan.objective == 3.0

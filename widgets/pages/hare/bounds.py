@@ -16,6 +16,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
 from workbench.errors import WorkbenchError
 from workbench.papers.hare.studies import BOUNDS, EXACT, OURS
+from workbench.rounding import short_number
 
 
 class BoundsPage:
@@ -91,6 +92,7 @@ def claim_text(found: Mapping[str, Any], bound: str) -> str:
     if found["measured"] is None:
         return "The bound is 0: there is no ratio."
     return (
-        f"Measured: Algorithm 1 (earliest finish) is at most {found['measured']:.3g} times the optimum, by the bound "
-        f"of the {bound}. Claimed: \u03b1(2 + \u03b1) = {found['claimed']:.4g}, \u03b1 = {found['alpha']:.3g}."
+        f"Measured: Algorithm 1 (earliest finish) is at most {short_number(found['measured'])} times the optimum, by "
+        f"the bound of the {bound}. "
+        f"Claimed: \u03b1(2 + \u03b1) = {found['claimed']:.4g}, \u03b1 = {found['alpha']:.3g}."
     )

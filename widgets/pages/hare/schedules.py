@@ -18,6 +18,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
 from workbench.errors import WorkbenchError
 from workbench.presets import preset
+from workbench.rounding import short_number
 from workbench.scenario import Scenario
 
 LEAST_S, MOST_S = 0.01, 1000.0
@@ -95,8 +96,8 @@ def worth(schedule: Mapping[str, Any], weighted: bool) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds as text: whole ones of many."""
-    return f"{value:,.0f} s" if value >= 1000 else f"{value:.4g} s"
+    """Seconds as text, four digits: schedules are held against each other."""
+    return f"{short_number(value, 4)} s"
 
 
 class FigureOnePage:
@@ -178,7 +179,7 @@ class FigureOnePage:
     def _summary(self) -> str:
         sums = [one["objective"] for one in self.gantts.schedules]
         saved = 1 - sums[-1] / sums[0]
-        said = ", ".join(f"({letter}) {value:.4g} s" for letter, value in zip("abc", sums, strict=True))
+        said = ", ".join(f"({letter}) {short_number(value, 4)} s" for letter, value in zip("abc", sums, strict=True))
         return f"Sums of completion times: {said}. Interleaving saves {saved:.0%} of (a), on the same GPUs."
 
 
@@ -252,8 +253,8 @@ class SynchronisationPage:
 
     def _summary(self) -> str:
         *fixed, relaxed, adaptive = (one["weighted_jct_s"] for one in self.gantts.schedules)
-        first = f"scale-fixed {fixed[0] / relaxed:.3g}x and " if fixed else "scale-fixed cannot be, "
-        text = f"Weighted JCT: {first}scale-adaptive {adaptive / relaxed:.3g}x relaxed"
+        first = f"scale-fixed {short_number(fixed[0] / relaxed)}x and " if fixed else "scale-fixed cannot be, "
+        text = f"Weighted JCT: {first}scale-adaptive {short_number(adaptive / relaxed)}x relaxed"
         return f"{text}, all jobs known ahead. {self._most_moved()}"
 
     def _most_moved(self) -> str:

@@ -19,6 +19,7 @@ from widgets.work.study import Asked
 from workbench.papers.hare.studies import HARE, QUICK, SCHEMES
 from workbench.papers.hare.vary import at_bandwidth, at_batch
 from workbench.presets.hare import KINDS, LEVELS, hare_workload
+from workbench.rounding import short_number
 from workbench.scenario import Scenario
 
 HOUR = 3600.0
@@ -211,7 +212,8 @@ class WhatIfPage:
         self._note.value = "".join(f"<p class='wb-note'>{text}</p>" for text in missing)
         self._schedule.layout.display = None if one else "none"
         if one:
-            name = f"{one['title']}: tasks by GPU, weighted JCT {one['weighted_jct_s'] / HOUR:,.4g} h x weight"
+            jct_h = short_number(one["weighted_jct_s"] / HOUR, 4)
+            name = f"{one['title']}: tasks by GPU, weighted JCT {jct_h} h x weight"
             drawing = charts.tasks(one["tasks"], found["jobs"], found["gpus"], title=name)
             self.gantt.show(drawing, None)
             self.playback.show(drawing.moments)
@@ -234,7 +236,7 @@ class WhatIfPage:
     def _summary(self) -> str:
         values = self._values[0]
         worse = [name for name in values if name != HARE]
-        said = ", ".join(f"{name} {values[name] / values[HARE]:.3g}x" for name in worse)
+        said = ", ".join(f"{name} {short_number(values[name] / values[HARE])}x" for name in worse)
         few = "" if len(self._points) > 1 else " Press Draw the figure for the other values."
         return f"Weighted JCT over Hare's: {said}. {claim_text(self._bound, QUICK)}{few}"
 

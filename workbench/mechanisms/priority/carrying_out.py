@@ -11,7 +11,7 @@ import numpy as np
 from workbench.decision import Assignment, Decision, IntArray, Snapshot, Unit, members
 from workbench.mechanisms import rounds
 from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.priority.memory import Memory, Plan, Ran
+from workbench.mechanisms.priority.memory import Memory, Ran, SharePlan
 from workbench.mechanisms.priority.picking import Picked, pick_in_turn
 from workbench.mechanisms.priority.placing import Placing
 from workbench.mechanisms.priority.reasons import reasons
@@ -90,14 +90,14 @@ def _place(
 
 
 def _assignments(
-    plan: Plan, running: Picked, placed: Mapping[Unit, Gpus], until_s: float, steps: FloatArray
+    plan: SharePlan, running: Picked, placed: Mapping[Unit, Gpus], until_s: float, steps: FloatArray
 ) -> tuple[Assignment, ...]:
     units = [plan.units[i] for i in running.units]
     caps = [None if cap != cap else cap for cap in steps.tolist()]
     return tuple([Assignment(unit, placed[unit], until_s, "run", cap) for unit, cap in zip(units, caps, strict=True)])
 
 
-def _steps_left(snapshot: Snapshot, plan: Plan, running: Picked) -> dict[str, float]:
+def _steps_left(snapshot: Snapshot, plan: SharePlan, running: Picked) -> dict[str, float]:
     """{job: steps left} of the units that run."""
     at, left = snapshot.jobs.at, snapshot.jobs.steps_left
     return {name: float(left[at[name]]) for i in running.units for name in plan.members[i]}
@@ -133,7 +133,7 @@ def _work(snapshot: Snapshot, memory: Memory, unit: IntArray, kind: IntArray, kn
     return work._replace(until_s=until_s)
 
 
-def _per_job(plan: Plan, priority: FloatArray) -> Mapping[str, float]:
+def _per_job(plan: SharePlan, priority: FloatArray) -> Mapping[str, float]:
     """Each job's largest priority, over types and the units it is in."""
     best = priority.max(axis=1, initial=0.0)
     if not plan.has_pairs:

@@ -16,7 +16,7 @@ from workbench.throughput import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SharePlan:
     """Units and their shares of time; the same object until jobs come or go, or the shares are computed anew.
 
     types: names of the worker types, kinds: what they are, pool: (types,) position of each one's accelerator type.
@@ -146,7 +146,7 @@ class Memory:
     far.
     """
 
-    plan: Plan
+    plan: SharePlan
     time_s: FloatArray
     total_s: FloatArray
     begun_s: FloatArray
@@ -169,7 +169,7 @@ def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> Memory:
     none, grid = np.zeros(0, dtype=np.int64), np.zeros((0, len(kinds)))
     nobody, unknown = np.zeros(0, dtype=bool), np.full(len(types), -1)
     names = tuple(kind.name for kind in kinds)
-    plan = Plan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, grid, nobody, unknown)
+    plan = SharePlan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, grid, nobody, unknown)
     return Memory(plan, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.mechanisms.priority.knobs import AUTHORS_ORDER
-from workbench.mechanisms.priority.memory import Memory, Plan
+from workbench.mechanisms.priority.memory import Memory, SharePlan
 from workbench.throughput import FloatArray
 
 
@@ -99,7 +99,7 @@ def pick_in_turn(
     return _who_may(plan, _take(plan, _in_order(memory, priority, order, knobs), found), knobs)
 
 
-def _who_may(plan: Plan, picked: Picked, knobs: Mapping[str, Any]) -> Picked:
+def _who_may(plan: SharePlan, picked: Picked, knobs: Mapping[str, Any]) -> Picked:
     """The units picked but for those that only keep others off (the knob `leftovers`)."""
     return picked.only(plan.known[picked.units].tolist()) if knobs["leftovers"] == "known" else picked
 
@@ -124,7 +124,7 @@ def _coarse(values: FloatArray) -> FloatArray:
     return np.ldexp(np.rint(fraction * 2.0**30), exponent)
 
 
-def _take(plan: Plan, queue: Picked, find: Callable[[int, int], int | None] | None = None) -> Picked:
+def _take(plan: SharePlan, queue: Picked, find: Callable[[int, int], int | None] | None = None) -> Picked:
     """Go through the queue: take what fits, each job once, until no worker or no unit is left.
 
     find: see `pick_in_turn`.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from workbench.decision import Snapshot, Unit
-from workbench.mechanisms.priority.memory import Plan
+from workbench.mechanisms.priority.memory import SharePlan
 from workbench.mechanisms.priority.picking import Picked
 from workbench.placement import Gpus, Request, Room, Style, place, runs_spread
 
@@ -15,7 +15,7 @@ from workbench.placement import Gpus, Request, Room, Style, place, runs_spread
 class Placing:
     """Nodes for the units of one round. gpus: what each has found; had: GPUs that units hold until now."""
 
-    def __init__(self, snapshot: Snapshot, plan: Plan, style: Style, had: Mapping[Unit, Gpus]) -> None:
+    def __init__(self, snapshot: Snapshot, plan: SharePlan, style: Style, had: Mapping[Unit, Gpus]) -> None:
         self.gpus: dict[Unit, Gpus] = {}
         self._snapshot, self._plan, self._style, self._had = snapshot, plan, style, had
         self._room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
@@ -70,7 +70,7 @@ class Placing:
         return request._replace(most=None if worker.placement is None else fewest)
 
 
-def _other(plan: Plan, unit: int, kind: int) -> int | None:
+def _other(plan: SharePlan, unit: int, kind: int) -> int | None:
     """The other placement of an accelerator type, if the unit runs there."""
     found = np.flatnonzero((plan.pool == plan.pool[kind]) & plan.fits[unit])
     return next((other for other in found.tolist() if other != kind), None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.decision import Shares, Snapshot, Solution, Unit, WorkerType, members
 from workbench.errors import InputError
-from workbench.mechanisms.priority.memory import Memory, Plan, inherited
+from workbench.mechanisms.priority.memory import Memory, SharePlan, inherited
 from workbench.mechanisms.worker_types import speeds
 from workbench.throughput import FloatArray
 
@@ -76,7 +76,7 @@ def _owed(memory: Memory, now_s: float) -> FloatArray:
     return memory.plan.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
 
 
-def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> Plan:
+def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> SharePlan:
     """Units with their shares; a job that is in none of them follows alone, without a share. Deficits carry over."""
     before = memory.plan
     if shares.types != before.types:
@@ -90,7 +90,7 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> Plan:
     place_of = {unit: i for i, unit in enumerate(before.units)}
     place = np.array([place_of.get(unit, -1) for unit in units], dtype=np.int64)  # new ones have the row after the last
     owed_s = np.concatenate([_owed(memory, snapshot.now_s), np.zeros((1, len(before.types)))])
-    return Plan(
+    return SharePlan(
         before.types,
         before.kinds,
         before.pool,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from workbench.errors import counted
 from workbench.mechanisms.telling import listed, verb
-from workbench.moment import HOLDS, TIE, Fact, Moment, Order, Told
+from workbench.moment import HOLDS, TIE, Fact, Moment, Order, Teller, Told
 from workbench.units import format_duration
 
 FULL = 1e-6
@@ -18,17 +19,43 @@ FULL = 1e-6
 RULE = "A round goes to the jobs furthest behind: priority = share of time / part of the time received so far."
 
 
+class Why(NamedTuple):
+    """Why a policy gives a job no share: in words, with sentences, numbers, and the order of jobs that it went by."""
+
+    binding: str
+    sentences: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    order: Order | None = None
+
+
+WhyNone = Callable[[Moment, pd.DataFrame], Why | None]
+"""Of a job without a share, from the shares in force; None where there is no more to say than that."""
+
+
+def teller(why_none: WhyNone) -> Teller:
+    """The teller of a policy that may give a job no share."""
+
+    def tell(moment: Moment) -> Told:
+        return _told(moment, why_none)
+
+    return tell
+
+
 def tell(moment: Moment) -> Told:
     """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
+    return _told(moment, lambda moment, block: None)
+
+
+def _told(moment: Moment, why_none: WhyNone) -> Told:
     order = moment.order("priority", "priority on its best type", "", "highest")
-    block = _shares_now(moment)
-    if block is None:
-        return Told((RULE,), order=order)
+    block, nowhere = shares_now(moment), _fits_nowhere(moment)
+    if block is None or nowhere:
+        return Told((RULE,), binding=nowhere, order=order)
     own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]
     sums = own.groupby("accelerator", sort=False)["share"].sum()
     shares = {str(kind): float(share) for kind, share in sums.items()}
     facts = [Fact(f"share of time on {kind}", share) for kind, share in shares.items()]
-    taken = _taken(moment, block)
+    taken = given_out(moment, block)
     facts += [Fact(f"{kind} given out by the shares", taken[kind], f"of {moment.up[kind]} GPUs") for kind in taken]
     received = _received(order.values.get(moment.job) if order is not None else None, shares)
     if received is not None:
@@ -37,14 +64,47 @@ def tell(moment: Moment) -> Told:
     sentences = [_shares_in_words(moment, shares, block), RULE]
     if limits:
         sentences.append(f"Limits of the policy's problem that the shares meet with equality: {'; '.join(limits)}.")
+    if not shares and moment.state == "waiting":
+        why = _without(moment, block, why_none)
+        binding = why.binding + _left_over(moment, block) + _kept_idle(moment, shares)
+        return Told((*sentences, *why.sentences), (*facts, *why.facts), binding, why.order or order)
     fresh = order is not None and moment.call is not None and order.at_s == moment.call.time_s
     known = by_type(moment, block, order.values) if order is not None and fresh else None
     if known is not None:
         facts += [Fact(f"priority on {kind}", known[kind][moment.job]) for kind in shares if moment.job in known[kind]]
-    return Told(tuple(sentences), tuple(facts), _binding(moment, shares, block, order, known), order)
+        sentences += _about_ties(moment, shares, known)
+    return Told(tuple(sentences), tuple(facts), _binding(moment, shares, order, known), order)
 
 
-def _shares_now(moment: Moment) -> pd.DataFrame | None:
+def _without(moment: Moment, block: pd.DataFrame, why_none: WhyNone) -> Why:
+    """Why a waiting job has no share of time."""
+    if _older(moment, block):
+        return Why("the shares in force are from before it came")
+    return why_none(moment, block) or Why("its share of time is 0")
+
+
+def _fits_nowhere(moment: Moment) -> str:
+    """That too many nodes were down at the last decision: such jobs are left out of the policy's problem."""
+    if moment.state != "waiting" or moment.call is None:
+        return ""
+    up = replace(moment, at_s=moment.call.time_s).up
+    if any(up[kind] >= gpus for kind, gpus in moment.needs.items()):
+        return ""
+    then = f"at the last decision, at {format_duration(moment.call.time_s, parts=2)}"
+    return f"{then}, no type on which it runs had {counted(moment.spec.gpus, 'GPU')} on nodes that were up"
+
+
+def _left_over(moment: Moment, block: pd.DataFrame) -> str:
+    """Who has GPUs that the job could use, and no share of them either."""
+    entitled = {(name, kind) for unit, kind in zip(block["unit"], block["accelerator"], strict=True)
+                for name in unit.split(" + ")}  # fmt: skip
+    others = dict.fromkeys(
+        each.job for each in moment.others if all((each.job, kind) not in entitled for kind in each.gpus)
+    )
+    return f"; GPUs left over went to {listed(others)}" if others else ""
+
+
+def shares_now(moment: Moment) -> pd.DataFrame | None:
     """The shares in force: those recorded last."""
     found = moment.run.shares
     until = int(found["time_s"].to_numpy().searchsorted(moment.at_s, side="right"))
@@ -72,12 +132,12 @@ def _clock(block: pd.DataFrame) -> str:
     return format_duration(float(block["time_s"].iloc[0]), parts=2)
 
 
-def _taken(moment: Moment, block: pd.DataFrame) -> dict[str, float]:
+def given_out(moment: Moment, block: pd.DataFrame) -> dict[str, float]:
     """GPUs of each type that the job could use and that the shares of all add up to."""
     gpus: Mapping[Any, int] = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
     held = block["share"] * [gpus[unit.split(" + ")[0]] for unit in block["unit"]]
     sums = held.groupby(block["accelerator"]).sum()
-    return {kind: float(sums.get(kind, 0.0)) for kind in moment.usable}
+    return {kind: float(sums.get(kind, 0.0)) for kind in moment.usable if kind not in moment.too_small}
 
 
 def _received(priority: float | None, shares: Mapping[str, float]) -> float | None:
@@ -93,22 +153,17 @@ def _limits(moment: Moment, shares: Mapping[str, float], taken: Mapping[str, flo
     if sum(shares.values()) >= 1 - FULL:
         found.append("(2) job_time, it runs all of the time already")
     for kind, gpus in taken.items():
-        if gpus >= moment.up[kind] * (1 - FULL):
+        if moment.up[kind] and gpus >= moment.up[kind] * (1 - FULL):
             found.append(f"(3) capacity of {kind}, {moment.up[kind]} of {moment.up[kind]} GPUs are given out")
     return found
 
 
-def _binding(
-    moment: Moment, shares: Mapping[str, float], block: pd.DataFrame, order: Order | None, known: ByType | None
-) -> str:
+def _binding(moment: Moment, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
     """What decided the round for the job."""
     if moment.state in HOLDS:
         if moment.held_types & set(shares):
             return "its priority was high enough for a type with GPUs left"
         return "GPUs that no job with a share of them used"
-    if not shares:
-        none = "the shares in force are from before it came" if _older(moment, block) else "its share of time is 0"
-        return f"{none}{_kept_idle(moment, shares)}"
     if known is not None:
         return "; ".join(_on_type(moment, kind, known[kind]) for kind in shares) + _kept_idle(moment, shares)
     if order is None or moment.job not in order.values:
@@ -122,7 +177,7 @@ def _binding(
 
 def _kept_idle(moment: Moment, shares: Mapping[str, float]) -> str:
     """Why GPUs stay free that the job could use: nobody has them without a share (the knob `leftovers`)."""
-    free = [kind for kind in moment.usable if kind not in shares and moment.free[kind] >= moment.sizes[0]]
+    free = [kind for kind, gpus in moment.needs.items() if kind not in shares and moment.free[kind] >= gpus]
     if moment.run.knobs.get("leftovers") != "none" or not free:
         return ""
     return f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (leftovers=none)"
@@ -133,32 +188,44 @@ def _on_type(moment: Moment, kind: str, priority: Mapping[str, float]) -> str:
     own, gang = priority[moment.job], moment.spec.gpus
     if gang > moment.up[kind]:
         return f"its gang of {gang} does not fit into {counted(moment.up[kind], 'GPU')} of {kind}"
-    said = _number(own)
-    holders = dict.fromkeys(each.job for each in moment.others if kind in each.gpus)
-    equal = [name for name in holders if _same(priority.get(name, 0.0), own)]
-    ahead = [name for name in holders if priority.get(name, 0.0) > own and name not in equal]
+    ahead, equal = _rivals(dict.fromkeys(each.job for each in moment.others if kind in each.gpus), priority, own)
     parts = []
     if ahead:
-        shown = listed(f"{name} ({_number(priority[name])})" for name in ahead)
-        parts.append(f"{shown} came before it ({said})")
+        parts.append(f"{listed((f'{name} ({_number(priority[name])})' for name in ahead), 3)} came before it")
     if equal:
-        nothing = ": none of them has had time there yet" if math.isinf(own) else ""
-        parts.append(f"{listed(equal)} had the same priority ({said}{nothing}), and {TIES}")
+        parts.append(f"{listed(equal, 3)}, with the same, {'was' if len(equal) == 1 else 'were'} chosen")
     if not parts:
-        parts.append(f"its gang of {gang} did not fit into the GPUs that were left when its turn came ({said})")
-    return f"on {kind} by priority {' and '.join(parts)}{_line(moment, priority)}"
+        parts.append(f"its gang of {gang} did not fit into what was left when its turn came")
+    return f"on {kind} by priority (its own: {_number(own)}) {' and '.join(parts)}"
 
 
-def _line(moment: Moment, priority: Mapping[str, float]) -> str:
-    """Who waits for GPUs of a type and would have them before the job, or as likely."""
-    own, line = priority[moment.job], [name for name in moment.waiting if name != moment.job]
-    equal = [name for name in line if _same(priority.get(name, 0.0), own)]
-    ahead = [name for name in line if priority.get(name, 0.0) > own and name not in equal]
-    said = f"; {listed(ahead)} {verb('wait', ahead)} before it too" if ahead else ""
-    return said + (f"; {listed(equal)} {verb('wait', equal)} with the same priority" if equal else "")
+def _rivals(names: Iterable[str], priority: Mapping[str, float], own: float) -> tuple[list[str], list[str]]:
+    """Those of these jobs that have a higher priority, and those that have the same one."""
+    given = {name: priority.get(name, 0.0) for name in names}
+    equal = [name for name, value in given.items() if _same(value, own)]
+    return [name for name, value in given.items() if value > own and name not in equal], equal
 
 
-TIES = "equal ones go by the time they are owed, by share, and in the end by arrival"
+def _about_ties(moment: Moment, shares: Mapping[str, float], known: ByType) -> list[str]:
+    """Who waits for the same GPUs with no lower a priority, what is infinite, and what decides between equals."""
+    if moment.state != "waiting":
+        return []
+    said, tied = [], False
+    for kind in shares:
+        own = known[kind][moment.job]
+        line = [name for name in moment.waiting if name != moment.job]
+        ahead, equal = _rivals(line, known[kind], own)
+        if ahead:
+            said.append(f"For {kind} {listed(ahead)} {verb('wait', ahead)} before it too.")
+        if equal:
+            said.append(f"For {kind} {listed(equal)} {verb('wait', equal)} with the same priority.")
+        tied |= bool(equal or _rivals((each.job for each in moment.others if kind in each.gpus), known[kind], own)[1])
+    if any(math.isinf(known[kind][moment.job]) for kind in shares):
+        said.append("A priority is infinite while a job with a share has had no time on the type.")
+    return [*said, TIES] if tied else said
+
+
+TIES = "Equal priorities go by the time that is owed, then by share, then by arrival."
 
 
 def _same(one: float, other: float) -> bool:

@@ -20,7 +20,7 @@ from workbench.papers.chronus.instance import Instance
 from workbench.papers.chronus.leases import MEDIUM, MOST_VARIABLES, build, read_plan, variables
 from workbench.papers.chronus.lifting import lift
 from workbench.papers.chronus.master import Master
-from workbench.papers.chronus.plan import Plan
+from workbench.papers.chronus.plan import LeasePlan
 from workbench.solvers import InfeasibleError, Solver, TimeLimitError, solve_matrix, solve_model
 
 How = Literal["alone", "demand", "room", "laxity", "model", "limit"]
@@ -35,7 +35,7 @@ class Answer:
     the demand that is too large, all where something else decides.
     """
 
-    plan: Plan | None
+    plan: LeasePlan | None
     how: How
     pressing: BoolArray
 
@@ -103,7 +103,7 @@ def too_much_demand(data: Instance) -> BoolArray | None:
     return pressing
 
 
-def beside(data: Instance) -> Plan | None:
+def beside(data: Instance) -> LeasePlan | None:
     """The leases of the last plan for who has enough of them there, the earliest free ones for the others.
 
     Of several options of these the one that ends first. None if somebody has not enough, or there is no last plan.
@@ -132,7 +132,7 @@ def beside(data: Instance) -> Plan | None:
         _, chosen[row], room = min(found, key=lambda one: one[:2])
         has[row, room] = True
         left[room] -= data.every.held[chosen[row]]
-    return Plan(data.running(chosen), has)
+    return LeasePlan(data.running(chosen), has)
 
 
 def _earliest(data: Instance, left: IntArray, row: int, option: int) -> IntArray | None:
@@ -157,4 +157,4 @@ def _by_model(data: Instance, solver: Solver, every: BoolArray) -> Answer:
     except TimeLimitError:
         return Answer(None, "limit", every)
     plan = (typed.read_plan if options else read_plan)(model, last)
-    return Answer(Plan(data.running(plan.instance.in_force), plan.has), "model", every)
+    return Answer(LeasePlan(data.running(plan.instance.in_force), plan.has), "model", every)

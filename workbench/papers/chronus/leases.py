@@ -42,7 +42,7 @@ from workbench.knob import Knob
 from workbench.papers.chronus import from_snapshot, master, typed
 from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
 from workbench.papers.chronus.lifting import lift
-from workbench.papers.chronus.plan import Plan, nothing, still_holds
+from workbench.papers.chronus.plan import LeasePlan, nothing, still_holds
 from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
 from workbench.solvers.report import report
 
@@ -162,7 +162,7 @@ def build(data: Instance) -> pyo.ConcreteModel:
     return m
 
 
-def read_plan(model: pyo.ConcreteModel, data: Instance) -> Plan:
+def read_plan(model: pyo.ConcreteModel, data: Instance) -> LeasePlan:
     """The plan of a solved model, its limits checked, shifted to the left.
 
     Raises SolverFailedError if it is worth less than the model's objective says.
@@ -171,14 +171,14 @@ def read_plan(model: pyo.ConcreteModel, data: Instance) -> Plan:
     has = np.zeros((len(data.jobs), data.leases), dtype=bool)
     for (job, k), variable in model.lease.items():
         has[at[job], k - 1] = variable.value > 0.5
-    plan = Plan(data, has)
+    plan = LeasePlan(data, has)
     stated = pyo.value(model.total_reward)
     if plan.objective < stated - 1e-5 * max(1.0, abs(stated)):
         raise SolverFailedError(NAME, f"a plan worth {plan.objective:g}", f"the {stated:g} of its objective")
     return plan.shifted_left
 
 
-def begin_from(model: pyo.ConcreteModel, plan: Plan) -> None:
+def begin_from(model: pyo.ConcreteModel, plan: LeasePlan) -> None:
     """Give the variables the values of a plan, for a solver that takes a start."""
     data = plan.instance
     at = {name: row for row, name in enumerate(data.jobs)}
@@ -256,7 +256,7 @@ class Leases(Formulation[Instance]):
 
 
 def _printed(
-    data: Instance, solver: Solver, start: Plan | None, before: Solved | None = None, *, options: bool = False
+    data: Instance, solver: Solver, start: LeasePlan | None, before: Solved | None = None, *, options: bool = False
 ) -> Result:
     """The printed model's answer; before: the report of the master that came first, whose bound holds too.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus.instance import Instance
-from workbench.papers.chronus.plan import Plan
+from workbench.papers.chronus.plan import LeasePlan
 
 MOST_RUNS = 8
 """How often guaranteed jobs that are late are put first."""
@@ -22,7 +22,7 @@ PASSES = 4
 """How often all jobs are tried for a better deadline."""
 
 
-def lift(data: Instance, target: Sequence[int] | IntArray) -> Plan | None:
+def lift(data: Instance, target: Sequence[int] | IntArray) -> LeasePlan | None:
     """A plan in which jobs hit the deadline of their target, or a better or later one; None if a guaranteed job fails.
 
     target: (jobs,) number of the deadline from 0, -1 to be left out. Jobs that are left out, or that ended up late, get
@@ -36,7 +36,7 @@ def lift(data: Instance, target: Sequence[int] | IntArray) -> Plan | None:
     while True:
         has, late = _least_laxity(data, wanted, first)
         if not late.any():
-            return improved(Plan(data, has))
+            return improved(LeasePlan(data, has))
         promised = late & data.guaranteed
         if not promised.any():
             wanted = np.where(late, -1, wanted)
@@ -85,7 +85,7 @@ def _least_laxity(data: Instance, target: IntArray, first: BoolArray) -> tuple[B
     return has, late
 
 
-def improved(plan: Plan) -> Plan:
+def improved(plan: LeasePlan) -> LeasePlan:
     """The plan in which jobs, those that gain most for their GPU time first, get better deadlines where there is room.
 
     A job then takes the earliest leases with enough free GPUs, its own among them; nobody else's leases change.
@@ -101,7 +101,7 @@ def improved(plan: Plan) -> Plan:
                 better += _moved(data, row, has, free, earned)
         if not better:
             break
-    return Plan(data, has, plan.owner)
+    return LeasePlan(data, has, plan.owner)
 
 
 def _moved(data: Instance, row: int, has: BoolArray, free: IntArray, earned: np.ndarray) -> bool:

@@ -33,7 +33,7 @@ from workbench.decision import IntArray
 from workbench.errors import InputError
 from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
 from workbench.papers.chronus.lifting import improved, lift
-from workbench.papers.chronus.plan import Plan, still_holds
+from workbench.papers.chronus.plan import LeasePlan, still_holds
 from workbench.papers.chronus.swapping import swapped
 from workbench.solvers import Columns, InfeasibleError, Programme, Solved, Solver, TimeLimitError, solve_matrix
 from workbench.solvers.report import report
@@ -282,7 +282,7 @@ class Found:
     `bound` is lower where the whole choices had to be searched for.
     """
 
-    plan: Plan | None
+    plan: LeasePlan | None
     bound: float
     solved: Solved
     linear: float
@@ -315,14 +315,14 @@ def solve(data: Instance, solver: Solver | None = None) -> Found:
     return Found(plan, bound, told, linear)
 
 
-def _lifted(master: Master, values: FloatArray) -> Plan | None:
+def _lifted(master: Master, values: FloatArray) -> LeasePlan | None:
     target, option = master.rounded(values)
     return lift(master.instance.running(option), target)
 
 
 def _with_less_capacity(
     master: Master, programme: Programme, solver: Solver, bound: float
-) -> tuple[Plan | None, float]:
+) -> tuple[LeasePlan | None, float]:
     """The plan with as much of the capacity as can be lifted, None without any; and the bound with all of it."""
     limited = replace(solver, gap=max(solver.gap, WHOLE_GAP), node_limit=solver.node_limit or NODES)
     for part in PARTS:
@@ -340,7 +340,7 @@ def _with_less_capacity(
     return None, bound
 
 
-def _best(data: Instance, plans: list[Plan | None]) -> Plan | None:
+def _best(data: Instance, plans: list[LeasePlan | None]) -> LeasePlan | None:
     """The best of: these plans; the last plan; without any, one of the guaranteed jobs by their last deadlines.
 
     To the others is added what then fits in; in the best, jobs trade leases. None if none keeps the guarantees.

@@ -17,7 +17,7 @@ from workbench.throughput import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class LeasePlan:
     """has: (jobs x leases) x_ki, whether a job has lease k + 1.
 
     Raises SolverFailedError, in the name of `owner`, for a plan that breaks a limit: more GPUs than a lease has (3, 6),
@@ -88,7 +88,7 @@ class Plan:
         return self.instance.free - self.has.T.astype(np.int64) @ self.instance.held
 
     @cached_property
-    def shifted_left(self) -> Plan:
+    def shifted_left(self) -> LeasePlan:
         """The plan with each job's last lease moved to the first that has room, lease by lease, jobs in their order."""
         data, has, left = self.instance, np.array(self.has), np.array(self.left)
         last = np.array(self.completion)
@@ -101,7 +101,7 @@ class Plan:
                     left[lease] -= data.held[row]
                     left[late] += data.held[row]
                     last[row] = int(np.flatnonzero(has[row])[-1]) + 1
-        return Plan(data, has, self.owner)
+        return LeasePlan(data, has, self.owner)
 
     @property
     def leases(self) -> dict[str, tuple[int, ...]]:
@@ -154,7 +154,7 @@ class Plan:
         return {**found, "cannot_meet": stuck} if stuck else found
 
 
-def of_leases(instance: Instance, leases: Leases, owner: str = "chronus.leases") -> Plan:
+def of_leases(instance: Instance, leases: Leases, owner: str = "chronus.leases") -> LeasePlan:
     """The plan in which jobs have these leases, those not named none."""
     has = np.zeros((len(instance.jobs), instance.leases), dtype=bool)
     at = {name: row for row, name in enumerate(instance.jobs)}
@@ -162,7 +162,7 @@ def of_leases(instance: Instance, leases: Leases, owner: str = "chronus.leases")
         if any(not 1 <= lease <= instance.leases for lease in own):
             raise SolverFailedError(owner, f"leases {list(own)} of job {name}", f"leases from 1 to {instance.leases}")
         has[at[name], np.array(own, dtype=np.int64) - 1] = True
-    return Plan(instance, has, owner)
+    return LeasePlan(instance, has, owner)
 
 
 def carried_on(leases: Leases, passed: int = 1) -> dict[str, tuple[int, ...]]:
@@ -171,7 +171,7 @@ def carried_on(leases: Leases, passed: int = 1) -> dict[str, tuple[int, ...]]:
     return {name: own for name, own in later.items() if own}
 
 
-def still_holds(instance: Instance, leases: Leases) -> Plan | None:
+def still_holds(instance: Instance, leases: Leases) -> LeasePlan | None:
     """The plan that gives jobs the leases of an earlier one, as far as it goes; None if a guaranteed job then misses.
 
     A job that needs fewer leases than it had keeps the first ones. One that needs more, whose leases no longer fit, or
@@ -189,9 +189,9 @@ def still_holds(instance: Instance, leases: Leases) -> Plan | None:
             left[own] -= instance.held[row]
         elif instance.guaranteed[row]:
             return None
-    return Plan(instance, has)
+    return LeasePlan(instance, has)
 
 
-def nothing(instance: Instance, owner: str = "chronus.leases") -> Plan:
+def nothing(instance: Instance, owner: str = "chronus.leases") -> LeasePlan:
     """The plan in which no job has a lease; raises SolverFailedError if one is guaranteed."""
-    return Plan(instance, np.zeros((len(instance.jobs), instance.leases), dtype=bool), owner)
+    return LeasePlan(instance, np.zeros((len(instance.jobs), instance.leases), dtype=bool), owner)

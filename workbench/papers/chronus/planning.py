@@ -24,7 +24,7 @@ from workbench.papers.chronus.leases import Leases as LeasesFormulation
 from workbench.papers.chronus.leases import variables
 from workbench.papers.chronus.lifting import improved
 from workbench.papers.chronus.options import Choice
-from workbench.papers.chronus.plan import Plan, of_leases
+from workbench.papers.chronus.plan import LeasePlan, of_leases
 from workbench.solvers import Solver, TimeLimitError
 from workbench.solvers.report import relative_gap, report
 
@@ -112,7 +112,7 @@ def _model(by: str, data: Instance) -> str:
     return by
 
 
-def _told(status: str, chosen: Plan, bound: float) -> Solution:
+def _told(status: str, chosen: LeasePlan, bound: float) -> Solution:
     told = report(chosen.objective, bound, timed_out=False)
     return Solution(status or told.status, chosen.objective, told.bound, told.gap)
 

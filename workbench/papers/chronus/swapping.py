@@ -10,13 +10,13 @@ import numpy as np
 
 from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus.instance import Instance
-from workbench.papers.chronus.plan import Plan
+from workbench.papers.chronus.plan import LeasePlan
 
 PASSES = 2
 """How often all jobs are tried."""
 
 
-def swapped(plan: Plan) -> Plan:
+def swapped(plan: LeasePlan) -> LeasePlan:
     """The plan in which jobs, those that gain most for their GPU time first, have traded for better deadlines."""
     data = plan.instance
     for _ in range(PASSES):
@@ -35,7 +35,7 @@ def swapped(plan: Plan) -> Plan:
                     break
         if not better:
             break
-        plan = Plan(data, has, plan.owner)
+        plan = LeasePlan(data, has, plan.owner)
     return plan
 
 

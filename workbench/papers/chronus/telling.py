@@ -12,7 +12,7 @@ BINDING = {
     "profile_waits": "the profiling cluster: every new job is profiled first, first come first served",
     "profiled": "every new job is profiled first",
     "held_back": "submission control: what one user's jobs may take of the profiling cluster in an interval",
-    "spot_waits": "the GPUs that SLO leases leave: too few for it after the best-effort jobs before it",
+    "spot_waits": "the GPUs that SLO leases leave: too few for it, after any best-effort jobs before it",
     "spot_lease": "the GPUs that SLO leases leave: it was early enough in their line",
     "later_lease": "(4, erratum) leases_by_deadline: the plan meets its deadline with later leases, and gives these to "
     "others under (3, 6, erratum) capacity",
@@ -110,6 +110,8 @@ def _order(moment: Moment) -> Order | None:
     found, queue = moment.signals("remaining_s"), moment.signals("queue")
     if found is None or queue is None or queue[1].get(moment.job) != BEST_EFFORT:
         return None
+    if moment.said is not None and found[0] < moment.said.at_s:
+        return None  # a later cycle has told its place, and recorded the numbers of some jobs only
     by = str(moment.run.knobs["be_order"])
     gangs = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
     size = {job: gangs[job] if by == "remaining_gpu_time" else 1 for job in found[1]}

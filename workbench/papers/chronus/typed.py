@@ -25,7 +25,7 @@ import pyomo.environ as pyo
 from workbench.decision import IntArray
 from workbench.errors import InputError
 from workbench.papers.chronus.instance import NAME, Instance
-from workbench.papers.chronus.plan import Plan
+from workbench.papers.chronus.plan import LeasePlan
 from workbench.solvers import SolverFailedError
 
 MOST_VARIABLES = 200_000
@@ -157,7 +157,7 @@ def build(data: Instance) -> pyo.ConcreteModel:
     return m
 
 
-def read_plan(model: pyo.ConcreteModel, data: Instance) -> Plan:
+def read_plan(model: pyo.ConcreteModel, data: Instance) -> LeasePlan:
     """The plan of a solved model, its limits checked, shifted to the left; its instance has the options chosen.
 
     Raises SolverFailedError if it is worth less than the model's objective says.
@@ -168,14 +168,14 @@ def read_plan(model: pyo.ConcreteModel, data: Instance) -> Plan:
         if variable.value > 0.5:
             row = int(data.every.job[at[job, option]])
             chosen[row], has[row, k - 1] = at[job, option], True
-    plan = Plan(data.running(chosen), has)
+    plan = LeasePlan(data.running(chosen), has)
     stated = pyo.value(model.total_reward)
     if plan.objective < stated - 1e-5 * max(1.0, abs(stated)):
         raise SolverFailedError(NAME, f"a plan worth {plan.objective:g}", f"the {stated:g} of its objective")
     return plan.shifted_left
 
 
-def begin_from(model: pyo.ConcreteModel, plan: Plan) -> None:
+def begin_from(model: pyo.ConcreteModel, plan: LeasePlan) -> None:
     """Give the variables the values of a plan, for a solver that takes a start."""
     data = plan.instance
     at = {name: option for option, name in enumerate(labels(data))}

@@ -26,6 +26,7 @@ from workbench.throughput import FloatArray
 
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationData, Any]]
 Allocate = Callable[[Any, Knobs], Allocation]
+Numbers = Callable[[Any, Knobs], Mapping[str, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Policy:
 
     data: the data of the jobs at some positions, and the policy's memory for the next time; allocate: the sparse
     matrix, if there is one; signals: names of the numbers by job that are recorded beside the shares; combine: how the
-    objectives of parts of the cluster make that of the whole, if it can be divided by parts (`pop`).
+    objectives of parts of the cluster make that of the whole, if it can be divided by parts (`pop`); numbers: more
+    numbers by job to record, which the policy goes by (NaN where a job has none).
     """
 
     formulation: Formulation[Any]
@@ -42,6 +44,7 @@ class Policy:
     allocate: Allocate | None = None
     signals: tuple[str, ...] = ()
     combine: Combine | None = None
+    numbers: Numbers | None = None
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
         data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
@@ -49,6 +52,8 @@ class Policy:
         allocate = self._as_stated if stated or self.allocate is None else self.allocate
         found = allocate(data, knobs) if self.combine is None else by_parts(data, knobs, allocate, self.combine)
         signals = {name: data.given(found.by_job[name]) for name in self.signals}
+        if self.numbers is not None:
+            signals |= {name: data.given(values) for name, values in self.numbers(data, knobs).items()}
         kinds = worker_types(snapshot.cluster, knobs)
         return Allocated(_shares(data, found.shares, kinds), _solution(found, data), memory, signals)
 
@@ -106,9 +111,10 @@ def scheduler(
     defaults: Mapping[str, Value] | None = None,
     signals: tuple[str, ...] = (),
     combine: Combine | None = None,
+    numbers: Numbers | None = None,
 ) -> ShareScheduler:
     """The scheduler of a formulation, with the same name and knobs; defaults: those that differ in a simulation."""
     more = (*((MODEL,) if allocate is not None else ()), *((PARTITIONS,) if combine is not None else ()))
-    policy = Policy(formulation, data, allocate, signals, combine)
+    policy = Policy(formulation, data, allocate, signals, combine, numbers)
     knobs = (*formulation.knobs, *more)
     return ShareScheduler(formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors, defaults=defaults)

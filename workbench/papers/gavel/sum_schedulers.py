@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.contract import Knobs
 from workbench.knob import Value
-from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first, slo, steps
+from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first, slo, steps, worths
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.policy import forgetful, scheduler
 from workbench.papers.gavel.prices import PricedData
@@ -19,13 +19,21 @@ NO_LEFTOVERS: dict[str, Value] = {"leftovers": "none"}
 """A policy of cost leaves workers idle on purpose, where they cost more for what they do; others must not fill them."""
 
 SUMS = (
-    scheduler(fifo.Fifo(), fifo.Fifo.title, forgetful(gather), fifo.allocate, authors={"optimum": "interior"}),
+    scheduler(
+        fifo.Fifo(),
+        fifo.Fifo.title,
+        forgetful(gather),
+        fifo.allocate,
+        authors={"optimum": "interior"},
+        numbers=worths.in_line,
+    ),
     scheduler(
         shortest_job_first.ShortestJobFirst(),
         shortest_job_first.ShortestJobFirst.title,
         forgetful(steps.gather),
         shortest_job_first.allocate,
         authors={"optimum": "interior"},
+        numbers=worths.by_length,
     ),
     scheduler(
         max_throughput.MaxThroughput(),
@@ -34,6 +42,7 @@ SUMS = (
         max_throughput.allocate,
         authors={"optimum": "interior"},
         combine=sum,
+        numbers=worths.by_throughput,
     ),
     scheduler(
         min_cost.MinCost(),
@@ -41,6 +50,7 @@ SUMS = (
         forgetful(min_cost.gather),
         _min_cost,
         authors={"optimum": "interior"},
+        numbers=worths.per_dollar,
         defaults=NO_LEFTOVERS,
     ),
     scheduler(
@@ -52,5 +62,6 @@ SUMS = (
         authors={"optimum": "interior", "infeasible": "drop_all"},
         defaults={"infeasible": "drop", **NO_LEFTOVERS},
         signals=("slo_dropped",),
+        numbers=worths.per_dollar,
     ),
 )

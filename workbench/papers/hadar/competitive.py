@@ -20,7 +20,7 @@ from workbench.decision import IntArray
 from workbench.errors import InputError
 from workbench.papers.hadar.instance import ROUNDING, Instance, fastest_free, slots_of, speed_of
 from workbench.papers.hadar.offline import Offline
-from workbench.papers.hadar.plan import Plan
+from workbench.papers.hadar.plan import SlotPlan
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.schedules import ScheduleData, plan_of
 from workbench.solvers import PROVEN, Solver, SolverFailedError
@@ -116,7 +116,7 @@ def earned_by(data: Instance, completion_s: Mapping[str, float | None]) -> float
     return total
 
 
-def first_come(data: Instance) -> Plan:
+def first_come(data: Instance) -> SlotPlan:
     """Slot by slot, jobs in the order of the list take their fastest free GPUs: a plan that knows no prices."""
     left = np.where(data.finishable, data.work, 0.0)
     workers = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
@@ -124,10 +124,10 @@ def first_come(data: Instance) -> Plan:
         here = np.flatnonzero((left > ROUNDING * data.work) & (data.arrival <= t))
         workers[:, t] = fastest_free(data, here)
         left -= speed_of(data, workers[:, t])
-    return Plan(data, workers, "first come").trimmed
+    return SlotPlan(data, workers, "first come").trimmed
 
 
-def admit_in_order(data: ScheduleData, bounds: PriceBounds) -> Plan:
+def admit_in_order(data: ScheduleData, bounds: PriceBounds) -> SlotPlan:
     """The algorithm of Theorem 2: jobs in the order of arrival, each by its schedule of the largest payoff (4), if > 0.
 
     Prices (5) rise with the GPUs taken in each slot; schedules that no longer fit are passed over. Of equal payoffs the

@@ -44,7 +44,7 @@ from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.papers.hadar import instance
 from workbench.papers.hadar.instance import Instance, instance_of
-from workbench.papers.hadar.plan import Plan, nothing
+from workbench.papers.hadar.plan import SlotPlan, nothing
 from workbench.solvers import InfeasibleError, Solver, SolverFailedError
 from workbench.throughput import FloatArray
 
@@ -233,14 +233,14 @@ def _types(data: Instance, row: int) -> list[str]:
     return [kind for i, kind in enumerate(data.types) if data.rate[row, i] >= least and data.capacity[i] > 0]
 
 
-def read_plan(model: pyo.ConcreteModel, data: Instance) -> Plan:
+def read_plan(model: pyo.ConcreteModel, data: Instance) -> SlotPlan:
     """The plan of a solved model, its limits checked; raises SolverFailedError also if it is worth less than stated."""
     at = {name: row for row, name in enumerate(data.jobs)}
     kinds = {name: column for column, name in enumerate(data.types)}
     workers = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
     for job, t, r in model.workers:
         workers[at[job], t, kinds[r]] = round(model.workers[job, t, r].value)
-    plan = Plan(data, workers, NAME)
+    plan = SlotPlan(data, workers, NAME)
     stated = pyo.value(model.total_utility)
     if plan.objective < stated - 1e-5 * max(1.0, abs(stated)):
         raise SolverFailedError(NAME, f"a plan worth {plan.objective:g}", f"the {stated:g} of its objective")

@@ -20,7 +20,7 @@ TOLERANCE = 2e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SlotPlan:
     """workers: (jobs x slots x types) w_jr(t), GPUs held.
 
     Raises SolverFailedError, in the name of `owner`, for a plan that breaks a limit of P1: capacity (1d), a gang that
@@ -65,10 +65,10 @@ class Plan:
         return np.where(enough.any(axis=1), enough.argmax(axis=1), -1)
 
     @cached_property
-    def trimmed(self) -> Plan:
+    def trimmed(self) -> SlotPlan:
         """The plan without the slots after completion and those of jobs that never complete (1c)."""
         kept = np.arange(self.instance.slots) <= self.done[:, None]
-        return Plan(self.instance, np.where(kept[:, :, None], self.workers, 0), self.owner)
+        return SlotPlan(self.instance, np.where(kept[:, :, None], self.workers, 0), self.owner)
 
     @cached_property
     def earned(self) -> FloatArray:
@@ -133,6 +133,7 @@ class Plan:
         return {kind: count for kind, count in held if count}
 
 
-def nothing(instance: Instance, owner: str = "P1") -> Plan:
+def nothing(instance: Instance, owner: str = "P1") -> SlotPlan:
     """The plan in which no job runs."""
-    return Plan(instance, np.zeros((len(instance.jobs), instance.slots, len(instance.types)), dtype=np.int64), owner)
+    workers = np.zeros((len(instance.jobs), instance.slots, len(instance.types)), dtype=np.int64)
+    return SlotPlan(instance, workers, owner)

@@ -32,7 +32,7 @@ from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.papers.hadar import instance
 from workbench.papers.hadar.instance import ROUNDING, Instance, instance_of
-from workbench.papers.hadar.plan import TOLERANCE, Plan, nothing
+from workbench.papers.hadar.plan import TOLERANCE, SlotPlan, nothing
 from workbench.papers.hadar.splits import splits
 from workbench.papers.hadar.utility import UTILITY
 from workbench.solvers import SolverFailedError
@@ -228,14 +228,14 @@ def read_choice(model: pyo.ConcreteModel, data: ScheduleData) -> FloatArray:
     return chosen
 
 
-def plan_of(data: ScheduleData, chosen: FloatArray) -> Plan:
+def plan_of(data: ScheduleData, chosen: FloatArray) -> SlotPlan:
     """The plan of whole schedules: those with y above one half."""
     stated = data.instance
     workers = np.zeros((len(stated.jobs), stated.slots, len(stated.types)), dtype=np.int64)
     for at in np.flatnonzero(chosen > 0.5).tolist():
         one = data.schedules[at]
         workers[one.job, list(one.slots)] += np.array(one.workers)
-    return Plan(stated, workers, NAME)
+    return SlotPlan(stated, workers, NAME)
 
 
 class Schedules(Formulation[ScheduleData]):

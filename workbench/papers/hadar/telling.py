@@ -24,7 +24,7 @@ NO_COPY = {
     "nodes_down": "the nodes on which a copy of it runs are down",
     "others_there": "the payoff of its copies: other jobs' copies are worth more on the nodes where one of it runs",
     "whole_there": "jobs of which no node can run a copy come first: they run whole on the nodes where one of it runs",
-    "no_step": "a copy of it would do no whole step on the nodes that are free",
+    "no_step": "its steps left are split among all of its nodes (split=all_copies), and those that are free get none",
     "no_room": "the number of free GPUs: no node can run a copy of it, so that it waits for its whole gang",
 }
 """What decided that a job has no copy, by the code of the scheduler's reason."""

@@ -23,6 +23,7 @@ import numpy as np
 from workbench.decision import IntArray, Task, TaskView
 from workbench.errors import InputError
 from workbench.papers.hare.algorithm import middle_s, safe_order
+from workbench.papers.hare.completions import Completions
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Row
 from workbench.throughput import FloatArray
@@ -31,7 +32,7 @@ NOTHING = (np.zeros(0),) * 6
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveSchedule:
+class AdaptiveSchedule(Completions):
     """Tasks in rounds of their own sizes. Arrays (tasks,): job, number of the round, GPU, start, T^c and T^s."""
 
     instance: Instance
@@ -62,21 +63,6 @@ class AdaptiveSchedule:
         """(jobs,) the number of each job's first task."""
         found: IntArray = np.unique(self.job, return_index=True)[1]
         return found
-
-    @property
-    def objective(self) -> float:
-        """The objective of Hare_Sched, sum of w_n C_n."""
-        return float(self.instance.weight @ self.completion_s)
-
-    @property
-    def weighted_jct_s(self) -> float:
-        """Sum of w_n (C_n - a_n)."""
-        return float(self.instance.weight @ (self.completion_s - self.instance.arrival_s))
-
-    @property
-    def makespan_s(self) -> float:
-        """When the last job completes; 0 without jobs."""
-        return float(self.completion_s.max(initial=0.0))
 
     def rows(self) -> list[Row]:
         """Every task, as `Schedule.rows` gives them."""

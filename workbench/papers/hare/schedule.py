@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.decision import IntArray
 from workbench.errors import Words, WorkbenchError
+from workbench.papers.hare.completions import Completions
 from workbench.papers.hare.instance import Instance
 from workbench.throughput import FloatArray
 
@@ -42,7 +43,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Completions):
     """gpu: (tasks,) number of each task's GPU; start_s: (tasks,) x_i. Arrays are read-only.
 
     A schedule is taken as it is, so that a wrong one can be shown; `check` raises for it.
@@ -94,21 +95,6 @@ class Schedule:
     def completion_s(self) -> FloatArray:
         """(jobs,) C_n: when its last round has synchronised."""
         return self.round_end_s[self.instance.job_round[1:] - 1]
-
-    @property
-    def objective(self) -> float:
-        """The objective of Hare_Sched, sum of w_n C_n, in s x weight."""
-        return float(self.instance.weight @ self.completion_s)
-
-    @property
-    def weighted_jct_s(self) -> float:
-        """Sum of w_n (C_n - a_n), in s x weight."""
-        return float(self.instance.weight @ (self.completion_s - self.instance.arrival_s))
-
-    @property
-    def makespan_s(self) -> float:
-        """When the last job completes; 0 without jobs."""
-        return float(self.completion_s.max(initial=0.0))
 
     # Limits ----------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.contract import Result
-from workbench.papers.hops.instance import Choices, Placed, Plan, RoundData
+from workbench.papers.hops.instance import Choices, Placed, RoundData, RoundPlan
 from workbench.papers.hops.weights import classes
 from workbench.solvers import SolverFailedError
 from workbench.throughput import FloatArray
@@ -16,7 +16,7 @@ from workbench.throughput import FloatArray
 NAME = "hops.round"
 
 
-def checked(data: RoundData, plan: Mapping[int, Placed]) -> Plan:
+def checked(data: RoundData, plan: Mapping[int, Placed]) -> RoundPlan:
     """The plan; raises SolverFailedError if it takes more GPUs of a server than are idle (13)."""
     used = np.zeros(len(data.servers), dtype=np.int64)
     for placed in plan.values():

@@ -32,7 +32,7 @@ class Placed(NamedTuple):
     gain: float
 
 
-Plan = dict[int, Placed]
+RoundPlan = dict[int, Placed]
 """What each job (row) gets; those that wait are not in it."""
 
 
@@ -201,7 +201,7 @@ class RoundData:
         best[order] = order[first[which.ravel()]]
         return fixed(best)
 
-    def plan(self, configurations: Iterable[int]) -> Plan:
+    def plan(self, configurations: Iterable[int]) -> RoundPlan:
         """What the jobs get with these configurations."""
         return {
             int(self.job[spot]): Placed(self.layouts[int(self.layout[spot])], float(self.gain[spot]))

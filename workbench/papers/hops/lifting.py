@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.papers.hops.aggregation import Aggregate
 from workbench.papers.hops.configurations import Layout
-from workbench.papers.hops.instance import Placed, Plan, shape_of
+from workbench.papers.hops.instance import Placed, RoundPlan, shape_of
 from workbench.solvers import SolverFailedError
 
 NO_LAYOUTS: Mapping[int, Layout] = {}
@@ -15,7 +15,7 @@ NO_LAYOUTS: Mapping[int, Layout] = {}
 
 def lift(
     data: Aggregate, taken: Mapping[int, int], cut: Sequence[int], previous: Mapping[int, Layout] = NO_LAYOUTS
-) -> Plan:
+) -> RoundPlan:
     """Servers for each job (row) that gets a choice (position); cut: how often each pattern is used.
 
     A job stays where it was (`previous`) if its shape is the same, as long as the other pieces then fit in somewhere;

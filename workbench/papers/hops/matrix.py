@@ -13,7 +13,7 @@ import numpy as np
 from workbench.decision import IntArray
 from workbench.papers.hops.aggregation import Aggregate
 from workbench.papers.hops.configurations import Layout
-from workbench.papers.hops.instance import Plan, RoundData, shape_of
+from workbench.papers.hops.instance import RoundData, RoundPlan, shape_of
 from workbench.papers.hops.lifting import lift
 from workbench.solvers import Columns, Programme
 from workbench.throughput import FloatArray
@@ -57,7 +57,7 @@ class Printed:
             name="hops_round",
         )
 
-    def plan(self, values: FloatArray, previous: Mapping[int, Layout]) -> Plan:
+    def plan(self, values: FloatArray, previous: Mapping[int, Layout]) -> RoundPlan:
         """What the jobs get; `previous` plays no part, as configurations name their servers."""
         return self.data.plan(np.flatnonzero(values > 0.5).tolist())
 
@@ -120,7 +120,7 @@ class Aggregated:
             name="hops_round_aggregated",
         )
 
-    def plan(self, values: FloatArray, previous: Mapping[int, Layout]) -> Plan:
+    def plan(self, values: FloatArray, previous: Mapping[int, Layout]) -> RoundPlan:
         """What the jobs get, where they were before if that can be."""
         every, choices = self.aggregate, len(self.aggregate.job)
         taken = {int(every.job[choice]): choice for choice in np.flatnonzero(values[:choices] > 0.5).tolist()}

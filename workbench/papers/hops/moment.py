@@ -15,7 +15,7 @@ from workbench.papers.hops.gathering import plan_data, previous_layouts, sizes_o
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.knobs import power_of
 from workbench.papers.hops.learning_rate import scaled
-from workbench.papers.hops.planning import Planned, make_plan
+from workbench.papers.hops.planning import SolvedPlan, make_plan
 from workbench.papers.hops.queue import Queue
 from workbench.papers.hops.repeat import fingerprint
 from workbench.papers.hops.sensitivity import sensitivities
@@ -32,7 +32,7 @@ class Made(NamedTuple):
     """One plan that was made: whom it could choose from, what they got, how it was found."""
 
     data: RoundData
-    planned: Planned
+    planned: SolvedPlan
 
 
 class Past(NamedTuple):

@@ -13,7 +13,7 @@ from workbench.contract import Knobs
 from workbench.papers.hops.aggregation import aggregate, too_fine
 from workbench.papers.hops.choosing import checked, class_gains, gain_of, objective
 from workbench.papers.hops.configurations import Layout
-from workbench.papers.hops.instance import Plan, RoundData
+from workbench.papers.hops.instance import RoundData, RoundPlan
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
 from workbench.papers.hops.levels import in_paper_units, levels
 from workbench.papers.hops.lexicographic_matrix import serve
@@ -26,10 +26,10 @@ Model = Literal["printed", "aggregated"]
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class SolvedPlan:
     """What each job (row) gets, and how it was found."""
 
-    plan: Plan
+    plan: RoundPlan
     solved: Solved
     model: Model
 
@@ -49,7 +49,7 @@ def nobody(data: RoundData) -> bool:
 
 def make_plan(
     data: RoundData, knobs: Knobs, solver: Solver | None = None, previous: Mapping[int, Layout] = NO_LAYOUTS
-) -> Planned:
+) -> SolvedPlan:
     """The best configurations for the jobs, to the knob `gap` unless the solver has a gap of its own.
 
     previous: the layouts of an earlier plan (rows of these data): the solver starts from them (knob `start`), and a job
@@ -58,11 +58,11 @@ def make_plan(
     """
     model = model_of(data, knobs)
     if nobody(data):
-        return Planned({}, Solved("optimal", 0.0, 0.0, 0.0, "none needed"), model)
+        return SolvedPlan({}, Solved("optimal", 0.0, 0.0, 0.0, "none needed"), model)
     power, began = power_of(knobs), time.perf_counter()
     stay = unbeatable(data, previous)
     if stay is not None:
-        return Planned(stay, _proven(data, stay, power, time.perf_counter() - began), model)
+        return SolvedPlan(stay, _proven(data, stay, power, time.perf_counter() - began), model)
     order = levels(data, power)
     twin = Printed(data) if model == "printed" else Aggregated(aggregate(data))
     start = twin.start(previous) if previous and knobs.get("start", START.default) else None
@@ -70,10 +70,10 @@ def make_plan(
     values, solved = serve(twin, order, stopping(solver or Solver(), data, knobs), start)
     plan = checked(data, twin.plan(values, previous))
     solved = in_paper_units(solved, objective(data, gain_of(data, plan), power), order, data)
-    return Planned(plan, replace(solved, build_s=solved.build_s + build_s), model)
+    return SolvedPlan(plan, replace(solved, build_s=solved.build_s + build_s), model)
 
 
-def _proven(data: RoundData, plan: Plan, power: float, build_s: float) -> Solved:
+def _proven(data: RoundData, plan: RoundPlan, power: float, build_s: float) -> Solved:
     """The report on a plan that no other one beats; with lambda = infinity on its highest class, as `serve` does."""
     gain = gain_of(data, plan)
     value = objective(data, gain, power)

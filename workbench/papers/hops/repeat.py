@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.papers.hops.configurations import Layout
-from workbench.papers.hops.instance import Plan, RoundData
+from workbench.papers.hops.instance import RoundData, RoundPlan
 from workbench.papers.hops.weights import classes
 from workbench.throughput import FloatArray
 
@@ -37,7 +37,7 @@ def _rank(data: RoundData) -> FloatArray:
     return rank
 
 
-def unbeatable(data: RoundData, previous: Mapping[int, Layout]) -> Plan | None:
+def unbeatable(data: RoundData, previous: Mapping[int, Layout]) -> RoundPlan | None:
     """The plan that leaves every job where it was, if that is the best that each could have by itself, else None.
 
     previous: layouts of an earlier plan by row. No weights matter then: each term of (11) is at its largest.

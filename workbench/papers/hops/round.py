@@ -28,7 +28,7 @@ from workbench.papers.hops import aggregated, lexicographic
 from workbench.papers.hops.aggregation import Aggregate, aggregate
 from workbench.papers.hops.choosing import NAME, result
 from workbench.papers.hops.gathering import gather
-from workbench.papers.hops.instance import Plan, RoundData
+from workbench.papers.hops.instance import RoundData, RoundPlan
 from workbench.papers.hops.knobs import PLAN, START, power_of
 from workbench.papers.hops.levels import in_paper_units, levels
 from workbench.papers.hops.lifting import lift
@@ -88,7 +88,7 @@ def lay_out(data: RoundData) -> pyo.ConcreteModel:
     return m
 
 
-def read(model: pyo.ConcreteModel, data: RoundData) -> Plan:
+def read(model: pyo.ConcreteModel, data: RoundData) -> RoundPlan:
     """What the jobs get in a solved model."""
     return data.plan(spot for spot, variable in enumerate(model.choose.values()) if variable.value > 0.5)
 

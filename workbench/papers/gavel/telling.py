@@ -1,0 +1,149 @@
+"""What Gavel's policies say of a job at a time; of one without a share of time also whose it is, and by what order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from workbench.mechanisms.priority.telling import FULL, Why, given_out, teller
+from workbench.mechanisms.telling import arrival, listed
+from workbench.moment import TIE, Fact, Moment, Order, Teller
+from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
+from workbench.papers.gavel.hierarchical import NAME as HIERARCHICAL
+from workbench.papers.gavel.worths import DURATION
+from workbench.schema import WORTH_ON
+
+NONE = "its share of time is 0"
+OF_POLICY: Mapping[str, str] = {
+    fifo.NAME: "place in line (1 for the last to come) x speed there / speed on its fastest type / GPUs",
+    shortest_job_first.NAME: "place in line (1 for the longest) x speed there / speed on its fastest type / GPUs",
+    max_throughput.NAME: "what its steps/s there count / GPUs",
+    min_cost.NAME: "what its steps/s there count / price of a GPU / GPUs",
+    min_cost_slo.NAME: "what its steps/s there count / price of a GPU / GPUs",
+}
+"""What a job is worth per GPU of a type, by policy."""
+
+
+def _of_sum(moment: Moment, block: pd.DataFrame) -> Why | None:
+    """Who has the GPUs in a policy's largest sum: jobs that are worth more per GPU, whatever their place in line."""
+    worth = _worths(moment)
+    if not worth:
+        return _literal(moment)
+    policy, taken = moment.run.scheduler, given_out(moment, block)
+    holders = {kind: _holders(moment, block, kind) for kind in worth}
+    idle = [kind for kind in worth if taken[kind] < moment.up[kind] * (1 - FULL)]
+    idle = idle if moment.run.knobs.get("objective") == "ratio" else []
+    outbid = [_outbid(kind, worth[kind], moment.job, holders[kind]) for kind in worth if kind not in idle]
+    parts = [f"a GPU is worth, {'; '.join(outbid)}"] if outbid else []
+    parts += [f"its worth of {_number(worth[kind][moment.job])} per GPU of {kind} {LOWERS}" for kind in idle]
+    sentences = [f"Worth of a GPU with a job: {OF_POLICY[policy]}."]
+    order = _order(moment, worth)
+    passed = dict.fromkeys(name for kind in worth for name in holders[kind] if order.before(moment.job, name))
+    if passed and policy in IN_LINE:
+        comes = "comes after it, but is" if len(passed) == 1 else "come after it, but are"
+        sentences.append(f"By {order.label} {listed(passed)} {comes} worth more per GPU.")
+    having = {name for unit in block["unit"] for name in unit.split(" + ")}
+    line = [
+        name
+        for name in moment.waiting
+        if name not in {*having, moment.job} and any(_no_less(values, name, moment.job) for values in worth.values())
+    ]
+    if line:
+        sentences.append(f"Without a share too, but worth no less on some type: {listed(line)}.")
+    if policy == min_cost_slo.NAME:
+        sentences.append("Who has an SLO is first given what that needs, whatever it is worth.")
+    facts = [Fact(f"{WORTH_ON}{kind}", values[moment.job]) for kind, values in worth.items()]
+    return Why(f"{NONE}: {'; '.join(parts)}", tuple(sentences), tuple(facts), order)
+
+
+def _no_less(worth: Mapping[str, float], one: str, other: str) -> bool:
+    return one in worth and (worth[one] > worth[other] or math.isclose(worth[one], worth[other], rel_tol=TIE))
+
+
+def _outbid(kind: str, worth: Mapping[str, float], job: str, holders: list[str]) -> str:
+    """That others have all GPUs of a type. holders: jobs and pairs, of which only jobs have a worth of their own."""
+    own = worth[job]
+    for_slo = {name for name in holders if name in worth and not _no_less(worth, name, job)}
+    equal = any(name in worth and _no_less(worth, job, name) for name in holders if name not in for_slo)
+    paired = any(name not in worth for name in holders)
+
+    def shown(name: str) -> str:
+        if name not in worth:
+            return name
+        return f"{name} ({_number(worth[name])}{', for its SLO' if name in for_slo else ''})"
+
+    than = "no more" if equal or paired else "less"
+    return f"on {kind}, {_number(own)} with it, {than} than with {listed(map(shown, holders), 3)}"
+
+
+def _order(moment: Moment, worth: Mapping[str, Mapping[str, float]]) -> Order:
+    """The line of a policy that serves one; else what jobs are worth on the type on which this one is worth most."""
+    if moment.run.scheduler == fifo.NAME:
+        return arrival(moment)
+    lengths = _lengths(moment)
+    if lengths is not None:
+        return lengths
+    best = max(worth, key=lambda kind: worth[kind][moment.job])
+    found = moment.order(WORTH_ON + best, WORTH_ON + best, "", "highest")
+    assert found is not None
+    return found
+
+
+def _lengths(moment: Moment) -> Order | None:
+    """The line of shortest job first; None of another policy."""
+    return moment.order(DURATION, "time left on its fastest type", "s", "lowest", moment.by_arrival)
+
+
+def _literal(moment: Moment) -> Why | None:
+    """Shortest job first as printed: of the M programmes one counts, that of the shortest job."""
+    order = _lengths(moment)
+    if order is None or moment.job not in order.values:
+        return None
+    first = min(order.values, key=lambda name: order.place(name) or 0)
+    return Why(f"{NONE}: as printed (literal) the policy serves one job, {first}; others get what the solver leaves",
+               order=order)  # fmt: skip
+
+
+def _of_entities(moment: Moment, block: pd.DataFrame) -> Why | None:
+    """The jobs before it in its entity, if that serves its own first come, first served."""
+    entity = next((each for each in moment.run.scenario.entities if each.name == moment.spec.entity), None)
+    if entity is None or entity.policy != "fifo":
+        return None
+    line, of = arrival(moment), {job.name: job.entity for job in moment.run.scenario.jobs}
+    having = {name for unit in block["unit"] for name in unit.split(" + ")}
+    mine = {name: value for name, value in line.values.items() if of[name] == entity.name}
+    ahead = [name for name in mine if line.before(name, moment.job)]
+    served = [name for name in ahead if name in having]
+    rule = f"Entity {entity.name} gives all of its weight to the first of its jobs that can still rise, by arrival."
+    order = line._replace(label=f"arrival in entity {entity.name}", values=mine)
+    binding = (
+        f"{NONE}: in entity {entity.name} {listed(served or ahead)} came before it, and left it nothing to rise on"
+    )
+    return Why(binding, (rule,), order=order) if ahead else None
+
+
+LOWERS = "would lower the ratio of all throughput to all cost"
+IN_LINE = frozenset({fifo.NAME, shortest_job_first.NAME})
+"""The policies that serve a line."""
+
+
+def _worths(moment: Moment) -> dict[str, Mapping[str, float]]:
+    """Worth per GPU by type and job, on types that the job could use."""
+    signals = {kind: moment.signals(WORTH_ON + kind) for kind in moment.usable if kind not in moment.too_small}
+    return {kind: found[1] for kind, found in signals.items() if found is not None and moment.job in found[1]}
+
+
+def _holders(moment: Moment, block: pd.DataFrame, kind: str) -> list[str]:
+    """The jobs and pairs that are there and have a share of a type."""
+    units = dict.fromkeys(block.loc[block["accelerator"] == kind, "unit"])
+    return [unit for unit in units if set(unit.split(" + ")) <= set(moment.present)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+TELLERS: Mapping[str, Teller] = {**dict.fromkeys(OF_POLICY, teller(_of_sum)), HIERARCHICAL: teller(_of_entities)}
+"""By policy, those that may give a job no share."""
