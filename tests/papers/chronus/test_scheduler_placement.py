@@ -27,6 +27,32 @@ def served(gangs: dict[str, int], own: Pool, previous=None, rules: Rules = RULES
     return serve(list(gangs), list(gangs.values()), [[0]] * len(gangs), [own], previous or {}, rules)
 
 
+def test_an_oversize_gang_does_not_take_the_gpus_of_who_comes_before_it():
+    """All but two GPUs are the profiling cluster's, whose idle ones are for the larger gangs."""
+    own = pool({"a": 2}, {"a": 6, "b": 8}, room=(2, 0))
+    found = served({"first": 1, "large": 5, "whole": 8}, own)
+    assert found == {"first": {"a": 1}, "large": {"a": 5}, "whole": {"b": 8}}
+    stays = served({"first": 2, "large": 8, "larger": 6}, own, {"large": {"a": 8}})
+    assert stays["first"] == {"a": 2} and sum(stays["large"].values()) == 8 and sum(stays["larger"].values()) == 6
+
+
+@given(
+    part=st.integers(1, 7), small=st.lists(st.integers(1, 7), max_size=5), large=st.lists(st.integers(1, 8), max_size=4)
+)
+def test_who_fits_in_number_is_served_beside_oversize_gangs(part, small, large):
+    gangs, room, every = dict[str, int](), part, 16
+    for number, gpus in enumerate(gpus for gpus in small if gpus <= part):
+        if gpus <= room:
+            gangs[f"s{number}"], room, every = gpus, room - gpus, every - gpus
+    for number, gpus in enumerate(gpus for gpus in large if gpus > part):
+        if gpus <= every:
+            gangs[f"l{number}"], every = gpus, every - gpus
+    found = served(gangs, pool({"a": part}, {"a": 8 - part, "b": 8}, room=(part, 0)))
+    assert {name: sum(at.values()) for name, at in found.items()} == gangs
+    for node in "ab":
+        assert sum(at.get(node, 0) for at in found.values()) <= 8
+
+
 @given(gangs=st.lists(st.integers(1, 24), max_size=12), nodes=st.integers(1, 5), part=st.integers(0, 8))
 def test_rounded_gangs_that_add_up_are_all_consolidated_also_beside_a_part_of_a_node(gangs, nodes, part):
     """Proposition 1 with one node of which only a part is free, as the profiling cluster leaves it."""

@@ -127,15 +127,38 @@ def _placed(
     gangs: Mapping[str, int], pool: Pool, previous: Mapping[str, Gpus], rules: Rules
 ) -> dict[str, dict[str, int]]:
     oversize = {name: gpus for name, gpus in gangs.items() if pool.too_large(gpus, rules.large)}
-    free, placed = dict(pool.free), dict[str, dict[str, int]]()
-    if oversize:
-        every = {node: free.get(node, 0) + pool.idle.get(node, 0) for node in {**free, **pool.idle}}
-        placed, every = keep_places(oversize, every, previous)
-        placed.update(quasi_consolidate({name: oversize[name] for name in oversize if name not in placed}, every))
-        for at in placed.values():
+    others = {name: gpus for name, gpus in gangs.items() if name not in oversize}
+    every = {node: pool.free.get(node, 0) + pool.idle.get(node, 0) for node in {**pool.free, **pool.idle}}
+    placed, left = _oversize(oversize, every, previous)
+    free = {node: min(count, left[node]) for node, count in pool.free.items()}
+    if sum(free.values()) >= sum(others.values()):
+        found = {**placed, **_beside(others, free, pool, previous, rules)}
+    else:  # they would take what the others were chosen for
+        found = _beside(others, pool.free, pool, previous, rules)
+        for at in found.values():
             for node, count in at.items():
-                free[node] = max(0, free.get(node, 0) - count)
-    gangs = {name: gpus for name, gpus in gangs.items() if name not in oversize}
+                every[node] -= count
+        found |= _oversize(oversize, every, previous)[0]
+    return {name: at for name, at in found.items() if pool.runs(name, at)}
+
+
+def _oversize(
+    gangs: Mapping[str, int], every: Gpus, previous: Mapping[str, Gpus]
+) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """Where gangs go that may also take idle GPUs of the profiling cluster, and what is left of `every`."""
+    placed, left = keep_places(gangs, every, previous)
+    placed.update(quasi_consolidate({name: gpus for name, gpus in gangs.items() if name not in placed}, left))
+    left = dict(every)
+    for at in placed.values():
+        for node, count in at.items():
+            left[node] -= count
+    return placed, left
+
+
+def _beside(
+    gangs: Mapping[str, int], free: Gpus, pool: Pool, previous: Mapping[str, Gpus], rules: Rules
+) -> dict[str, dict[str, int]]:
+    """Where gangs go outside the profiling cluster."""
     room = sum(free.values())
     fitting: dict[str, int] = {}
     for name, gpus in gangs.items():
@@ -143,18 +166,16 @@ def _placed(
             fitting[name] = gpus
             room -= gpus
     if not rules.topology:
-        placed.update(place_in_order(fitting, free, previous))
-    else:
-        kept, left = keep_places(fitting, free, previous)
-        rest = {name: gpus for name, gpus in fitting.items() if name not in kept}
-        found = {**kept, **_anew(rest, left, pool, rules)}
-        waiting = [name for name in rest if name not in found]
-        if kept and any(fitting[name] >= rules.large for name in waiting):
-            other = _anew(fitting, free, pool, rules)
-            if any(name in other for name in waiting):
-                found = other
-        placed.update(found)
-    return {name: at for name, at in placed.items() if pool.runs(name, at)}
+        return place_in_order(fitting, free, previous)
+    kept, left = keep_places(fitting, free, previous)
+    rest = {name: gpus for name, gpus in fitting.items() if name not in kept}
+    found = {**kept, **_anew(rest, left, pool, rules)}
+    waiting = [name for name in rest if name not in found]
+    if kept and any(fitting[name] >= rules.large for name in waiting):
+        other = _anew(fitting, free, pool, rules)
+        if any(name in other for name in waiting):
+            return other
+    return found
 
 
 def _anew(gangs: Mapping[str, int], free: Mapping[str, int], pool: Pool, rules: Rules) -> dict[str, dict[str, int]]:
