@@ -217,7 +217,7 @@ def test_the_number_of_workers_does_not_matter():
     assert several.runs == one.runs and several.cases == one.cases
     pd.testing.assert_frame_equal(several.table, one.table)
     assert sorted(heard) == sorted(several.cases)
-    assert set(multiprocessing.active_children()) == before
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_own_schedulers_take_part_beside_processes():
@@ -235,7 +235,7 @@ def test_a_failure_in_another_process_is_the_same_error():
             workbench.compare(stuck, ["fifo", "las"], until_s=float("nan"), workers=workers)
         errors.append((type(caught.value), caught.value.problem.where, str(caught.value), caught.value.exit_code))
     assert errors[0] == errors[1]
-    assert set(multiprocessing.active_children()) == before
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_a_run_that_fails_is_listed_with_its_reason_and_ends_no_other():

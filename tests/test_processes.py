@@ -40,7 +40,7 @@ def say_much(number: int) -> bytes:
 def nobody_is_left():
     before = set(multiprocessing.active_children())
     yield
-    assert set(multiprocessing.active_children()) == before
+    assert set(multiprocessing.active_children()) <= before
 
 
 @pytest.mark.parametrize("workers", [1, 2, 9])

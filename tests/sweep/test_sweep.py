@@ -249,7 +249,7 @@ def test_a_mistake_in_a_scheduler_is_no_result(own):
 def test_the_result_does_not_depend_on_where_runs_are_made(tmp_path, grid):
     before = set(multiprocessing.active_children())
     same(workbench.sweep(SMALL, **GRID, workers=2, store=tmp_path / "s.db"), grid)
-    assert set(multiprocessing.active_children()) == before
+    assert set(multiprocessing.active_children()) <= before
     with ThreadPoolExecutor(3) as threads:
         same(workbench.sweep(SMALL, **GRID, executor=threads), grid)
         assert threads.submit(int, 3).result() == 3, "the executor is left open"
