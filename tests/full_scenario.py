@@ -8,6 +8,7 @@ FULL: dict[str, Any] = {
     "format": "workbench-scenario/1",
     "name": "full",
     "description": "every key once",
+    "notes": ["made by hand"],
     "seed": 2**62,
     "cluster": {
         "accelerators": [

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workbench
 from workbench.contract import Scheduler, Timing
 from workbench.decision import Assignment, Cause, Decision, Snapshot
 from workbench.errors import InputError
@@ -27,10 +28,12 @@ from workbench.metrics import (
     jobs_over_time,
     metric,
     per_job,
+    run_page,
     summary,
     table,
     throughput_over_time,
     utilisation_over_time,
+    warnings,
 )
 from workbench.papers.paper import find_scheduler
 from workbench.run import Run
@@ -405,7 +408,7 @@ def test_an_empty_cluster_has_no_rounds() -> None:
 def test_json_and_table(three: Run) -> None:
     found = as_json(summary(three))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert [*found] == [*(m.name for m in METRICS), "mean_jct_by_class_s", "window", "saturated"]
+    assert [*found] == [*(m.name for m in METRICS), "mean_jct_by_class_s", "window", "saturated", "warnings"]
     assert found["jobs_finished"] == 3 and isinstance(found["jobs_finished"], int)
     short = table(summary(three)).set_index("metric")
     assert short.loc["mean_jct_s"].tolist() == ["Mean JCT", "3 min 43 s", ""]
@@ -544,3 +547,17 @@ def test_slo_violations_by_hand() -> None:
     assert cut["jobs_finished"] == 0 and cut["slo_violations"] == 1
     none = summary(simulate(scenario(jobs[3:], cluster=cluster), Rounds(4.0, lazy=True)))
     assert math.isnan(none["slo_violation_rate"]) and "SLO violations" not in set(table(none)["label"])
+
+
+def test_warnings_and_notes_stand_where_a_run_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Escaped, and without an influence on what the run is."""
+    scenario = workbench.preset("start_here")
+    noted = scenario.replace(notes=("from <b>a log</b>",))
+    assert noted.key() == scenario.key() and Scenario.from_json(noted.to_json()) == noted
+    run = workbench.simulate(noted, "fifo")
+    assert summary(run).warnings == ()
+    monkeypatch.setattr(warnings, "CHECKS", (lambda run: (f"{run.scheduler} <i>",),))
+    found = summary(run)
+    assert found.warnings == ("fifo <i>",) and as_json(found)["warnings"] == ["fifo <i>"]
+    page = run_page(run)
+    assert "<p>Warning: fifo &lt;i&gt;</p><p>Note: from &lt;b&gt;a log&lt;/b&gt;</p>" in page

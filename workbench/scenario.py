@@ -137,11 +137,15 @@ class PlanEntry(Frozen):
 
 
 class Scenario(Frozen):
-    """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly."""
+    """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly.
+
+    notes: where it comes from and what was assumed, sentence by sentence; shown on every page made from it.
+    """
 
     format: Literal["workbench-scenario/1"] = FORMAT
     name: Text = ""
     description: Text = ""
+    notes: tuple[Text, ...] = ()
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     cluster: Cluster
     jobs: tuple[Job, ...]
@@ -269,8 +273,8 @@ class Scenario(Frozen):
         write_text(Path(path), self.to_json(), force=force)
 
     def key(self) -> str:
-        """SHA-256 of the canonical JSON without name, description and plan (what a result depends on)."""
-        data = self.model_dump(mode="json", exclude={"name", "description", "plan"})
+        """SHA-256 of the canonical JSON without name, description, notes and plan (what a result depends on)."""
+        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan"})
         return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property

@@ -76,6 +76,7 @@ class Results:
         self.explained = ExplainPage(self.select, work)
         self._run: Run | None = None
         self._selected: str | None = None
+        self._mind: list[str] = []
         self._setting_up = False
         self._opened: dict[str, Callable[[], None]] = {
             "Admission": self.admission.opened,
@@ -171,9 +172,10 @@ class Results:
         self._setting_up = True
         self.playback.show(rounds_of(run))
         self._setting_up = False
+        measures = metrics.summary(run)
+        self._mind = [*(f"Warning: {text}" for text in measures.warnings), *run.scenario.notes]
         self.outdated(False)
         self._draw_gantt()
-        measures = metrics.summary(run)
         self._trials.add(run, measures.values, belief)
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
@@ -188,9 +190,9 @@ class Results:
             part.layout.display = None
 
     def outdated(self, old: bool) -> None:
-        """Say that the charts show a run from before the last change."""
-        text = "The charts show the run before your last change." if old else ""
-        self._note.value = f"<p class='wb-note'>{text}</p>" if text else ""
+        """What to mind of the run: that it is from before the last change, its warnings, the scenario's notes."""
+        lines = [*(["The charts show the run before your last change."] if old else []), *self._mind]
+        self._note.value = "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
 
     @property
     def selected(self) -> str | None:

@@ -245,6 +245,8 @@ def simulate(args: argparse.Namespace) -> Answer:
     found = summary(run)
     if args.out is not None:
         run.save(args.out, force=args.force)
+    for warning in found.warnings:
+        say(f"warning: {warning}")
     _say_notes(scenario, [args.scheduler], args.belief)
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
@@ -278,6 +280,8 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None
     for group in dict.fromkeys(map(tuple, without.values())):
         unused = [name for name, found in without.items() if tuple(found) == group]
         say(f"note: not used by {', '.join(group)}: {', '.join(unused)}")
+    for text in scenario.notes:
+        say(f"note: {text}")
     arrivals = [job.arrival_s for job in scenario.jobs]
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)

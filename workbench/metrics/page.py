@@ -16,10 +16,13 @@ NO_BREAK = "\u00a0"
 
 
 def run_page(run: Run) -> str:
-    """A run as HTML: one line, and its main measures."""
-    shown = table(summary(run))[["label", "value", "unit"]]
+    """A run as HTML: one line, what to mind, and its main measures."""
+    found = summary(run)
+    shown = table(found)[["label", "value", "unit"]]
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
-    return _page(run.headline(), shown.set_axis(["Metric", "Value", "Unit"], axis="columns"), f"Data frames: {names}.")
+    mind = [*(f"Warning: {text}" for text in found.warnings), *(f"Note: {text}" for text in run.scenario.notes)]
+    frame = shown.set_axis(["Metric", "Value", "Unit"], axis="columns")
+    return _page(run.headline(), frame, f"Data frames: {names}.", mind)
 
 
 def comparison_page(names: Iterable[tuple[str, int]], found: Iterable[Summary], failed: Iterable[str] = ()) -> str:
@@ -49,9 +52,9 @@ def _head(label: str, units: set[str]) -> str:
     return f"{label} ({unit})" if unit else label
 
 
-def _page(head: str, frame: pd.DataFrame, more: str) -> str:
+def _page(head: str, frame: pd.DataFrame, more: str, mind: Iterable[str] = ()) -> str:
     text = frame.to_html(index=False, border=0)
-    return f"<p>{html.escape(head)}</p>{text}<p>{html.escape(more)}</p>"
+    return "".join(f"<p>{html.escape(line)}</p>" for line in (head, *mind)) + f"{text}<p>{html.escape(more)}</p>"
 
 
 Run.page = staticmethod(run_page)

@@ -18,6 +18,7 @@ from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s
 from workbench.metrics.jobs import Present, Speeds, per_job
 from workbench.metrics.rounds import changed_rounds, rounds_of
 from workbench.metrics.slo import slo_values
+from workbench.metrics.warnings import warnings_of
 from workbench.rounding import short_number
 from workbench.run import Run
 from workbench.throughput import FloatArray
@@ -36,13 +37,14 @@ class Summary:
 
     mean_jct_by_class_s: by size class, by GPUs where the scenario names none. window: first and last measured job by
     arrival, or None. saturated: a job of the window has neither finished nor been refused; then nothing is averaged
-    over jobs.
+    over jobs. warnings: sentences on why some of this should not be believed as it stands (`metrics/warnings.py`).
     """
 
     values: Mapping[str, float]
     mean_jct_by_class_s: Mapping[str, float]
     window: Window | None = None
     saturated: bool = False
+    warnings: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
@@ -81,7 +83,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     for name in COLUMNS:
         values |= _statistics(name, jobs[name].to_numpy(dtype=float)[counted])
     by_class = _by_class(jobs, counted)
-    return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated)
+    return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated, warnings_of(run))
 
 
 def as_json(found: Summary) -> dict[str, Any]:
@@ -91,6 +93,7 @@ def as_json(found: Summary) -> dict[str, Any]:
         "mean_jct_by_class_s": {name: _finite(value) for name, value in found.mean_jct_by_class_s.items()},
         "window": None if found.window is None else list(found.window),
         "saturated": found.saturated,
+        "warnings": list(found.warnings),
     }
 
 
