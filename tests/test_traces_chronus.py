@@ -178,8 +178,10 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
         read(tmp_path, HEADER, line(), throughputs="speeds.json")
     with pytest.raises(InputError, match="NAME=NODESxGPUS"):
         convert("chronus", tmp_path / "t.csv", throughputs=None, cluster=None)
-    with pytest.raises(InputError, match=r"cluster, type: got 'k80'; expected types .*v100"):
-        read(tmp_path, HEADER, line(), cluster="v100=1x8,k80=1x8")
+    with pytest.raises(InputError, match=r"cluster: got 'k80'; expected a type on which .* run, one of: v100"):
+        read(tmp_path, HEADER, line(), cluster="k80=1x8")
+    _, report = read(tmp_path, HEADER, line(), cluster="v100=1x8,k80=1x8")
+    assert "no job runs on k80: there are no built-in speeds of its models" in report.notes
     with pytest.raises(InputError, match="cluster"):
         convert("chronus", tmp_path / "t.csv", throughputs=None, cluster={"nodes": [{"gpus": "x"}]})
     with pytest.raises(InputError, match="seed"):

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.scenario import Scenario
 from workbench.traces import Report, convert, parse_cluster
 from workbench.traces.deadlines import runtimes
-from workbench.traces.sacct import elapsed_s, gpus_of
+from workbench.traces.sacct import DATES, SHARD, SLICE, elapsed_s, gpus_of
 
 HEADER = "JobID|User|Submit|Start|End|Elapsed|State|AllocTRES|ReqTRES"
 DAY = "2024-03-01T"
@@ -70,16 +70,26 @@ def test_states_are_counted_of_the_jobs_that_are_kept(tmp_path: Path) -> None:
     assert [note.rpartition(": ")[2] for note in report.notes if "did not end well" in note] == ["1 TIMEOUT"]
 
 
-def test_the_run_time_is_meant_on_the_type_that_the_row_names(tmp_path: Path) -> None:
-    """One hour on a K80 is one hour there, and less on the V100 that the cluster has too."""
-    rows = [line(JobID=name, AllocTRES=f"gres/gpu:{name}=1") for name in ("k80", "v100", "h100")]
-    scenario, report = read(tmp_path, HEADER, *rows, cluster="v100=1x8,p100=1x8,k80=1x8")
-    speeds = scenario.table.matrix([job.model for job in scenario.jobs], [1, 1, 1])
-    hours = [job.steps / speed / 3600 for job, speed in zip(scenario.jobs, speeds, strict=True)]
-    assert [hours[0][2], hours[1][0], hours[2][0]] == pytest.approx([1, 1, 1], rel=1e-3)
-    assert hours[0][0] < 0.6
-    assert "but where the trace says on which type it ran, the speed on that: k80 (1), v100 (1)" in report.notes
-    assert "types of the trace that the cluster lacks, taken as if none were named: h100 (1)" in report.notes
+def test_jobs_run_as_long_as_recorded_on_the_type_that_the_row_names_alone(tmp_path: Path) -> None:
+    """Whether or not a type has built-in speeds; without a type, or with several, on any."""
+    types = ["gres/gpu:k80=1", "gres/gpu:Tesla_V100=2", "gres/gpu:h100=1", "gres/gpu=4", "gres/gpu:k80=1,gres/gpu:p=1"]
+    rows = [line(JobID=i, AllocTRES=tres, ReqTRES="") for i, tres in enumerate(types)]
+    scenario, report = read(tmp_path, HEADER, *rows, cluster="tesla_V100=1x8,K80=1x8")
+    sizes = [job.gpus for job in scenario.jobs]
+    assert sizes == [1, 2, 4, 2] and {job.steps for job in scenario.jobs} == {3600.0}
+    speeds = scenario.table.matrix([job.model for job in scenario.jobs], sizes)
+    assert speeds.tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
+    assert [(dropped.reason, dropped.lines) for dropped in report.dropped] == [
+        ("ran on h100, which the cluster lacks", (4,))
+    ]
+    told = "jobs run as long as recorded, on the type where they ran and on no other: K80 (1), tesla_V100 (1)"
+    assert told in report.notes
+    assert "2 jobs with no single type in the trace: may run on any, as long as recorded on each" in report.notes
+
+
+def test_two_types_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'a100, A100'; expected types that differ in more than case"):
+        read(tmp_path, HEADER, line(), cluster="a100=1x8,A100=1x8")
 
 
 @pytest.mark.parametrize(
@@ -121,8 +131,11 @@ def test_elapsed_time_as_slurm_writes_it(text: str, seconds: float | None) -> No
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (line(Submit="Unknown"), "Submit is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099"),
-        (line(Submit="1709280000"), "Submit is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099"),
+        (line(Submit="Unknown"), f"Submit {DATES}"),
+        (line(Submit="1709280000"), f"Submit {DATES}"),
+        (line(AllocTRES="gres/gpu:a100_3g.20gb=1,gres/gpu=1"), SLICE),
+        (line(AllocTRES="gres/gpu=1", ReqTRES="gres/gpu:1g.10gb=1"), SLICE),
+        (line(AllocTRES="gres/shard=2,gres/gpu=1"), SHARD),
         (line(Elapsed=""), "Elapsed is not [D-]HH:MM:SS"),
         (line(Elapsed="999999-23:59:59"), "run time not above 0 or over 1e+10 s"),
         (line(State="SUSPENDED"), "not ended: SUSPENDED"),
@@ -161,7 +174,7 @@ def test_columns_in_any_order_and_start_and_end_instead_of_elapsed(tmp_path: Pat
     assert [(job.name, job.user) for job in scenario.jobs] == [("job-1", None)]
     assert runtimes(scenario) == pytest.approx([3600], rel=1e-3)
     assert [(dropped.reason, dropped.lines) for dropped in report.dropped] == [
-        ("Start or End is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099", (3,)),
+        (f"Start or End {DATES}", (3,)),
         ("run time not above 0 or over 1e+10 s", (4,)),
     ]
 
@@ -175,6 +188,9 @@ def test_a_line_that_ends_in_a_bar_as_with_parsable(tmp_path: Path) -> None:
     ("header", "says"),
     [
         ("JobID|Submit|Elapsed|State", "neither AllocTRES nor ReqTRES"),
+        ("JobID|Submit|Elapsed|State|AllocGRES", "neither AllocTRES nor ReqTRES.*AllocTRES in the place of AllocGRES"),
+        ("JobID|Submit|ElapsedRaw|State|ReqTRES", "neither Elapsed nor Start and End.*Elapsed in the place of Elapsed"),
+        ("4711|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu=1", "no single JobID.*names of the columns .no -n"),
         ("JobID|Submit|State|ReqTRES|Start", "neither Elapsed nor Start and End"),
         ("JobID|Elapsed|State|ReqTRES", "no single Submit"),
         ("JobID|Submit|Elapsed|State|ReqTRES|ReqTRES", "no single ReqTRES"),
@@ -182,5 +198,5 @@ def test_a_line_that_ends_in_a_bar_as_with_parsable(tmp_path: Path) -> None:
     ],
 )
 def test_a_header_that_lacks_something(tmp_path: Path, header: str, says: str) -> None:
-    with pytest.raises(InputError, match=f"{says}.*parsable2"):
+    with pytest.raises(InputError, match=f"(?=.*parsable2).*{says}"):
         read(tmp_path, header, *ROWS)

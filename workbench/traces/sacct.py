@@ -1,23 +1,25 @@
-"""Slurm's accounting: `sacct -a --parsable2 --format=JobID,User,Submit,Elapsed,State,AllocTRES,ReqTRES`.
+"""Slurm's accounting: `sacct -a -X --parsable2 --format=JobID,User,Submit,Start,End,Elapsed,State,AllocTRES,ReqTRES`.
 
 Cells stand between `|`, the first line names the columns, in any order, more of them do no harm. JobID, Submit and
-State must be there, AllocTRES or ReqTRES, and Elapsed or else Start and End; User may be.
+State must be there, AllocTRES or ReqTRES, and Elapsed or else Start and End; User may be. End tells when the log ends.
 
 - GPUs are `gres/gpu=N`, or the sum of `gres/gpu:type=N` where that is missing; of AllocTRES, else of ReqTRES. Jobs
   without any are dropped. A job whose GPUs are all of one named type ran on that type.
+- Slices of a GPU (MIG: `gres/gpu:a100_1g.5gb=1`) and shards (`gres/shard=2`) are not GPUs: such jobs are dropped.
 - Job steps (`123.batch`, `123.0`) are dropped; array tasks (`123_4`) and parts of heterogeneous jobs (`123+1`) are
   jobs.
 - Times are `YYYY-MM-DDTHH:MM:SS`, local and without a zone; `Unknown` and `None` are none. Elapsed is `[D-]HH:MM:SS`
   and leaves out suspensions.
 - A job that has not ended (`RUNNING`, `PENDING`, ...) is dropped: nobody knows its run time.
 
-The log names no models (`workbench.traces.timed` says which a job gets). All jobs are best effort.
+Jobs are as recorded: each runs as long as in the log on the type where it ran, and on no other (see
+`workbench.traces.timed`). All are best effort.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,15 @@ COLUMNS = ("JobID", "Submit", "State")
 TRES = ("AllocTRES", "ReqTRES")
 SPAN = ("Start", "End")
 OPTIONAL = (*TRES, "Elapsed", *SPAN, "User")
-TRACE = "Slurm's accounting as `sacct --parsable2` prints it, with JobID, Submit, State, Elapsed, AllocTRES, ReqTRES"
+TRACE = (
+    "Slurm's accounting as `sacct --parsable2` prints it, first the names of the columns (no -n), "
+    "with JobID, Submit, State, Elapsed, AllocTRES, ReqTRES"
+)
+INSTEAD = {"AllocGRES": "AllocTRES", "ReqGRES": "ReqTRES", "ElapsedRaw": "Elapsed"}
+"""Columns that are not read, and what to ask sacct for in their place."""
+DATES = "is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099 (SLURM_TIME_FORMAT=standard before sacct prints it so)"
+SLICE = "a MIG slice, a part of a GPU, which is not simulated: leave GPUs that are cut up out of the cluster"
+SHARD = "a shard (gres/shard), a part of a GPU, which is not simulated: leave GPUs that are shared out of the cluster"
 ENDED = (
     "COMPLETED",
     "BOOT_FAIL",
@@ -57,6 +67,8 @@ GOING_ON = (
 )
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d\d):)?(\d\d):(\d\d)", re.ASCII)
 _GPU = re.compile(r"gres/gpu(?::([^=,]{1,100}))?=(\d{1,9})", re.ASCII)
+_SLICE = re.compile(r"gres/gpu:[^=,]*\d+g\.\d+gb.*", re.ASCII | re.IGNORECASE)
+_SHARD = re.compile(r"gres/shard(?::[^=,]*)?(?:=0*[1-9].*)?", re.ASCII)
 _GPUS_MEANT = re.compile(r"gres/gpu(?![a-z])", re.ASCII)
 """Also where no number follows; not `gres/gpumem` and `gres/gpuutil`."""
 
@@ -78,7 +90,7 @@ def convert(
     cut.check(FORMAT, throughputs)
     drops = Drops()
     rows, notes = dated(list(read_log(source, drops)))
-    return assemble(source, FORMAT, rows, drops, cut, notes, ENDED[0])
+    return assemble(source, FORMAT, rows, drops, cut, notes, ENDED[0], recorded=True)
 
 
 def read_log(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
@@ -88,10 +100,16 @@ def read_log(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
     """
     header, rows = read_table(source, TRACE, COLUMNS, drops, "|", OPTIONAL, quoted=False)
     if not set(TRES) & set(header):
-        raise InputError(source_name(source), Words(f"neither {' nor '.join(TRES)}"), TRACE)
+        raise InputError(source_name(source), Words(f"neither {' nor '.join(TRES)}"), _expected(header))
     if "Elapsed" not in header and not set(SPAN) <= set(header):
-        raise InputError(source_name(source), Words(f"neither Elapsed nor {' and '.join(SPAN)}"), TRACE)
+        raise InputError(source_name(source), Words(f"neither Elapsed nor {' and '.join(SPAN)}"), _expected(header))
     return drops.sift(rows, _row)
+
+
+def _expected(header: Sequence[str]) -> str:
+    """What the table should be, and what to ask for in the place of columns that are not read."""
+    hints = [f"{INSTEAD[name]} in the place of {name}" for name in header if name in INSTEAD]
+    return "; ".join([TRACE, *hints])
 
 
 def gpus_of(tres: str) -> tuple[int, str | None] | None:
@@ -134,7 +152,7 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
         return found
     submitted_s, duration_s = moment(cells["Submit"], "T"), _duration_s(cells)
     if submitted_s is None:
-        return "Submit is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099"
+        return f"Submit {DATES}"
     if isinstance(duration_s, str):
         return duration_s
     gpus, ran_on = gpu_count("number of GPUs", found[0]), found[1]
@@ -144,18 +162,22 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
     problem = (
         name_problem("JobID", job) or (name_problem("User", user) if user else None) or time_problem(0.0, duration_s)
     )
+    end_s = moment(cells.get("End", ""), "T")
     return problem or TimedRow(
-        line, f"job-{job}", None, gpus, submitted_s, duration_s, user, ran_on=ran_on, ended=state
+        line, f"job-{job}", None, gpus, submitted_s, duration_s, user, ran_on=ran_on, ended=state, end_s=end_s
     )
 
 
 def _gpus(cells: Mapping[str, str]) -> tuple[int, str | None] | str:
-    """As `gpus_of`, from the first column that has GPUs, or why there are none."""
+    """As `gpus_of`, from the first column that has GPUs, or why there are none; parts of GPUs are none."""
+    parts = {name: [part.strip() for part in cells.get(name, "").split(",")] for name in TRES}
+    for reason, pattern in ((SLICE, _SLICE), (SHARD, _SHARD)):
+        if any(pattern.fullmatch(part) for each in parts.values() for part in each):
+            return reason
     for name in TRES:
-        tres = cells.get(name, "")
-        if any(_GPUS_MEANT.match(part) and not _GPU.fullmatch(part) for part in map(str.strip, tres.split(","))):
+        if any(_GPUS_MEANT.match(part) and not _GPU.fullmatch(part) for part in parts[name]):
             return f"the number of GPUs in {name} cannot be read"
-        if (found := gpus_of(tres)) is not None:
+        if (found := gpus_of(cells.get(name, ""))) is not None:
             return found
     return "0 GPUs"
 
@@ -169,6 +191,6 @@ def _duration_s(cells: Mapping[str, str]) -> float | str:
     else:
         start_s, end_s = (moment(cells[name], "T") for name in SPAN)
         if start_s is None or end_s is None:
-            return "Start or End is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099"
+            return f"Start or End {DATES}"
         found = end_s - start_s
     return found or "run time 0: it never ran"

@@ -1,11 +1,14 @@
-"""Traces that say how long a job ran, not how fast: its steps are its run time x the speed of its model.
+"""Traces that say how long a job ran, not how fast: its steps are its run time x its speed.
 
-The one rule for all of them. *Model*: the one that the trace names; without a name one of the job's size class is
-drawn (`workbench.traces.drawn`). *Speeds*: the built-in ones, of Chronus's models; a trace without names takes, on a
-cluster with other types, the models of the first group that knows them all (`GROUPS`). *Type*: the run time is meant on
-the type that the trace names for the job, otherwise on the cluster's fastest, the gang on the fewest nodes: there a job
-runs as long as in the trace, to a step. Numbers of GPUs that the tables lack follow a power law (ours: each doubling
-keeps 0.9 of the ideal speed-up).
+*As recorded* (`sacct`, and every trace without models on a cluster with a type that no group of built-in models knows
+together with the others): a job does 1 step/s for each second that it ran, on the type where it ran and on no other. A
+job for which the trace names no type, or several, runs as long on any type.
+
+*With built-in speeds* (the others). Model: the one that the trace names; without a name one of the job's size class is
+drawn (`workbench.traces.drawn`). Speeds: those of Chronus's models; a trace without names takes, on a cluster with
+other types, the models of the first group that knows them all (`GROUPS`). The run time is meant on the cluster's
+fastest type, the gang on the fewest nodes: there a job runs as long as in the trace, to a step. Numbers of GPUs that
+the tables lack follow a power law (ours: each doubling keeps 0.9 of the ideal speed-up).
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from workbench.errors import InputError, counted
 from workbench.frozen import MOST_S
 from workbench.job import Reward
 from workbench.scenario import Scenario
-from workbench.throughput import Scaling
+from workbench.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.traces import builtin
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.traces.drawn import CLASSES, classes, draw_models
@@ -38,6 +41,8 @@ GROUP = "chronus"
 GROUPS = (GROUP, "gavel", "hadar", "hops")
 """Groups of built-in models with all size classes, in the order in which they are tried."""
 SCALING = Scaling(law="power", efficiency=0.9)
+ANY = "recorded"
+"""The model of jobs that run as recorded on any type; `recorded on T` is that of those that ran on T."""
 PLAN: tuple[dict[str, Any], ...] = (
     {"scheduler": "chronus"},
     {"scheduler": "edf"},
@@ -54,8 +59,8 @@ MOST_GPUS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TimedRow:
-    """One job of a trace. model: a built-in one, or None to draw it; rewards as in a scenario; ran_on: its type; ended:
-    the state in which it ended, where the trace tells."""
+    """One job of a trace. model: a built-in one, or None; rewards as in a scenario; ran_on: its type as the trace has
+    it; ended, end_s: in which state and when it ended, where the trace tells."""
 
     line: int
     name: str
@@ -67,6 +72,7 @@ class TimedRow:
     rewards: tuple[Reward, ...] | None = None
     ran_on: str | None = None
     ended: str | None = None
+    end_s: float | None = None
 
     @property
     def kind(self) -> tuple[str, int]:
@@ -142,7 +148,10 @@ def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], list[str]]:
     begin_s = min(row.arrival_s for row in rows)
     first = EPOCH + timedelta(seconds=begin_s)
     note = f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"
-    return [replace(row, arrival_s=row.arrival_s - begin_s) for row in rows], [note]
+    return [
+        replace(row, arrival_s=row.arrival_s - begin_s, end_s=None if row.end_s is None else row.end_s - begin_s)
+        for row in rows
+    ], [note]
 
 
 def assemble(
@@ -153,48 +162,80 @@ def assemble(
     cut: Cut,
     notes: Sequence[str],
     well: str | None = None,
+    recorded: bool = False,
 ) -> tuple[Scenario, Report]:
     """The scenario and the report of the rows that could be read; those not kept go to `drops`.
 
-    well: the state of a job that ended well, where the trace tells states. Jobs stand in order of arrival. Raises
-    InputError for a cluster that is none or has types without built-in speeds, and where no job is left.
+    well: the state of a job that ended well, where the trace tells states; recorded: jobs run as recorded whatever the
+    cluster's types. Jobs stand in order of arrival. Raises InputError for a cluster that is none, for one on which no
+    named model has built-in speeds, and where no job is left.
     """
     called = source_name(source)
+    cluster = plain_cluster(cut.cluster, called)
     named = bool(read) and all(row.model is not None for row in read)
-    group = _group(plain_cluster(cut.cluster, called).types, GROUPS[:1] if named else GROUPS)
-    work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
-    rows = sorted(_once(_with_models(read, group, work, cut.seed), drops), key=lambda row: row.arrival_s)
+    group = GROUP if named else None if recorded else _group(cluster.types)
+    if group is None:
+        read = list(_as_recorded(read, cluster))
+        work = _recorded(cut.cluster or {}, cluster, read)
+    else:
+        work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
+        read = _with_models(read, group, work, cut.seed)
+    rows = sorted(_once(read, drops), key=lambda row: row.arrival_s)
     kept = in_window(rows, cut.from_s, cut.to_s, drops)
     able = list(_fitting(kept, work, drops))
     kept = sampled(able, cut.sample, cut.seed, drops)
     report = account(called, format, kept, drops)
     begin_s = rows[0].arrival_s if cut.from_s is None else cut.from_s
     name = Path(called)
+    speeds = "as recorded" if group is None else "built-in speeds"
     data = {
         **work.scenario([_job(row, work, begin_s) for row in kept]),
         "name": name.stem,
-        "description": f"{len(kept)} jobs of the {format} trace {name.name}, built-in speeds",
+        "description": f"{len(kept)} jobs of the {format} trace {name.name}, {speeds}",
         "seed": cut.seed,
         "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
     }
     told = [*_order_notes(read), *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
-    told += [] if named else _drawn_notes(kept, group)
-    told += _notes(kept, work, begin_s if cut.from_s is None else 0.0)
+    if cut.from_s is None and begin_s > 0:
+        told.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
+    if group is None:
+        told += _recorded_notes(kept)
+    else:
+        told += [] if named else _drawn_notes(kept, group)
+        told += _speed_notes(kept, work)
     return Scenario.from_dict(data, called), replace(report, notes=tuple(told))
 
 
-def _group(types: Sequence[str], groups: Sequence[str]) -> str:
-    """The first group with built-in speeds on all types; raises InputError naming what there is."""
-    known = {group: builtin.types(group) for group in groups}
-    for group in groups:
-        if set(types) <= set(known[group]):
-            return group
-    if len(groups) == 1:
-        missing = next(name for name in types if name not in known[groups[0]])
-        expected = f"types with built-in speeds of these models: {', '.join(known[groups[0]])}"
-        raise InputError("cluster, type", missing, expected)
-    sets = "; or ".join(", ".join(known[group]) for group in groups)
-    raise InputError("cluster, types", ", ".join(types), f"types that have built-in speeds together: {sets}")
+def _group(types: Sequence[str]) -> str | None:
+    """The first group with built-in speeds on all types."""
+    return next((group for group in GROUPS if set(types) <= set(builtin.types(group))), None)
+
+
+def _as_recorded(rows: Sequence[TimedRow], cluster: Cluster) -> Iterator[TimedRow]:
+    """The rows with the model of their type, whose name the cluster may write in other case (`A100` for `a100`).
+
+    Raises InputError where two types of the cluster differ in case alone.
+    """
+    known = {name.casefold(): name for name in cluster.types}
+    if len(known) < len(cluster.types):
+        raise InputError("cluster, types", ", ".join(cluster.types), "types that differ in more than case")
+    for row in rows:
+        ran_on = None if row.ran_on is None else known.get(row.ran_on.casefold(), row.ran_on)
+        yield replace(row, model=ANY if ran_on is None else f"{ANY} on {ran_on}", ran_on=ran_on)
+
+
+def _recorded(plain: Mapping[str, Any], cluster: Cluster, rows: Sequence[TimedRow]) -> Workload:
+    """Models that do 1 step/s: of each type that rows ran on, for each number of GPUs that ran there."""
+    kinds = dict.fromkeys((*row.kind, row.ran_on) for row in rows)
+    speeds = [
+        {"model": model, "accelerator": name, "gpus": gpus, "steps_per_s": 1.0}
+        for model, gpus, ran_on in kinds
+        for name in (cluster.types if ran_on is None else [ran_on])
+        if gpus <= cluster.workers.get(name, 0)
+    ]
+    checked = [ThroughputRow.model_validate(row) for row in speeds]
+    models = tuple(dict.fromkeys(row.model for row in checked))
+    return Workload(dict(plain), speeds, None, Throughputs(cluster, checked), cluster.types[0], models, Scaling())
 
 
 def _with_models(read: Sequence[TimedRow], group: str, work: Workload, seed: int) -> list[TimedRow]:
@@ -219,7 +260,9 @@ def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
 def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator[TimedRow]:
     largest = max(work.speeds.cluster.workers.values())
     for row in rows:
-        if row.gpus > largest:
+        if row.ran_on is not None and row.ran_on not in work.speeds.cluster.types:
+            drops.add(f"ran on {row.ran_on}, which the cluster lacks", row.line)
+        elif row.gpus > largest:
             drops.add("more GPUs than any type of the cluster has", row.line)
         elif not work.fits(*row.kind):
             drops.add("no type of the cluster runs its model on so many GPUs", row.line)
@@ -229,8 +272,7 @@ def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator
 
 def _job(row: TimedRow, work: Workload, begin_s: float) -> dict[str, Any]:
     model, gpus = row.kind
-    on = row.ran_on if row.ran_on in work.speeds.cluster.types else None
-    job = work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s, on)
+    job = work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s, row.ran_on)
     return {**job, "user": row.user, "rewards": row.rewards}
 
 
@@ -253,18 +295,24 @@ def _drawn_notes(kept: Sequence[TimedRow], group: str) -> Iterator[str]:
     yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {told})"
 
 
-def _notes(kept: Sequence[TimedRow], work: Workload, begin_s: float) -> Iterator[str]:
-    if begin_s > 0:
-        yield f"arrivals count from the file's first one, which is at {begin_s:.15g} s there"
+def _recorded_notes(kept: Sequence[TimedRow]) -> Iterator[str]:
+    ran = Counter(row.ran_on for row in kept)
+    anywhere = ran.pop(None, 0)
+    if told := ", ".join(f"{name} ({count})" for name, count in ran.items()):
+        yield f"jobs run as long as recorded, on the type where they ran and on no other: {told}"
+    if anywhere:
+        some = counted(anywhere, "job")
+        yield f"{some} with no single type in the trace: may run on any, as long as recorded on each"
+
+
+def _speed_notes(kept: Sequence[TimedRow], work: Workload) -> Iterator[str]:
     yield f"a job's steps are its run time x the built-in speed of its model on {work.reference}"
     types = work.speeds.cluster.types
-    ran = Counter(row.ran_on for row in kept if row.ran_on is not None)
-    told = ", ".join(f"{name} ({count})" for name, count in ran.items() if name in types)
-    if told:
-        yield f"but where the trace says on which type it ran, the speed on that: {told}"
-    strange = ", ".join(f"{name} ({count})" for name, count in ran.items() if name not in types)
-    if strange:
-        yield f"types of the trace that the cluster lacks, taken as if none were named: {strange}"
+    known = [name for name in types if work.speeds.matrix(work.models, [1] * len(work.models), types=[name]).any()]
+    if others := ", ".join(name for name in known if name != work.reference):
+        yield f"run times on {others} are not recorded: they follow from the built-in speeds"
+    if idle := ", ".join(name for name in types if name not in known):
+        yield f"no job runs on {idle}: there are no built-in speeds of its models"
     listed = {row["gpus"] for row in work.rows}
     odd = sum(row.gpus not in listed for row in kept)
     if odd:
