@@ -119,7 +119,7 @@ def why(error: Exception) -> Words:
     """What an error of the system or a parser says, without the file's name (that is said where)."""
     if isinstance(error, UnicodeDecodeError):
         return Words(f"no UTF-8 text (byte {error.start + 1} is 0x{error.object[error.start]:02x})")
-    return Words(getattr(error, "strerror", None) or error)
+    return Words(getattr(error, "strerror", None) or str(error).strip())
 
 
 def counted(number: int | Sequence[int], noun: str) -> str:

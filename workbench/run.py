@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from workbench.errors import InputError, Words, why
+from workbench.errors import InputError, Words, counted, why
 from workbench.files import new_folder, parse_json
 from workbench.run_key import knobs_as_json, run_key
 from workbench.scenario import Scenario
-from workbench.schema import TABLES, WALL_TIMES
+from workbench.schema import KINDS, TABLES, WALL_TIMES
 from workbench.units import format_duration
 
-FORMAT = "workbench-run/1"
+FORMAT = "workbench-run/2"
+SCENARIO_FILE = "scenario.json"
 HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail")
-"""What run.json says beside the format and the key; `_HEAD_CHECKS` says what each may be."""
+"""What run.json says beside the format, the key and the digests; `_HEAD_CHECKS` says what each may be."""
+LONGEST = 20
+"""Characters of a whole number that a table may hold."""
 OWN = "own"
 """The belief of a run whose scheduler was shown speeds by an object of the session that made it."""
 
@@ -90,29 +94,46 @@ class Run:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: run.json, scenario.json, one CSV per table. It appears whole or not at all.
 
+        run.json has digests of what each file says, wall times included, and of itself: equal content has equal ones.
         Raises InputError if the folder exists and `force` is not set, or if it holds anything that is not a saved run.
         """
         head = {k: v for k, v in self._head().items() if k != "scenario"}
         head["knobs"] = knobs_as_json(self.knobs)
+        scenario = self.scenario.to_json()
+        digests = {SCENARIO_FILE: _digest(json.loads(scenario)), **self._digests()}
+        told = {"format": FORMAT, "key": self.key(), **head, "digests": digests}
         with new_folder(Path(path), is_result_folder, force=force) as folder:
-            text = json.dumps({"format": FORMAT, "key": self.key(), **head}, indent=1, allow_nan=False)
+            text = json.dumps({**told, "digest": _digest(told)}, indent=1, allow_nan=False)
             (folder / "run.json").write_text(text + "\n", encoding="utf-8")
-            (folder / "scenario.json").write_text(self.scenario.to_json(), encoding="utf-8")
+            (folder / SCENARIO_FILE).write_text(scenario, encoding="utf-8")
             for table in TABLES:
                 self.table(table.name).to_csv(folder / f"{table.name}.csv", index=False, lineterminator="\r\n")
 
+    def _digests(self) -> dict[str, str]:
+        return {f"{table.name}.csv": table.digest(self.table(table.name)) for table in TABLES}
+
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a saved run back exactly; raises InputError naming the file that is missing or malformed."""
+        """Read a saved run back exactly.
+
+        Raises InputError naming the file that is missing, malformed or does not say what was saved.
+        """
         if not isinstance(path, (str, Path)):
             raise InputError("path", path, "the folder of a saved run")
         folder = Path(path)
         head = _read_head(folder / "run.json")
-        scenario = Scenario.load(folder / "scenario.json")
+        scenario = Scenario.load(folder / SCENARIO_FILE)
         tables: dict[str, Any] = {t.name: _read_table(folder / f"{t.name}.csv", t.name) for t in TABLES}
         fields = {name: head[name] for name in HEAD} | {"knobs": _from_json(head["knobs"])}
         fields["window"] = None if head["window"] is None else tuple(head["window"])
-        return cls(scenario=scenario, **fields, **tables)
+        run = cls(scenario=scenario, **fields, **tables)
+        said = parse_json((folder / SCENARIO_FILE).read_text(encoding="utf-8"))
+        for name, digest in ((SCENARIO_FILE, _digest(said)), *run._digests().items()):
+            if head["digests"].get(name) != digest:
+                raise InputError(str(folder / name), _altered(name, run), "what was saved with the run (see run.json)")
+        for where, value, expected in _strangers(run):
+            raise InputError(f"{folder / where}", value, expected)
+        return run
 
 
 def is_result_folder(folder: Path) -> bool:
@@ -125,6 +146,45 @@ def _from_json(knobs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: float(value["number"]) if isinstance(value, dict) else value for name, value in knobs.items()}
 
 
+def _digest(value: Any) -> str:
+    """SHA-256 of what JSON says, whatever its layout."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _altered(file: str, run: Run) -> Words:
+    name = file.removesuffix(".csv")
+    what = "the scenario" if file == SCENARIO_FILE else f"the table {name} with {counted(len(run.table(name)), 'row')}"
+    return Words(f"another content ({what} has been altered, cut or put together from several runs)")
+
+
+def _strangers(run: Run) -> Iterator[tuple[str, Any, str]]:
+    """What tables name that the scenario or the run does not have: file and column, value, what was expected."""
+    cluster, jobs = run.scenario.cluster, [job.name for job in run.scenario.jobs]
+    if (found := run.jobs["job"].tolist()) != jobs:
+        wrong = next((name for name, job in zip(found, jobs, strict=False) if name != job), Words(f"{len(found)} jobs"))
+        yield "jobs.csv: job", wrong, f"the {counted(len(jobs), 'job')} of the scenario in order"
+    known, machines = {*jobs, ""}, {machine.name for machine in cluster.machines}
+
+    def is_unit(name: str) -> bool:
+        return all(part in known or (part.rpartition(" #")[0] or part) in known for part in name.split(" + "))
+
+    rules: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+        "job": (known.__contains__, "a job of the scenario"),
+        "with_job": (known.__contains__, "a job of the scenario, or nothing"),
+        "unit": (is_unit, "a job of the scenario, a copy, a pair or a task"),
+        "node": (machines.__contains__, "a node of the cluster"),
+        "accelerator": (set(cluster.types).__contains__, "an accelerator type of the cluster"),
+        "kind": (KINDS.__contains__, f"one of {', '.join(KINDS)}"),
+        "decision": (range(len(run.decisions)).__contains__, "the number of a decision of the run"),
+    }
+    for table in TABLES:
+        for column in rules.keys() & set(table.names):
+            is_right, expected = rules[column]
+            for value in run.table(table.name)[column].unique().tolist():
+                if not is_right(value):
+                    yield f"{table.name}.csv: {column}", value, expected
+
+
 def _same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
     drop = [name for name in WALL_TIMES if name in a.columns]
     return a.drop(columns=drop).equals(b.drop(columns=drop))
@@ -135,7 +195,7 @@ def _read_head(path: Path) -> dict[str, Any]:
         head = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(str(path), why(error), "the run.json of a saved run") from None
-    needed = {"format", *HEAD}
+    needed = {"format", "key", "digests", "digest", *HEAD}
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         found = head.get("format") if isinstance(head, dict) else head
         raise InputError(str(path), found, f"a run of format {FORMAT}")
@@ -146,6 +206,8 @@ def _read_head(path: Path) -> dict[str, Any]:
     for name, (is_right, expected) in _HEAD_CHECKS.items():
         if not is_right(head[name]):
             raise InputError(f"{path}: {name}", head[name], expected)
+    if head.pop("digest") != _digest(head):
+        raise InputError(str(path), Words("another content (it has been altered)"), "what was saved with the run")
     return head
 
 
@@ -185,6 +247,7 @@ _HEAD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "until_s": (_or_null(_is_number), "seconds, or null"),
     "window": (_or_null(_is_window), "two whole numbers, or null"),
     "detail": (_or_null(_is_whole), "a whole number, or null"),
+    "digests": (lambda value: isinstance(value, dict), "an object with a digest for each file"),
 }
 
 
@@ -201,13 +264,20 @@ def _read_table(path: Path, name: str) -> pd.DataFrame:
         try:
             columns[column.name] = list(map(_PARSE[column.dtype], text[column.name].tolist()))
         except (KeyError, ValueError) as error:
-            raise InputError(f"{path}: {column.name}", str(error), f"a column of {column.dtype}") from None
+            raise InputError(f"{path}: {column.name}", Words(error), f"a column of {column.dtype}") from None
     return table.frame(columns)
+
+
+def _int(text: str) -> int:
+    number = int(text) if len(text) <= LONGEST else 2**63
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"a whole number of {len(text)} characters")
+    return number
 
 
 _PARSE: Mapping[str, Callable[[str], Any]] = {
     "str": str,
-    "int": int,
+    "int": _int,
     "float": lambda text: float(text or "nan"),  # Python's reading is exact
     "bool": {"True": True, "False": False}.__getitem__,
 }

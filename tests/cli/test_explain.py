@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import workbench
 
 KEYS = ["scheduler", "job", "at_s", "state", "sentences", "binding", "facts", "order", "competitors"]
@@ -42,9 +44,7 @@ def test_a_saved_run_is_read_and_has_its_own_scheduler(ask, cli, tmp_path):
 
 
 def test_a_run_of_a_scheduler_that_is_not_there_is_explained_but_not_simulated_again(ask, cli, tmp_path):
-    workbench.simulate("preset:start_here", "las").save(tmp_path / "run")
-    head = tmp_path / "run" / "run.json"
-    head.write_text(head.read_text().replace('"las"', '"mine"'))
+    dataclasses.replace(workbench.simulate("preset:start_here", "las"), scheduler="mine").save(tmp_path / "run")
     argv = ("explain", tmp_path / "run", "--job", "game", "--at", "3000")
     assert ask(*argv)["scheduler"] == "mine"
     for option in (["--more"], ["--alone"], ["--more-type", "k80"]):
