@@ -145,8 +145,8 @@ def test_per_job(three: Run) -> None:
     found = per_job(three).set_index("job")
     expected = {
         "jct_s": [150, 500, 20],
-        "queueing_delay_s": [0, 0, 10],
-        "waited_s": [40, 0, 10],
+        "first_start_s": [0, 0, 60],
+        "wait_s": [40, 0, 10],
         # Half of the GPUs each: j0 1000 x (.5/10 + .5/2) = 300 s, j1 2000 x (.5/20 + .5/4) = 300 s, j2 30 s.
         "finish_time_fairness": [150 / 300, 500 / 300, 20 / 30],
         "latency_ratio": [40 / 300, 0, 10 / 30],
@@ -189,8 +189,11 @@ def test_summary(three: Run) -> None:
         "restarts": 1,
         "moves": 0,
         "cost_usd": 0.22,
-        "mean_queueing_delay_s": 10 / 3,
-        "max_waited_s": 40,
+        "mean_first_start_s": 10 / 3,
+        "mean_wait_s": 50 / 3,
+        "median_wait_s": 10,
+        "p95_wait_s": 10 + 0.9 * 30,
+        "max_wait_s": 40,
         "max_finish_time_fairness": 5 / 3,
         "mean_latency_ratio": (40 / 300 + 1 / 3) / 3,
         "mean_attained_s": 1120 / 3,
@@ -244,16 +247,17 @@ def test_unfinished_jobs_are_missing_and_counted() -> None:
     run = run_of(s, {0: assign(("j0", {"a-0": 1}, FOREVER), ("j1", {"b-0": 2}, FOREVER))}, Until(100))
     found = per_job(run).set_index("job")
     assert found["jct_s"].isna().tolist() == [False, True, True]
-    assert found["queueing_delay_s"].isna().tolist() == [False, False, True]
-    assert found["waited_s"].isna().tolist() == found["latency_ratio"].isna().tolist() == [False, True, True]
+    assert found["first_start_s"].isna().tolist() == [False, False, True]
+    assert found["wait_s"].tolist() == [0, 0, 100] and found["latency_ratio"].isna().tolist() == [False, True, True]
     assert found["cost_usd"].tolist() == pytest.approx([0.01, 0.02, 0])
     whole = summary(run)
+    assert (whole["mean_wait_s"], whole["mean_first_start_s"]) == (pytest.approx(100 / 3), 0)
     assert whole["mean_jct_s"] == 10 and math.isnan(whole["makespan_s"])
     assert (whole["jobs_finished"], whole["jobs_unfinished"]) == (1, 2)
     assert whole["utilisation"] == pytest.approx((10 + 200) / 400) and not whole.saturated
     assert jobs_over_time(run).to_numpy().tolist() == [[0, 2, 1], [10, 1, 1], [100, 0, 0]]
     measured = summary(run, window=(0, 1))
-    assert measured.saturated and math.isnan(measured["mean_jct_s"]) and math.isnan(measured["max_waited_s"])
+    assert measured.saturated and math.isnan(measured["mean_jct_s"]) and math.isnan(measured["max_wait_s"])
     assert as_json(measured)["mean_jct_s"] is None and as_json(measured)["saturated"] is True
     assert set(table(measured).set_index("metric")["value"][["mean_jct_s", "max_latency_ratio"]]) == {"saturated"}
     assert not summary(run, window=(0, 0)).saturated
@@ -378,7 +382,7 @@ def test_lost_steps_and_downtime() -> None:
     found = summary(run)
     assert found["makespan_s"] == 50 and found["utilisation"] == pytest.approx(15 / 200)
     assert found["steps_per_s"] == pytest.approx(150 / 50)  # 50 of them lost
-    assert per_job(run)["waited_s"].tolist() == [35] and found["preemptions"] == 1
+    assert per_job(run)["wait_s"].tolist() == [35] and found["preemptions"] == 1
 
 
 def test_first_arrival_later_than_zero() -> None:
@@ -475,8 +479,8 @@ def test_every_run(run: Run) -> None:
     assert found["jobs"] == found["jobs_finished"] + found["jobs_unfinished"]
     assert jobs["cost_usd"].sum() == pytest.approx(found["cost_usd"])
     finished = jobs[jobs["finish_s"].notna()]
-    assert (finished["waited_s"] >= finished["queueing_delay_s"] - 1e-6).all()
-    assert (finished["jct_s"] > finished["waited_s"]).all()
+    assert (finished["wait_s"] >= finished["first_start_s"] - finished["arrival_s"] - 1e-6).all()
+    assert (finished["jct_s"] > finished["wait_s"]).all()
     ran = run.timeline[run.timeline["kind"] == "run"]
     flow = throughput_over_time(run)
     assert integral(flow["time_s"].to_numpy(), flow["value"].to_numpy()) == pytest.approx(ran["steps"].sum(), abs=1e-6)

@@ -96,7 +96,12 @@ JOBS = Table(
         Column("steps_lost", "steps lost to faults", "steps", "float"),
         Column("attained_s", "GPU-seconds held", "GPU-s", "float"),
         Column("run_s", "GPU-seconds of running (no restart, hold or tail)", "GPU-s", "float"),
-        Column("waited_s", "seconds without GPUs between arrival and completion", "s", "float"),
+        Column(
+            "waited_s",
+            "seconds without GPUs from arrival to completion, to its refusal or to the run's end",
+            "s",
+            "float",
+        ),
         Column("restarts", "times that it paid for a restart or move", "", "int"),
         Column("preemptions", "times that it lost its GPUs before completion", "", "int"),
         Column("moves", "times that a new assignment put it on other GPUs", "", "int"),

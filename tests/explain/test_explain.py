@@ -55,7 +55,7 @@ def test_before_arrival_and_after_completion_there_is_nobody_to_lose_to(fifo: wo
     early, late = workbench.explain(fifo, "two", 599.0), workbench.explain(fifo, "one", 3600.0)
     assert (early.state, late.state) == ("not_arrived", "finished")
     assert early.reason.startswith("At 9 min 59 s two has not arrived: it comes at 10 min.")
-    assert late.reason == "At 1 h one is done: it finished at 1 h, after 1 h, 0 s of it waiting."
+    assert late.reason == "At 1 h one is done: it finished at 1 h, after 1 h, 0 s of it without GPUs."
     assert early.competitors == late.competitors == ()
     assert workbench.explain(fifo, "two", 600.0).state == "waiting"
 

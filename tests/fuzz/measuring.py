@@ -44,11 +44,12 @@ def _of_jobs(run: Run, finished: pd.Series[bool]) -> dict[str, float]:
     """Some metrics over jobs."""
     jobs = run.jobs[finished]
     jct_s = jobs["finish_s"] - jobs["arrival_s"]
+    lived = run.jobs[finished | ((run.jobs["verdict"] != "refused") & (run.jobs["arrival_s"] < run.end_s))]
     return {
         "jobs_finished": float(len(jobs)),
         "mean_jct_s": jct_s.mean(),
         "max_jct_s": jct_s.max(),
-        "mean_waited_s": jobs["waited_s"].mean(),
+        "mean_wait_s": lived["waited_s"].mean(),
         "restarts": float(run.jobs["restarts"].sum()),
     }
 

@@ -292,7 +292,7 @@ class Results:
         unfinished = pd.isna(row["finish_s"])
         took = "not finished" if unfinished else f"took {_time(row['finish_s'] - row['arrival_s'])}"
         facts = [str(row["model"]), _count(row["gpus"], "GPU"), f"arrived at {_time(row['arrival_s'])}", took]
-        facts += [f"waited {_time(row['waited_s'])}", f"lost its GPUs {_count(row['preemptions'], 'time')}"]
+        facts += [f"without GPUs for {_time(row['waited_s'])}", f"lost its GPUs {_count(row['preemptions'], 'time')}"]
         facts += [f"moved {_count(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 

@@ -29,7 +29,8 @@ def headline(moment: Moment) -> str:
         case "finished":
             took, waited = clock(row["finish_s"] - row["arrival_s"]), clock(row["waited_s"])
             return (
-                f"At {at} {job} is done: it finished at {clock(row['finish_s'])}, after {took}, {waited} of it waiting."
+                f"At {at} {job} is done: it finished at {clock(row['finish_s'])}, after {took}, {waited} of it without "
+                "GPUs."
             )
         case "refused":
             return f"At {at} {job} is gone: it was refused."

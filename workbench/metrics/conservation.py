@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.intervals import BoolArray, IntArray, Intervals, left_s
+from workbench.metrics.intervals import BoolArray, IntArray, Intervals, left_s, time_held
 from workbench.run import Run
 from workbench.throughput import FloatArray
 
@@ -208,7 +208,8 @@ def _steps(c: _Tables) -> Iterator[Violation]:
 
 
 def _time(c: _Tables) -> Iterator[Violation]:
-    """GPU-seconds held and run are those of the timeline; each job of a pair holds all of its GPUs."""
+    """GPU-seconds held and run, and seconds without GPUs, are those of the timeline; each job of a pair holds all of
+    its GPUs, and a job with several copies or tasks waits while none of them does."""
     jobs, i = c.run.jobs, c.i
     before = np.array([job.attained_s for job in c.run.scenario.jobs], dtype=float)
     held = i.by_job(i.seconds, None, i.held, len(jobs)) + before
@@ -216,6 +217,10 @@ def _time(c: _Tables) -> Iterator[Violation]:
     scale = np.maximum(held, 1.0)
     yield from _sums(c, "time", "GPU-seconds held", held, jobs["attained_s"].to_numpy(dtype=float), scale)
     yield from _sums(c, "time", "GPU-seconds of running", ran, jobs["run_s"].to_numpy(dtype=float), scale)
+    group, begin, until = time_held(i)
+    life = np.maximum(np.minimum(left_s(c.run), c.run.end_s) - jobs["arrival_s"].to_numpy(dtype=float), 0.0)
+    without = life - np.bincount(group, until - begin, minlength=len(jobs))
+    yield from _sums(c, "time", "seconds without GPUs", without, jobs["waited_s"].to_numpy(dtype=float), life)
 
 
 def _sums(

@@ -29,6 +29,14 @@ class Metric(NamedTuple):
     missing: str = "unknown"
 
 
+WAIT = (
+    "time without GPUs from arrival to completion, or to the run's end for a job unfinished then: before the first "
+    "start and after every loss of GPUs. A job holds GPUs while any copy or task of it, its pair or its profile does, "
+    "restarts, switches and idle holding included; not while its tasks only synchronise"
+)
+"""Every second of a job's life is either this or holding GPUs: JCT = wait + time holding. What came before the scenario
+is not known, and not counted."""
+
 PER_JOB = Table(
     "per_job",
     "one row for each job, in the scenario's order; missing where undefined (most for a job that has not finished)",
@@ -42,8 +50,8 @@ PER_JOB = Table(
         Column("arrival_s", "arrival", "s", "float"),
         Column("finish_s", "completion", "s", "float"),
         Column("jct_s", "job completion time: from arrival to completion", "s", "float"),
-        Column("queueing_delay_s", "from arrival to first start", "s", "float"),
-        Column("waited_s", "time without GPUs from arrival to completion, pauses included", "s", "float"),
+        Column("first_start_s", "first start, as a time of the run; missing if it never had GPUs", "s", "float"),
+        Column("wait_s", f"{WAIT}; missing if it was refused, or the run ended before it came", "s", "float"),
         Column(
             "finish_time_fairness",
             "rho = JCT / T_id; T_id: run time of its steps on 1/n of the cluster's GPUs, at least its smallest size, "
@@ -54,8 +62,8 @@ PER_JOB = Table(
         ),
         Column(
             "latency_ratio",
-            "time without GPUs / expected run time without waiting, mean over types by their GPUs, the ones on which "
-            "it cannot run left out",
+            "wait / expected run time without waiting, mean over types by their GPUs, the ones on which it cannot run "
+            "left out",
             "1",
             "float",
         ),
@@ -184,6 +192,14 @@ _MEASURED = (
     Metric("jobs_finished", "Jobs finished", "jobs", "higher", "measured jobs that have finished"),
     Metric("jobs_unfinished", "Jobs unfinished", "jobs", "lower", "measured jobs neither finished nor refused"),
     Metric("jobs_refused", "Jobs refused", "jobs", "lower", "measured jobs that the scheduler refused", "Chronus 4"),
+    Metric(
+        "mean_first_start_s",
+        "Mean time to first start",
+        "s",
+        "lower",
+        "from arrival to the first GPUs, those of a profile too; mean over measured jobs that have had some and were "
+        "not refused. What they wait later is not in it",
+    ),
     Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
     Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
     Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
@@ -338,8 +354,7 @@ _SLO = (
 
 COLUMNS: dict[str, tuple[str, str, str]] = {
     "jct_s": ("JCT", "s", "Gavel 7"),
-    "queueing_delay_s": ("queueing delay", "s", "Hops 4.2"),
-    "waited_s": ("waiting time", "s", "Hops 4.2"),
+    "wait_s": ("wait without GPUs", "s", "ours"),
     "finish_time_fairness": ("finish-time fairness ρ", "1", "Themis; Hops 4.4"),
     "latency_ratio": ("latency ratio", "1", "Hops (8)-(9)"),
     "preemptions": ("preemptions per job", "preemptions", "ours"),
@@ -350,17 +365,25 @@ COLUMNS: dict[str, tuple[str, str, str]] = {
 }
 """Columns of `PER_JOB` that are summarised: label, unit, source."""
 
-STATISTICS = {"mean": "Mean", "median": "Median", "p99": "99th percentile of", "max": "Largest"}
+STATISTICS = {
+    "mean": "Mean",
+    "median": "Median",
+    "p95": "95th percentile of",
+    "p99": "99th percentile of",
+    "max": "Largest",
+}
+CHOSEN = {"jct_s": ("mean", "median", "p99", "max"), "wait_s": ("mean", "median", "p95", "max")}
+"""The statistics of a column, where they are others than mean, 99th percentile and largest."""
 
 
 def _statistics() -> list[Metric]:
-    meaning = {column.name: column.meaning for column in PER_JOB.columns}
+    meaning = {column.name: column.meaning for column in PER_JOB.columns} | {"wait_s": WAIT}
     found = []
     for name, (label, unit, source) in COLUMNS.items():
-        for statistic, word in STATISTICS.items():
-            if statistic == "median" and name != "jct_s":
-                continue
-            definition = f"{statistic} over the measured jobs that have finished: {meaning[name]}"
+        over = "measured jobs that were not refused" if name == "wait_s" else "the measured jobs that have finished"
+        for statistic in CHOSEN.get(name, ("mean", "p99", "max")):
+            definition = f"{statistic} over {over}: {meaning[name]}"
+            word = STATISTICS[statistic]
             found.append(Metric(f"{statistic}_{name}", f"{word} {label}", unit, "lower", definition, source))
     return found
 
@@ -374,7 +397,7 @@ HEADLINE = (
     "makespan_s",
     "utilisation",
     "cru",
-    "mean_queueing_delay_s",
+    "mean_wait_s",
     "max_finish_time_fairness",
     "max_latency_ratio",
     "preemptions",

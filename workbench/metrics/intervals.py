@@ -156,3 +156,13 @@ def union(group: IntArray, start: FloatArray, end: FloatArray) -> tuple[IntArray
     before = open_now - change[order]
     begins, ends = before == 0, open_now == 0
     return groups[begins], times[begins], times[ends]
+
+
+def time_held(i: Intervals) -> tuple[IntArray, FloatArray, FloatArray]:
+    """When each job holds GPUs, in any of its units: job, start and end of disjoint intervals."""
+    held, paired = i.held, i.held & (i.other >= 0)
+    return union(
+        np.concatenate([i.job[held], i.other[paired]]),
+        np.concatenate([i.start[held], i.start[paired]]),
+        np.concatenate([i.end[held], i.end[paired]]),
+    )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.errors import InputError
 from workbench.metrics.declared import PER_JOB
-from workbench.metrics.intervals import Intervals, left_s, presence
+from workbench.metrics.intervals import Intervals, is_refused, left_s, presence
 from workbench.metrics.slo import reward_shares
 from workbench.run import Run
 from workbench.scenario import Scenario
@@ -31,7 +31,8 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
     jobs = run.jobs
     arrival, finish = jobs["arrival_s"].to_numpy(dtype=float), jobs["finish_s"].to_numpy(dtype=float)
     jct = finish - arrival
-    waited = np.where(np.isnan(finish), np.nan, jobs["waited_s"].to_numpy(dtype=float))
+    lived = (arrival < run.end_s) & ~(is_refused(run) & np.isnan(finish))
+    wait = np.where(lived, jobs["waited_s"].to_numpy(dtype=float), np.nan)
     speeds = Speeds(run.scenario)
     given = np.array([job.steps_done for job in run.scenario.jobs], dtype=float)
     steps = jobs["steps"].to_numpy(dtype=float) - given
@@ -39,10 +40,9 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
         {
             **{name: jobs[name] for name in PER_JOB.names if name in jobs},
             "jct_s": jct,
-            "queueing_delay_s": jobs["first_start_s"].to_numpy(dtype=float) - arrival,
-            "waited_s": waited,
+            "wait_s": wait,
             "finish_time_fairness": jct / (steps * speeds.isolated(_present(run, present))),
-            "latency_ratio": waited / (steps * speeds.expected()),
+            "latency_ratio": np.where(np.isnan(finish), np.nan, wait) / (steps * speeds.expected()),
             "reward_share": reward_shares(run),
             "cost_usd": _cost(run, Intervals.of(run) if intervals is None else intervals),
         }

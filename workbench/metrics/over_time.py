@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.errors import InputError
-from workbench.metrics.intervals import Intervals, left_s, steps_of, union
+from workbench.metrics.intervals import Intervals, left_s, steps_of, time_held
 from workbench.metrics.jobs import Speeds, per_job
 from workbench.run import Run
 from workbench.schema import Column, Table
@@ -86,12 +86,7 @@ def utilisation_over_time(run: Run) -> pd.DataFrame:
 def jobs_over_time(run: Run) -> pd.DataFrame:
     """`JOBS_OVER_TIME`; a job with several copies counts once, both jobs of a pair count."""
     i = Intervals.of(run)
-    held, paired = i.held, i.held & (i.other >= 0)
-    _, begin, until = union(
-        np.concatenate([i.job[held], i.other[paired]]),
-        np.concatenate([i.start[held], i.start[paired]]),
-        np.concatenate([i.end[held], i.end[paired]]),
-    )
+    _, begin, until = time_held(i)
     arrival, gone = run.jobs["arrival_s"].to_numpy(dtype=float), np.minimum(left_s(run), run.end_s)
     came = arrival < run.end_s
     ones, none = np.ones(int(came.sum())), np.zeros(2 * len(begin))

@@ -27,7 +27,7 @@ from workbench.units import format_duration
 Window = tuple[int, int]
 Values = dict[str, float]
 
-OF_JOBS = frozenset(f"{statistic}_{name}" for statistic in STATISTICS for name in COLUMNS)
+OF_JOBS = frozenset({"mean_first_start_s", *(f"{statistic}_{name}" for statistic in STATISTICS for name in COLUMNS)})
 """Metrics that are averages, percentiles or extremes over jobs."""
 
 
@@ -66,7 +66,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     refused = measured & is_refused(run) & ~finished
     unfinished = int((measured & ~finished & ~refused).sum())
     saturated = window is not None and unfinished > 0
-    counted = finished & (not saturated)
+    counted, begun = finished & (not saturated), _first_starts(jobs, measured & (not saturated))
     values = {
         **_cluster(run, intervals),
         **_faults(run, intervals),
@@ -79,9 +79,12 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
         **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
         "weighted_jct_s": float((jobs["weight"] * jobs["jct_s"])[finished].sum()) if not unfinished else math.nan,
         "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
+        "mean_first_start_s": float(begun.mean()) if len(begun) else math.nan,
     }
     for name in COLUMNS:
         values |= _statistics(name, jobs[name].to_numpy(dtype=float)[counted])
+    lived = jobs["wait_s"].to_numpy(dtype=float)[measured & (not saturated)]
+    values |= _statistics("wait_s", lived[~np.isnan(lived)])
     by_class = _by_class(jobs, counted)
     return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated, warnings_of(run))
 
@@ -195,13 +198,19 @@ def _rounds(run: Run) -> Values:
     }
 
 
+def _first_starts(jobs: pd.DataFrame, measured: BoolArray) -> FloatArray:
+    """Seconds from arrival to first start of the measured jobs that have had GPUs and were not refused."""
+    delay = (jobs["first_start_s"] - jobs["arrival_s"]).to_numpy(dtype=float)
+    found: FloatArray = delay[measured & ~np.isnan(delay) & jobs["wait_s"].notna().to_numpy()]
+    return found
+
+
 def _statistics(name: str, values: FloatArray) -> Values:
     """Of one per-job column; unknown for no jobs, or if a value is."""
     if not len(values):
         return dict.fromkeys((f"{statistic}_{name}" for statistic in STATISTICS), math.nan)
-    median, p99 = np.percentile(values, [50, 99]).tolist()
-    mean, most = float(values.mean()), float(values.max())
-    return {f"mean_{name}": mean, f"median_{name}": median, f"p99_{name}": p99, f"max_{name}": most}
+    found = [float(values.mean()), *np.percentile(values, [50, 95, 99]).tolist(), float(values.max())]
+    return {f"{statistic}_{name}": value for statistic, value in zip(STATISTICS, found, strict=True)}
 
 
 def _by_class(jobs: pd.DataFrame, counted: BoolArray) -> dict[str, float]:

@@ -15,7 +15,7 @@ from workbench.metrics.difference import SAME_S
 from workbench.run import Run
 from workbench.whatif.paired import paired
 
-MEASURES = (*MAIN[:2], "p99_jct_s", "mean_queueing_delay_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:])
+MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:])
 """What is compared: `metrics.MAIN`, the tail, the wait, the cost per job; with those of SLOs where there are any."""
 OF_CAPACITY = ("utilisation", "cru")
 """Shares of the GPUs there are: with other GPUs or other jobs neither more nor less of them is better by itself."""
