@@ -34,6 +34,7 @@ LEAVES = {
     "rewards",
     "rounding",
     "schema",
+    "text",
 }
 SCENARIO = LEAVES | {"throughput", "scenario"}
 DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}
