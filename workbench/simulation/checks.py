@@ -327,4 +327,4 @@ def _is_count(value: object) -> bool:
     """Whether a value is a whole number of at least 1, Python's or numpy's."""
     if type(value) is int:
         return value >= 1
-    return isinstance(value, (int, np.integer)) and _is_whole(value) and bool(value >= 1)
+    return isinstance(value, (int, np.integer)) and _is_whole(value) and bool(int(value) >= 1)
