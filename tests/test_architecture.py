@@ -21,6 +21,7 @@ MOST_LINES = 600
 LEAVES = {
     "arrays",
     "boundaries",
+    "card",
     "errors",
     "frozen",
     "labels",
@@ -34,7 +35,6 @@ LEAVES = {
     "rewards",
     "rounding",
     "schema",
-    "text",
 }
 SCENARIO = LEAVES | {"throughput", "scenario"}
 DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}

@@ -57,9 +57,9 @@ def test_runs_are_those_of_simulate(drawn):
 
 
 def test_table_holds_every_measure(drawn):
-    assert list(drawn.measures.columns) == [*KEYS, *drawn.summaries[0].values]
+    assert list(drawn.measures.columns) == [*KEYS, *drawn.summaries[0]]
     for row, run in zip(drawn.measures.to_dict("records"), drawn.runs, strict=True):
-        expected = workbench.summary(run).values
+        expected = workbench.summary(run)
         for name, value in expected.items():
             assert row[name] == pytest.approx(value, nan_ok=True)
 

@@ -358,7 +358,7 @@ def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems:
     [
         (
             'from widgets import GavelLab\nGavelLab("no_such_preset")',
-            "got 'no_such_preset'; expected one of: start_here",
+            "got 'no_such_preset'; expected one of start_here",
         ),
         ('raise RuntimeError("a secret of the server")', "error when executing cell"),
     ],

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from workbench.api import Run as Run
     from workbench.api import allocation_table as allocation_table
     from workbench.api import formulations as formulations
     from workbench.api import ideal as ideal
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from workbench.papers.paper import find_scheduler as find_scheduler
     from workbench.papers.paper import scheduler as scheduler
     from workbench.presets import preset as preset
-    from workbench.run import Run as Run
     from workbench.scenario import Entity as Entity
     from workbench.scenario import Model as Model
     from workbench.scenario import Scenario as Scenario
@@ -90,7 +90,7 @@ _MODULES = {
         ("whatif.ask", "what_if"),
         ("whatif.marginal", "marginal_values"),
         ("sweeps", "sweep"),
-        ("run", "Run"),
+        ("api", "Run"),
         ("metrics", "summary"),
         ("explanation", "explain Explanation one_more"),
         ("comparison", "Comparison"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import pandas as pd
 from pydantic import BaseModel
 
-import workbench.metrics  # noqa: F401  (so that a run can show itself)
+import workbench.metrics  # noqa: F401  (so that a run can show itself, as can its chart: `Run.draw` below)
 from workbench.contract import Formulation, Result, Scheduler
 from workbench.decision import Belief, Learns, Snapshot
 from workbench.errors import InputError, Problem, ScenarioError, WorkbenchError
@@ -34,7 +34,10 @@ from workbench.solvers import solve_model as solve_plainly
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+    from workbench.charts import Drawing
+
 __all__ = [
+    "Run",
     "allocation_table",
     "check_plan",
     "formulations",
@@ -52,6 +55,15 @@ __all__ = [
     "solve_model",
     "time_of_solve",
 ]
+
+
+def _draw(run: Run, **options: Any) -> Drawing:
+    from workbench.charts import run_gantt  # takes as long to load as all the rest
+
+    return run_gantt(run, **options)
+
+
+Run.draw = staticmethod(_draw)
 
 PRESET = "preset:"
 SCENARIO = "a Scenario, the name of a file, or preset:NAME"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.api import Window, check_plan, check_window, load
 from workbench.batch import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.contract import Scheduler
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.files import new_folder
 from workbench.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.papers.paper import find_scheduler
@@ -75,12 +75,36 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]
-        return comparison_page([(case.label, case.seed) for case in self.cases], self.summaries, failed)
+        names = [(case.label, case.seed) for case in self.cases]
+        return comparison_page(names, self.summaries, failed, self.runs[0].scenario.notes)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the schedulers that have a run, in order."""
         return tuple(dict.fromkeys(case.label for case in self.cases))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Run:
+        """The run of a scheduler by its label; of several seeds `comparison["las", 3]`, the one of seed 3.
+
+        Raises UnknownNameError for a run that there is not.
+        """
+        label, *seeds = key if isinstance(key, tuple) else (key,)
+        mine = {case.seed: run for case, run in zip(self.cases, self.runs, strict=True) if case.label == label}
+        if not mine:
+            raise UnknownNameError("comparison", label, one_of(label, self.labels))
+        if not seeds and len(mine) > 1:
+            expected = f"a label and a seed, such as comparison[{label!r}, {next(iter(mine))}]"
+            raise UnknownNameError("comparison", Words(f"{label} with {counted(len(mine), 'seed')}"), expected)
+        seed = seeds[0] if seeds else next(iter(mine))
+        if seed not in mine:
+            raise UnknownNameError("comparison", key, f"a seed of {label}: {', '.join(map(str, mine))}")
+        return mine[seed]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.labels)
 
     def ended(self) -> pd.DataFrame:
         """Over how many runs `mean` and `spread` are, rows as theirs: runs (made), of (asked for, so far as known)."""
@@ -120,7 +144,7 @@ class Comparison:
         """
         to = self.labels[0] if to is None else to
         if to not in self.labels:
-            raise InputError("to", to, "one of " + ", ".join(self.labels))
+            raise InputError("to", to, one_of(to, self.labels))
         base = self.measures[self.measures["scheduler"] == to].set_index("seed")
         found = self.measures.copy()
         for name in self.measures.columns.drop(KEYS):
@@ -195,7 +219,7 @@ def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window 
     if len(failed) == len(pairs):
         raise failed[0].error
     made = [(case, outcome, summary(outcome, window)) for case, outcome in pairs if isinstance(outcome, Run)]
-    rows = [{"scheduler": case.label, "seed": case.seed, **measures.values} for case, _, measures in made]
+    rows = [{"scheduler": case.label, "seed": case.seed, **measures} for case, _, measures in made]
     return Comparison(
         cases=tuple(case for case, _, _ in made),
         runs=tuple(run for _, run, _ in made),

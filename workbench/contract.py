@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from workbench.card import card
 from workbench.decision import Cause, Decision, Snapshot
 from workbench.errors import InputError
 from workbench.knob import Knob, Value, settle
+from workbench.labels import listed
+from workbench.rounding import short_number
 from workbench.scenario import Scenario
+from workbench.units import format_duration
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -27,9 +31,11 @@ Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
 Memory = Any
 """A scheduler's own frozen value: None, or a frozen dataclass of numbers, texts, arrays, tuples and mappings."""
+ROWS_SHOWN = 10
+"""Jobs whose shares a card shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a formulation found, in the words of the command line.
 
@@ -48,6 +54,32 @@ class Result:
     build_s: float = 0.0
     solve_s: float = 0.0
     iterations: tuple[Mapping[str, Any], ...] = ()
+
+    def headline(self) -> str:
+        """Status and objective in a line."""
+        if self.objective is None:
+            return self.status
+        unit = "" if self.unit in ("", "1") else f" {self.unit}"
+        return f"{self.status}, {self.sense} {short_number(self.objective, 6)}{unit}"
+
+    def __repr__(self) -> str:
+        return f"<Result: {self.headline()}; values: {listed(self.values, 6)}>"
+
+    def _repr_html_(self) -> str:
+        limits = {"Bound": self.bound, "Gap": self.gap}
+        rows = [(name, short_number(value, 6)) for name, value in limits.items() if value is not None]
+        times = f"{format_duration(self.build_s, parts=1)} to build, {format_duration(self.solve_s, parts=1)} to solve"
+        rows += [("Solver", f"{self.solver}, {times}"), ("Values", ", ".join(self.values))]
+        return card(f"Result: {self.headline()}", rows) + self._shares()
+
+    def _shares(self) -> str:
+        """The first shares of time, as HTML; empty without any."""
+        shares = self.values.get("allocation") or {}
+        types = list(dict.fromkeys(name for row in shares.values() for name in row))
+        rows = [[job, *(short_number(row.get(name, 0.0)) for name in types)] for job, row in shares.items()]
+        left = len(rows) - ROWS_SHOWN
+        more = f"and {left} more: allocation_table(result)" if left > 0 else ""
+        return card("Shares of time:", rows[:ROWS_SHOWN], ["Job", *types], [more]) if rows else ""
 
     def reported(self, solved: Solved, build_s: float = 0.0, iterations: Iterable[Mapping[str, Any]] = ()) -> Result:
         """The same with the report on its solve; build_s: seconds beside those that the report has for building."""
@@ -76,6 +108,12 @@ class Formulation(ABC, Generic[Data]):
     presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
     offline: ClassVar[bool] = False
     reading: ClassVar[str] = ""
+
+    def __repr__(self) -> str:
+        return f"<Formulation {self.name}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        return _card_of(self, [self.reading])
 
     @abstractmethod
     def data(self, snapshot: Snapshot, knobs: Knobs) -> Data:
@@ -152,6 +190,12 @@ class Scheduler(ABC):
     offline: bool = False
     packs: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Scheduler {self.name}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        return _card_of(self, [f"Reads of a scenario: {', '.join(sorted(self.uses))}."])
+
     @abstractmethod
     def timing(self, knobs: Knobs) -> Timing:
         """When it wants to be asked."""
@@ -173,3 +217,9 @@ class Scheduler(ABC):
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.knob.settle`."""
         return settle(self.knobs, given, self.name, self.presets)
+
+
+def _card_of(owner: Formulation[Any] | Scheduler, more: Iterable[str]) -> str:
+    """Name, title and knobs as HTML."""
+    rows = [(knob.name, knob.default_text, knob.expected(), knob.help) for knob in owner.knobs]
+    return card(f"{owner.name}: {owner.title}", rows, ("Knob", "Default", "Values", "Meaning"), more)

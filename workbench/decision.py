@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 import numpy as np
 import numpy.typing as npt
 
+from workbench.card import card
 from workbench.cluster import Cluster
-from workbench.errors import Words, WorkbenchError, shorten
+from workbench.errors import WorkbenchError, counted
 from workbench.job import Job
+from workbench.labels import listed
 from workbench.scenario import Entity, Model
-from workbench.text import on_one_line
 from workbench.throughput import FloatArray, Placement
+from workbench.units import format_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,27 +208,17 @@ class Decision:
     next_s: float | None = None
 
 
-class Found:
-    """A place and the value that stands there, as errors show it."""
-
-    def __init__(self, where: str, value: Any) -> None:
-        self._where, self._value = where, value
-
-    def __repr__(self) -> str:
-        return f"{self._where} {self._value!r}"
-
-
 class InvalidDecision(WorkbenchError):
     """A decision that breaks a limit; it is never repaired silently."""
 
     status = "invalid_decision"
 
     def __init__(self, scheduler: str, at_s: float, unit: Unit | None, value: Any, limit: str) -> None:
-        who = "" if unit is None else ", " + shorten(Words(on_one_line(unit_name(unit))))
+        who = f", {unit_name(unit)}" if unit is not None else ""
         super().__init__(f"decision of {scheduler} at {at_s:g} s{who}", value, limit)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class NodeView:
     """Nodes in cluster order. `kind` is the position of the node's type in `Snapshot.types`; GPUs free now,
     whether up."""
@@ -237,8 +229,11 @@ class NodeView:
     free: IntArray
     up: BoolArray
 
+    def __repr__(self) -> str:
+        return f"<NodeView: {counted(len(self.names), 'node')}, {self.free.sum()} of {self.gpus.sum()} GPUs free>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class JobView:
     """Unfinished jobs in the order of (arrival, position); one entry of each array per job.
 
@@ -258,6 +253,13 @@ class JobView:
 
     def __len__(self) -> int:
         return len(self.jobs)
+
+    def __repr__(self) -> str:
+        return f"<JobView: {self.headline()}>"
+
+    def headline(self) -> str:
+        """How many, and the first names."""
+        return f"{counted(len(self), 'job')} ({listed(self.names)})" if self.jobs else "no jobs"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -343,7 +345,7 @@ class TaskView:
     barrier_s: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
     """All a scheduler may see at `now_s`, when `cause` asked it.
 
@@ -371,6 +373,28 @@ class Snapshot:
     entities: tuple[Entity, ...] = ()
     models: tuple[Model, ...] = ()
     synchronisation_s: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
+
+    def headline(self) -> str:
+        """When, why and what there is, in a line."""
+        at = f"{format_duration(self.now_s, parts=2)} ({self.cause.replace('_', ' ')})"
+        return f"{at}: {self.jobs.headline()}, {self.nodes.free.sum()} of {self.workers.sum()} GPUs free"
+
+    def __repr__(self) -> str:
+        return f"<Snapshot at {self.headline()}>"
+
+    def _repr_html_(self) -> str:
+        free = np.zeros(len(self.types), dtype=np.int64)
+        np.add.at(free, self.nodes.kind, self.nodes.free)
+        gpus = (f"{n} of {all_of} {name}" for n, all_of, name in zip(free, self.workers, self.types, strict=True))
+        rows = [
+            ("Free GPUs", ", ".join(gpus)),
+            ("Jobs, unfinished", self.jobs.headline()),
+            ("Leases beyond now", str(len(self.leases))),
+            ("Leases that end now", str(len(self.ended))),
+            ("Finished since", listed(self.finished) or "none"),
+        ]
+        rows += [("Jobs to come", str(len(self.future)))] if self.future else []
+        return card(f"Snapshot at {self.headline()}", rows)
 
     @cached_property
     def observations(self) -> tuple[Observation, ...]:

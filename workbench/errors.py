@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from workbench.text import on_terminal
 
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
+MOST_NAMES = 12
+"""Names that a message lists in full."""
 
 
 class Words(str):
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         length = MOST_OF_OURS if isinstance(self.value, Words) else MOST
-        return on_terminal(f"{self.where}: got {shorten(self.value, length)}; expected {self.expected}")
+        return f"{self.where}: got {shorten(self.value, length)}; expected {self.expected}"
 
 
 class WorkbenchError(Exception):
@@ -93,6 +93,12 @@ class InputError(WorkbenchError):
     exit_code = 2
 
 
+class UnknownNameError(InputError, KeyError):
+    """A name that a mapping of ours does not have."""
+
+    __str__ = Exception.__str__
+
+
 class ScenarioError(InputError):
     """A scenario is not valid. `problems` lists everything found, the first one is the error's own."""
 
@@ -128,6 +134,29 @@ def counted(number: int | Sequence[int], noun: str) -> str:
     """`1 GPU`, `2 GPUs`; of several numbers, of which one is meant, `2 or 4 GPUs`."""
     numbers = [number] if isinstance(number, int) else list(number)
     return f"{' or '.join(map(str, numbers))} {noun}" + ("" if numbers[-1] == 1 else "s")
+
+
+def one_of(name: Any, known: Iterable[str]) -> str:
+    """What was expected in place of a name that is not known: `one of fifo, las (did you mean las?)`.
+
+    Of more than `MOST_NAMES` the nearest are named, or the first where none is near.
+    """
+    names = list(dict.fromkeys(known))
+    near = _nearest(name, names) if isinstance(name, str) else []
+    meant = f" (did you mean {', '.join(near[:-1])}{' or ' if near[1:] else ''}{near[-1]}?)" if near else ""
+    if len(names) <= MOST_NAMES:
+        return f"one of {', '.join(names) or 'none'}{meant}"
+    if near:
+        return f"one of {len(names)} names{meant}"
+    return f"one of {', '.join(names[:MOST_NAMES])}, ... ({len(names)} in all)"
+
+
+def _nearest(name: str, names: Sequence[str]) -> list[str]:
+    """The names that a mistyped one may stand for, the nearest first; capitals do not matter."""
+    from difflib import get_close_matches
+
+    by_small = {known.lower(): known for known in reversed(names)}
+    return [by_small[small] for small in get_close_matches(name.lower(), by_small)]
 
 
 def shorten(value: Any, length: int = MOST) -> str:

@@ -12,6 +12,13 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def __dir__(self) -> list[str]:
+        """Its own names, without those of pydantic's base."""
+        return [name for name in super().__dir__() if name.startswith("_") or name not in _OF_PYDANTIC]
+
+
+_OF_PYDANTIC = frozenset(dir(BaseModel))
+
 
 Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]

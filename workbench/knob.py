@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from workbench.errors import InputError
+from workbench.card import card
+from workbench.errors import InputError, one_of
 from workbench.files import is_writable
-from workbench.labels import label_of
+from workbench.labels import label_of, with_unit
 from workbench.rounding import short_number
-from workbench.units import parse_duration
+from workbench.units import format_duration, parse_duration
 
 Value = bool | int | float | str | None
 
@@ -23,7 +24,7 @@ TRUTHS: Mapping[str, Value] = {
 """What may be typed for true and false."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Knob:
     """One declared parameter.
 
@@ -44,6 +45,25 @@ class Knob:
     kind: Literal["bool", "int", "float", "str"] = "float"
     optional: bool = False
     main: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Knob {self.name}: {self.expected()}; default {self.default_text}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("Values", self.expected()), ("Default", self.default_text), ("Source", self.source)]
+        return card(f"Knob {self.name}: {self.help}", rows)
+
+    @property
+    def default_text(self) -> str:
+        """Its default, as it may be typed."""
+        words: dict[Any, str] = {True: "true", False: "false", None: "none"}
+        if isinstance(self.default, bool | None):
+            return words[self.default]
+        if isinstance(self.default, str):
+            return self.default
+        if self.unit == "s":
+            return format_duration(self.default)
+        return with_unit(short_number(self.default, 6), self.unit)
 
     def check(self, value: Any) -> Value:
         """The value, converted to the knob's kind.
@@ -122,7 +142,7 @@ def settle(
         raise InputError(f"knobs of {owner}", given, "{knob: value}")
     for name in given:
         if name not in declared:
-            raise InputError(f"knobs of {owner}", name, "one of " + (", ".join(declared) or "none"))
+            raise InputError(f"knobs of {owner}", name, one_of(name, declared))
     checked = {name: declared[name].check(value) for name, value in given.items()}
     chosen = (presets or {}).get(str(checked.get("preset")), {})
     return {name: checked.get(name, chosen.get(name, knob.default)) for name, knob in declared.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _SPELT = {
     **{name.lower(): name for name in ("CPU", "CV", "GPU", "GPUs", "JCT", "LP", "MILP", "MIP", "PMI", "SLO")},
@@ -37,3 +38,11 @@ def with_unit(text: str, unit: str) -> str:
     if unit in ("", "1"):
         return text
     return f"{text} {unit[:-1] if text.lstrip('+−-') == '1' and _PLURAL.fullmatch(unit) else unit}"
+
+
+def listed(given: Iterable[str], most: int = 4) -> str:
+    """Names, the first few: `a and b`, `a, b, c, d and 3 more`."""
+    names = list(given)
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

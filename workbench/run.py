@@ -7,16 +7,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
-from workbench.errors import InputError, Words, counted, why
+from workbench.errors import InputError, Words, WorkbenchError, counted, why
 from workbench.files import new_folder, parse_json
 from workbench.run_key import knobs_as_json, run_key
 from workbench.scenario import Scenario
 from workbench.schema import KINDS, TABLES, WALL_TIMES
 from workbench.units import format_duration
+
+if TYPE_CHECKING:
+    from workbench.charts import Drawing
 
 FORMAT = "workbench-run/2"
 SCENARIO_FILE = "scenario.json"
@@ -77,6 +80,15 @@ class Run:
 
     def _repr_html_(self) -> str | None:
         return None if Run.page is None else Run.page(self)
+
+    draw: ClassVar[Callable[..., Drawing] | None] = None
+    """The chart of its schedule: set by `workbench.api`, as this room stands below the charts."""
+
+    def gantt(self, **options: Any) -> Drawing:
+        """The schedule as a chart: who held which GPU when; `by="job"`: what each job got (`charts.run_gantt`)."""
+        if Run.draw is None:
+            raise WorkbenchError("gantt", Words("no charts"), "`import workbench.api` first, which brings them")
+        return Run.draw(self, **options)
 
     def table(self, name: str) -> pd.DataFrame:
         """A table by name."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, WithJsonSchema
 
+from workbench.card import card
 from workbench.cluster import MOST_GPUS, Cluster, NodeGroup
-from workbench.errors import InputError, Problem, ScenarioError, Words, counted, why
+from workbench.errors import InputError, Problem, ScenarioError, Words, counted, one_of, shorten, why
 from workbench.files import NotJsonError, is_writable, parse_json, write_text
 from workbench.frozen import (
     LEAST_MTBF_S,
@@ -30,8 +31,10 @@ from workbench.frozen import (
     Weight,
 )
 from workbench.job import Job, median_size
+from workbench.labels import listed
 from workbench.rounding import short_number
 from workbench.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
+from workbench.units import format_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -244,6 +247,35 @@ class Scenario(Frozen):
             cluster["network_gbps"] = rest.pop("network_gbps")
         return cls.from_dict({"cluster": cluster, "jobs": _records(jobs), "throughputs": rows, **rest}, "data frames")
 
+    def headline(self) -> str:
+        """Name, cluster and number of jobs in a line."""
+        jobs, models = counted(len(self.jobs), "job"), counted(len({job.model for job in self.jobs}), "model")
+        name = shorten(self.name, 60) if self.name else "unnamed"
+        return f"{name}: {jobs} of {models} on {self._cluster_text(4)}, seed {self.seed}"
+
+    def _cluster_text(self, most: int) -> str:
+        gpus = listed((f"{count} {name}" for name, count in self.cluster.workers.items()), most)
+        return f"{gpus} ({counted(sum(group.count for group in self.cluster.nodes), 'node')})"
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.headline()}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        sizes = {size for job in self.jobs for size in job.sizes}
+        arrivals = [format_duration(job.arrival_s, parts=2) for job in (self.jobs[i] for i in self.order)]
+        rows = [("Cluster", self._cluster_text(12))]
+        if self.jobs:
+            gpus = "1 GPU" if sizes == {1} else f"{min(sizes)} to {max(sizes)} GPUs"
+            when = " to ".join(dict.fromkeys((arrivals[0], arrivals[-1])))
+            rows.append(("Jobs", f"{len(self.jobs)}, {gpus} each, arriving at {when}"))
+        rows.append(("Models", listed(dict.fromkeys(job.model for job in self.jobs), 8) or "none"))
+        if self.plan:
+            rows.append(("Plan", listed((entry.scheduler for entry in self.plan), 6)))
+        notes = (f"Note: {text}" for text in self.notes)
+        return card(f"Scenario {self.headline()}", rows, mind=[self.description, *notes])
+
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields exchanged, validated again."""
         return type(self).from_dict({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
@@ -427,8 +459,8 @@ def _repeated(names: Iterable[str], path: str) -> Iterable[Problem]:
 def _known(value: str, names: Iterable[str], where: str, what: str) -> Iterable[Problem]:
     names = names if isinstance(names, (set, frozenset, dict)) else set(names)
     if value not in names:
-        listed = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
-        yield Problem(where, value, f"{what}, one of: {listed}" if names else f"{what}, but there are none")
+        expected = one_of(value, sorted(names)) if names else "but there are none"
+        yield Problem(where, value, f"{what}, {expected}")
 
 
 def _inconsistencies(s: Scenario) -> Iterable[Problem]:

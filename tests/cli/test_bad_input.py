@@ -60,7 +60,7 @@ BAD = [
     ((*SIMULATE, "--out", ""), "--out  the name of a folder"),
     (("validate", ""), "the name of a file"),
     (("validate", "planned.json"), "planned.json: plan[0].scheduler"),
-    (("validate", "planned.json"), "one of chronus, gavel.max_min_fairness"),
+    (("validate", "planned.json"), "did you mean fifo?"),
     (("compare", "planned.json"), "plan[0].scheduler"),
     (("validate", "knobs.json"), "knobs.json: plan[1].knobs.round_s soon a number"),
     ((*SIMULATE, "--out", "taken", "--force"), "empty folder"),

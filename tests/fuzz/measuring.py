@@ -30,7 +30,7 @@ def check_numbers(run: Run) -> None:
 
 
 def _check_metrics(run: Run, finished: pd.Series[bool]) -> None:
-    found = summary(run).values
+    found = dict(summary(run))
     for metric in METRICS:
         value = found[metric.name]
         assert not math.isinf(value), f"{metric.name} is infinite"

@@ -44,7 +44,7 @@ def test_what_opens_a_lab(work: Waiter, folder: Path) -> None:
     assert Lab("gavel", "hadar_example").scenario.name == "hadar_example"
     assert Lab("gavel", "preset:hadar_example").scenario.name == "hadar_example"
     assert Lab("gavel", "mine.json").scenario == Lab("gavel", folder / "mine.json").scenario == preset("hadar_example")
-    with pytest.raises(InputError, match="one of: start_here"):
+    with pytest.raises(InputError, match="did you mean start_here"):
         Lab("gavel", "strat_here")
     with pytest.raises(InputError, match="one of"):
         Lab("nobody")

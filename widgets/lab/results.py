@@ -176,7 +176,7 @@ class Results:
         self._mind = [*(f"Warning: {text}" for text in measures.warnings), *run.scenario.notes]
         self.outdated(False)
         self._draw_gantt()
-        self._trials.add(run, measures.values, belief)
+        self._trials.add(run, measures, belief)
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
         self._choose_tabs(run)

@@ -33,8 +33,9 @@ from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Ti
 from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
 from workbench.errors import InputError
 from workbench.knob import Knob
+from workbench.labels import listed
 from workbench.mechanisms import queue
-from workbench.mechanisms.telling import listed, verb
+from workbench.mechanisms.telling import verb
 from workbench.moment import HOLDS, Fact, Moment, Order, Told
 from workbench.placement import Gpus, Request, Room, place, runs_spread
 from workbench.solvers import SolverFailedError

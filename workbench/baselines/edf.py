@@ -17,11 +17,11 @@ import numpy as np
 from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, Snapshot
 from workbench.knob import Knob
+from workbench.labels import listed
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
 from workbench.mechanisms.slo import due_s, holds, places
-from workbench.mechanisms.telling import listed
 from workbench.moment import Moment, Told
 from workbench.throughput import FloatArray
 

@@ -17,11 +17,12 @@ import pandas as pd
 from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, IntArray, Shares, Snapshot
 from workbench.knob import Knob, Value
+from workbench.labels import listed
 from workbench.mechanisms import priority, queue, rounds
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.priority.telling import Why, teller
-from workbench.mechanisms.telling import arrival, listed, told, verb
+from workbench.mechanisms.telling import arrival, told, verb
 from workbench.moment import Moment, Told
 from workbench.scenario import Scenario
 from workbench.throughput import FloatArray

@@ -20,11 +20,11 @@ from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, Reason, Slot, Snapshot, Task
 from workbench.errors import InputError, Words
 from workbench.job import Job
+from workbench.labels import listed
 from workbench.mechanisms.allox_lines import Place, first_of, matched
 from workbench.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.mechanisms.task_rounds import RoundsLeft, rounds_left
 from workbench.mechanisms.task_times import BelievedTimes
-from workbench.mechanisms.telling import listed
 from workbench.moment import HOLDS, Fact, Moment, Told
 from workbench.scenario import Scenario
 

@@ -26,11 +26,12 @@ from workbench.boundaries import LONGEST_ROUND_S
 from workbench.contract import Knobs, Memory, Scheduler, Timing
 from workbench.decision import Decision, Snapshot
 from workbench.knob import Knob
+from workbench.labels import listed
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule
 from workbench.mechanisms.per_job import PerJob
 from workbench.mechanisms.slo import holds, places
-from workbench.mechanisms.telling import listed, told
+from workbench.mechanisms.telling import told
 from workbench.moment import Moment, Told
 from workbench.queues import seconds
 from workbench.scenario import Scenario

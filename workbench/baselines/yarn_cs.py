@@ -27,10 +27,11 @@ from workbench.decision import Decision, Snapshot
 from workbench.errors import InputError
 from workbench.job import Job
 from workbench.knob import Knob
+from workbench.labels import listed
 from workbench.mechanisms import queue
 from workbench.mechanisms.line import Rule, fill
 from workbench.mechanisms.proportion import in_proportion
-from workbench.mechanisms.telling import arrival, listed, told
+from workbench.mechanisms.telling import arrival, told
 from workbench.mechanisms.trial import Trial
 from workbench.moment import Fact, Moment, Order, Told
 from workbench.scenario import Scenario

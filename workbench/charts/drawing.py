@@ -23,7 +23,7 @@ PADDING_PX = {"left": 8.0, "right": 18.0, "top": 8.0, "bottom": 8.0}
 """Around every chart."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drawing:
     """What every chart function returns.
 
@@ -41,6 +41,9 @@ class Drawing:
     params: Mapping[str, Any] = field(default_factory=dict)
     moments: Sequence[float] = ()
     clock: str = "s"
+
+    def __repr__(self) -> str:
+        return f"<Drawing: {self.label}>"
 
     def named(self) -> dict[str, Any]:
         """The Vega-Lite specification as it is, data by name: what a widget embeds.

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.rounding import short_number
-from workbench.text import on_terminal
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Answer:
 def show(answer: Answer | Mapping[str, Any], as_json: bool) -> None:
     """Print an answer on stdout."""
     if isinstance(answer, Answer):
-        text = json_text(answer.data) if as_json else on_terminal(answer.text())
+        text = json_text(answer.data) if as_json else answer.text()
     else:
         text = json_text(answer)
     with contextlib.suppress(AttributeError, ValueError):  # not a text file that can be reconfigured
@@ -40,7 +39,7 @@ def say(text: str) -> None:
     """A message for people; nobody there to read it is no error."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
-            print(on_terminal(text), file=sys.stderr, flush=True)
+            print(text, file=sys.stderr, flush=True)
 
 
 def json_text(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.explanation import course
 from workbench.explanation.record import Competitor, Explanation
-from workbench.mechanisms.telling import listed
+from workbench.labels import listed
 from workbench.moment import HOLDS, Comes, Moment, Order, Told
 from workbench.papers.paper import find_scheduler, find_teller
 from workbench.run import Run

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
 from workbench.errors import counted
+from workbench.labels import listed
 from workbench.moment import Moment, Order, Teller, Told
 from workbench.units import format_duration
 
@@ -78,11 +78,3 @@ def _does_not_fit(moment: Moment, head: str) -> str:
 def verb(word: str, names: list[str]) -> str:
     """A verb for one job or several."""
     return f"{word}s" if len(names) == 1 else word
-
-
-def listed(given: Iterable[str], most: int = 4) -> str:
-    """Names of jobs, the first few."""
-    names = list(given)
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from workbench.errors import UnknownNameError, one_of
 from workbench.schema import Column, Table
 
 Better = Literal["lower", "higher", ""]
@@ -444,5 +445,7 @@ _BY_NAME = {found.name: found for found in METRICS}
 
 
 def metric(name: str) -> Metric:
-    """The metric of that name; KeyError if there is none."""
+    """The metric of that name; raises UnknownNameError (a KeyError) if there is none."""
+    if name not in _BY_NAME:
+        raise UnknownNameError("metric", name, one_of(name, _BY_NAME))
     return _BY_NAME[name]

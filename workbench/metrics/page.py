@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 
-import pandas as pd
-
+from workbench.card import card
+from workbench.labels import listed
 from workbench.metrics.declared import MAIN, metric
 from workbench.metrics.summary import Summary, summary, table, with_known
 from workbench.run import Run
@@ -17,18 +16,20 @@ NO_BREAK = "\u00a0"
 
 def run_page(run: Run) -> str:
     """A run as HTML: one line, what to mind, and its main measures."""
-    found = summary(run)
-    shown = table(found)[["label", "value", "unit"]]
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
-    mind = [*(f"Warning: {text}" for text in found.warnings), *(f"Note: {text}" for text in run.scenario.notes)]
-    frame = shown.set_axis(["Metric", "Value", "Unit"], axis="columns")
-    return _page(run.headline(), frame, f"Data frames: {names}.", mind)
+    more = [f"Data frames: {names}. As a chart: gantt()."]
+    return summary(run).page(run.headline(), more, [f"Note: {text}" for text in run.scenario.notes])
 
 
-def comparison_page(names: Iterable[tuple[str, int]], found: Iterable[Summary], failed: Iterable[str] = ()) -> str:
+def comparison_page(
+    names: Iterable[tuple[str, int]],
+    found: Iterable[Summary],
+    failed: Iterable[str] = (),
+    notes: Iterable[str] = (),
+) -> str:
     """Runs side by side as HTML: one row for each, named by scheduler and seed, with the main measures.
 
-    failed: of each run that could not be made which it was, and why.
+    failed: of each run that could not be made which it was, and why; notes: of the scenario.
     """
     rows = list(zip(names, found, strict=True))
     seeds = len({seed for (_, seed), _ in rows}) > 1
@@ -43,18 +44,19 @@ def comparison_page(names: Iterable[tuple[str, int]], found: Iterable[Summary], 
     schedulers = len({name for (name, _), _ in rows})
     head = f"{schedulers} schedulers, {len(rows)} runs"
     more = "In numbers: table (these), measures (all), mean(), spread(), ratios(); runs has the runs."
-    return _page(head, pd.DataFrame(cells, columns=columns), " ".join([*(f"Failed: {text}." for text in failed), more]))
+    warned: dict[str, list[str]] = {}
+    for (name, _), measures in rows:
+        for text in measures.warnings:
+            warned.setdefault(text, []).append(name)
+    mind = [f"Warning ({listed(dict.fromkeys(who))}): {text}" for text, who in warned.items()]
+    mind += [*(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
+    return card(head, cells, columns, [more], mind)
 
 
 def _head(label: str, units: set[str]) -> str:
     """The label with the unit of its values, if they have one."""
     unit = "".join(units - {""})
     return f"{label} ({unit})" if unit else label
-
-
-def _page(head: str, frame: pd.DataFrame, more: str, mind: Iterable[str] = ()) -> str:
-    text = frame.to_html(index=False, border=0)
-    return "".join(f"<p>{html.escape(line)}</p>" for line in (head, *mind)) + f"{text}<p>{html.escape(more)}</p>"
 
 
 Run.page = staticmethod(run_page)

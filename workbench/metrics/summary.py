@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from workbench.card import card
 from workbench.decision import in_sequences
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError, counted, one_of
 from workbench.labels import unit_beside
 from workbench.metrics.declared import COLUMNS, HEADLINE, MAIN_OF_SLOS, METRICS, OF_FAULTS, STATISTICS, WEIGHTED, metric
 from workbench.metrics.intervals import BoolArray, Intervals, is_refused, over_s, union
@@ -31,23 +32,49 @@ OF_JOBS = frozenset({"mean_first_start_s", *(f"{statistic}_{name}" for statistic
 """Metrics that are averages, percentiles or extremes over jobs."""
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Mapping[str, float]):
     """Values of `METRICS` by name (`summary["mean_jct_s"]`), NaN where unknown.
 
-    mean_jct_by_class_s: by size class, by GPUs where the scenario names none. window: first and last measured job by
-    arrival, or None. saturated: a job of the window has neither finished nor been refused; then nothing is averaged
-    over jobs. warnings: sentences on why some of this should not be believed as it stands (`metrics/warnings.py`).
+    found: the values; mean_jct_by_class_s: by size class, by GPUs where the scenario names none. window: first and last
+    measured job by arrival, or None. saturated: a job of the window has neither finished nor been refused; then nothing
+    is averaged over jobs. warnings: sentences on why some of this should not be believed as it stands
+    (`metrics/warnings.py`).
     """
 
-    values: Mapping[str, float]
+    found: Mapping[str, float]
     mean_jct_by_class_s: Mapping[str, float]
     window: Window | None = None
     saturated: bool = False
     warnings: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> float:
-        return self.values[name]
+        if name not in self.found:
+            raise UnknownNameError("summary", name, one_of(name, self.found))
+        return self.found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __repr__(self) -> str:
+        shown = (f"{label} {value} {unit}".rstrip() for label, value, unit in self.main()[:3])
+        warned = f", {counted(len(self.warnings), 'warning')}" if self.warnings else ""
+        return f"<Summary: {', '.join(shown)}; {counted(len(self), 'measure')}{warned}>"
+
+    def _repr_html_(self) -> str:
+        return self.page("Summary", [f"All {len(self)} measures: dict(summary)."])
+
+    def main(self) -> list[list[str]]:
+        """The main measures as people read them: label, value, unit."""
+        return [list(row) for row in table(self)[["label", "value", "unit"]].itertuples(index=False)]
+
+    def page(self, head: str, more: Iterable[str] = (), mind: Iterable[str] = ()) -> str:
+        """The main measures as HTML, under a line, the warnings and what else to mind, and above others."""
+        found = [*(f"Warning: {text}" for text in self.warnings), *mind]
+        return card(head, self.main(), ("Metric", "Value", "Unit"), more, found)
 
 
 def summary(run: Run, window: Window | None = None, present: Present = "life") -> Summary:
@@ -92,7 +119,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
 def as_json(found: Summary) -> dict[str, Any]:
     """Plain values for the command line; null for what is unknown or infinite."""
     return {
-        **{name: _finite(value) for name, value in found.values.items()},
+        **{name: _finite(value) for name, value in found.items()},
         "mean_jct_by_class_s": {name: _finite(value) for name, value in found.mean_jct_by_class_s.items()},
         "window": None if found.window is None else list(found.window),
         "saturated": found.saturated,

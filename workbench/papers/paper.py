@@ -21,7 +21,7 @@ import workbench.baselines
 import workbench.papers
 from workbench.contract import Formulation, Scheduler
 from workbench.decision import Cause, Snapshot
-from workbench.errors import InputError
+from workbench.errors import InputError, one_of
 from workbench.knob import Knob
 from workbench.moment import Teller
 from workbench.own_scheduler import Decide, Declaration, FromFunction
@@ -116,7 +116,7 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
             for found in room.schedulers:
                 if found.name == name:
                     return found
-    raise InputError(where, name, "one of " + ", ".join(found.name for found in schedulers()))
+    raise InputError(where, name, one_of(name, (found.name for found in schedulers())))
 
 
 def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
@@ -129,14 +129,14 @@ def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
             for found in room.formulations:
                 if found.name == name:
                     return found
-    raise InputError("formulation", name, "one of " + ", ".join(found.name for found in formulations()))
+    raise InputError("formulation", name, one_of(name, (found.name for found in formulations())))
 
 
 def find_study(name: str) -> Study:
     """The study of that name; raises InputError that lists the names there are."""
     found = {each: study for room in rooms() for each, study in room.studies.items()}
     if name not in found:
-        raise InputError("study", name, "one of " + ", ".join(found))
+        raise InputError("study", name, one_of(name, found))
     return found[name]
 
 

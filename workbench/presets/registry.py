@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from workbench.errors import InputError
+from workbench.errors import InputError, one_of
 from workbench.scenario import Scenario
 
 Data = dict[str, Any]
@@ -38,10 +38,7 @@ def add(preset: Preset) -> None:
 def preset(name: str) -> Scenario:
     """The scenario of that name; raises InputError naming those there are."""
     if not is_preset(name):
-        listed = ", ".join(
-            f"{known} ({', '.join(variants(known))})" if variants(known) else known for known, _ in presets()
-        )
-        raise InputError("preset", name, f"one of: {listed}")
+        raise InputError("preset", name, one_of(name, _PRESETS))
     return _built(name)
 
 

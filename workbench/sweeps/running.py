@@ -59,7 +59,7 @@ def measure(task: Task) -> tuple[str, Measured]:
         wall_s = time.perf_counter() - began
         if task.folder is not None:
             run.save(task.folder / task.key, force=True)
-        return task.key, Measured("done", "", dict(found.values), wall_s)
+        return task.key, Measured("done", "", dict(found), wall_s)
 
 
 @lru_cache(maxsize=4)

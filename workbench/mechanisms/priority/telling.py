@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.errors import counted
-from workbench.mechanisms.telling import listed, verb
+from workbench.labels import listed
+from workbench.mechanisms.telling import verb
 from workbench.moment import HOLDS, TIE, Fact, Moment, Order, Teller, Told
 from workbench.units import format_duration
 

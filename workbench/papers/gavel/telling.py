@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from workbench.labels import listed
 from workbench.mechanisms.priority.telling import FULL, Why, given_out, teller
-from workbench.mechanisms.telling import arrival, listed
+from workbench.mechanisms.telling import arrival
 from workbench.moment import TIE, Fact, Moment, Order, Teller
 from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.hierarchical import NAME as HIERARCHICAL
