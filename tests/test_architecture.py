@@ -35,6 +35,7 @@ LEAVES = {
     "rewards",
     "rounding",
     "schema",
+    "text",
 }
 SCENARIO = LEAVES | {"throughput", "scenario"}
 DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}

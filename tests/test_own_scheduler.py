@@ -145,22 +145,6 @@ def test_memory_that_json_cannot_hold(memory: Any, where: str) -> None:
         run(lambda snapshot, before, knobs, rng: (one_gpu(snapshot), memory))
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
-        workbench.Reason("\ud800", "text"),
-        workbench.Reason("code", "half \udfff"),
-        workbench.Reason("code", 3),  # type: ignore[arg-type]
-        workbench.Reason("code", "text", {"a": "\ud800"}),
-        workbench.Reason("code", "text", {"\ud800": 1.0}),
-        workbench.Reason("code", "text", 3),  # type: ignore[arg-type]
-    ],
-)
-def test_reasons_that_cannot_be_saved(reason: workbench.Reason) -> None:
-    with pytest.raises(InvalidDecision, match=r"why of 'vision': .*texts that can be written as UTF-8"):
-        run(lambda snapshot, memory, knobs, rng: (one_gpu(snapshot, why={"vision": reason}), memory))
-
-
 def test_reasons_that_can(tmp_path: Any) -> None:
     reason = workbench.Reason("code", "naïve 😀", {"why": "so", "x": 1.0})
     made = run(lambda snapshot, memory, knobs, rng: (one_gpu(snapshot, why={"vision": reason}), memory))

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from workbench.card import card
 from workbench.cluster import Cluster
-from workbench.errors import WorkbenchError, counted
+from workbench.errors import Words, WorkbenchError, counted, shorten
 from workbench.job import Job
 from workbench.labels import listed
 from workbench.scenario import Entity, Model
+from workbench.text import on_one_line
 from workbench.throughput import FloatArray, Placement
 from workbench.units import format_duration
 
@@ -208,13 +209,23 @@ class Decision:
     next_s: float | None = None
 
 
+class Found:
+    """A place and the value that stands there, as errors show it."""
+
+    def __init__(self, where: str, value: Any) -> None:
+        self._where, self._value = where, value
+
+    def __repr__(self) -> str:
+        return f"{self._where} {self._value!r}"
+
+
 class InvalidDecision(WorkbenchError):
     """A decision that breaks a limit; it is never repaired silently."""
 
     status = "invalid_decision"
 
     def __init__(self, scheduler: str, at_s: float, unit: Unit | None, value: Any, limit: str) -> None:
-        who = f", {unit_name(unit)}" if unit is not None else ""
+        who = "" if unit is None else ", " + shorten(Words(on_one_line(unit_name(unit))))
         super().__init__(f"decision of {scheduler} at {at_s:g} s{who}", value, limit)
 
 

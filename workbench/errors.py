@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from workbench.text import on_terminal
+
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
 MOST_NAMES = 12
@@ -33,7 +35,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         length = MOST_OF_OURS if isinstance(self.value, Words) else MOST
-        return f"{self.where}: got {shorten(self.value, length)}; expected {self.expected}"
+        return on_terminal(f"{self.where}: got {shorten(self.value, length)}; expected {self.expected}")
 
 
 class WorkbenchError(Exception):

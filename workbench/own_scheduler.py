@@ -1,7 +1,7 @@
 """Schedulers that a session declares from a plain function, and the checks that stand in for a shipped one's tests.
 
-What is wrong is said where it is written: name, knobs, times and arguments when the scheduler is declared, a memory or
-a text that cannot be saved when `decide` first returns it.
+What is wrong is said where it is written: name, knobs, times and arguments when the scheduler is declared, a memory
+that cannot be saved when `decide` first returns it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, Self, get_args
 import numpy as np
 
 from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Cause, Decision, InvalidDecision, Reason, Snapshot
+from workbench.decision import Cause, Decision, Found, InvalidDecision, Snapshot
 from workbench.errors import InputError
-from workbench.files import is_writable
 from workbench.knob import Knob
+from workbench.text import is_name
 
 Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision, Memory]]
 
 USE = '@workbench.scheduler("a name") above the function'
 ARGUMENTS = "decide(snapshot, memory, knobs, rng)"
 MEMORY = "what JSON can hold: None, true or false, numbers, texts, lists, {text: value}; also arrays and dataclasses"
-_NAME = re.compile(r"[^\s,:=\x00-\x1f](?:[^,:=\x00-\x1f]{0,198}[^\s,:=\x00-\x1f])?")
+_NAME = re.compile(r"[^\s,:=](?:[^,:=]*[^\s,:=])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Declaration:
         """Raises InputError for anything that cannot be."""
         if callable(name):
             raise InputError("@workbench.scheduler", name, USE)
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_writable(name):
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
             expected = "a text of 1 to 200 characters without , : = and without spaces around it"
             raise InputError("scheduler name", name, expected)
         where = f"scheduler {name}"
@@ -102,36 +102,11 @@ class FromFunction(Scheduler):
     ) -> tuple[Decision, Memory]:
         answer = self._function(snapshot, memory, knobs, rng)
         if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], Decision):  # else the core refuses
-            decision, after = answer
+            after = answer[1]
             if after is not memory and (found := unsavable(after)) is not None:
                 where, value = found
-                raise InvalidDecision(self.name, snapshot.now_s, None, _Found(f"memory{where}", value), MEMORY)
-            self._check_reasons(decision, snapshot.now_s)
+                raise InvalidDecision(self.name, snapshot.now_s, None, Found(f"memory{where}", value), MEMORY)
         return answer
-
-    def _check_reasons(self, decision: Decision, now_s: float) -> None:
-        """Reasons are saved with the run."""
-        why: Any = decision.why
-        for job, reason in why.items() if isinstance(why, Mapping) else ():  # the core refuses another kind
-            if not isinstance(reason, Reason):
-                continue
-            facts: Any = reason.facts if isinstance(reason.facts, Mapping) else [reason.facts]
-            values = facts.values() if isinstance(facts, Mapping) else ()
-            texts = [reason.code, reason.text, *facts, *(value for value in values if isinstance(value, str))]
-            for text in texts:
-                if not isinstance(text, str) or not is_writable(text):
-                    found = _Found(f"why of {job!r}:", text)
-                    raise InvalidDecision(self.name, now_s, None, found, "texts that can be written as UTF-8")
-
-
-class _Found:
-    """A place and the value that stands there, as errors show it."""
-
-    def __init__(self, where: str, value: Any) -> None:
-        self._where, self._value = where, value
-
-    def __repr__(self) -> str:
-        return f"{self._where} {self._value!r}"
 
 
 def _name_of(function: Any) -> str:

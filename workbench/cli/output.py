@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.rounding import short_number
+from workbench.text import on_terminal
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Answer:
 def show(answer: Answer | Mapping[str, Any], as_json: bool) -> None:
     """Print an answer on stdout."""
     if isinstance(answer, Answer):
-        text = json_text(answer.data) if as_json else answer.text()
+        text = json_text(answer.data) if as_json else on_terminal(answer.text())
     else:
         text = json_text(answer)
     with contextlib.suppress(AttributeError, ValueError):  # not a text file that can be reconfigured
@@ -39,7 +40,7 @@ def say(text: str) -> None:
     """A message for people; nobody there to read it is no error."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
-            print(text, file=sys.stderr, flush=True)
+            print(on_terminal(text), file=sys.stderr, flush=True)
 
 
 def json_text(value: Any) -> str:

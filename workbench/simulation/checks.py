@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+import sys
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NoReturn, get_args
 
 import numpy as np
@@ -11,16 +12,19 @@ import numpy as np
 from workbench.decision import (
     Assignment,
     Decision,
+    Found,
     InvalidDecision,
     Kind,
     Reason,
     Shares,
     Slot,
     Solution,
+    Switch,
     Switching,
     Task,
     Unit,
     Verdict,
+    WorkerType,
     is_copy,
     members,
     unit_name,
@@ -28,10 +32,17 @@ from workbench.decision import (
 from workbench.errors import Words, counted
 from workbench.job import Job
 from workbench.scenario import Scenario
+from workbench.text import is_name, is_seen
+from workbench.throughput import Placement
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"
 
-KINDS, VERDICTS = get_args(Kind), get_args(Verdict)
+KINDS, VERDICTS, PLACEMENTS = get_args(Kind), get_args(Verdict), get_args(Placement)
+NAME = "text of 1 to 200 characters, without control and bidirectional characters"
+LINE = "text on one line, without control and bidirectional characters"
+A_JOB = "the name of a job of the scenario"
+ROUNDING = 1e-6
+"""By how much a solver's share may lie outside 0 to 1."""
 
 PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("assign", (tuple, list), "a tuple of Assignment"),
@@ -54,6 +65,10 @@ class Checker:
         self._scheduler = scheduler
         self._sharing = scenario.core.space_sharing
         self._sizes = {node.name: node.gpus for node in scenario.cluster.machines}
+        self._jobs = frozenset(job.name for job in scenario.jobs)
+        self._types = frozenset(scenario.cluster.types)
+        self._shares: Shares | None = None  # the last that were found to be right, and
+        self._why: dict[str, Reason] = {}  # the last reason of each job
 
     def fail(self, now_s: float, unit: Unit | None, value: object, limit: str) -> NoReturn:
         """Raise InvalidDecision for this scheduler."""
@@ -73,6 +88,9 @@ class Checker:
         for a in decision.assign:
             if not _is_usual(a):
                 self._types_of(a, now_s)
+            for node, gpus in a.gpus.items():
+                if not _is_count(gpus):
+                    self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node!r}", "a whole number >= 1")
         for unit in decision.preempt:
             if not _is_unit(unit):
                 self.fail(now_s, None, unit, UNIT)
@@ -83,16 +101,72 @@ class Checker:
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
             for task in tasks:
                 whole = isinstance(task, Task) and all(map(_is_whole, task[1:4]))
-                if not whole or not (task.width is None or _is_whole(task.width)):
+                if not whole or not isinstance(task.job, str) or not (task.width is None or _is_whole(task.width)):
                     self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
-        for reason in decision.why.values():
-            if not isinstance(reason, Reason):
-                self.fail(now_s, None, f"why {reason!r}", "a Reason")
-        for values in decision.signals.values():
-            if not isinstance(values, Mapping):
-                self.fail(now_s, None, f"signals {values!r}", "{signal: {job: value}}")
+                if not isinstance(task.together, (bool, np.bool_)):
+                    self.fail(now_s, None, task, "together true or false")
+        self.told(decision, now_s)
         if decision.next_s is not None and not _is_number(decision.next_s):
             self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
+
+    def told(self, decision: Decision, now_s: float) -> None:
+        """What is recorded and not executed: signals, shares, solution and reasons."""
+
+        def fail(where: str, value: object, limit: str) -> NoReturn:
+            self.fail(now_s, None, Found(where, value), limit)
+
+        for signal, values in decision.signals.items():
+            if not is_name(signal):
+                fail("the name of a signal,", signal, NAME)
+            if not isinstance(values, Mapping):
+                fail(f"signals[{signal!r}]", values, "{job: value}")
+            if not values.keys() <= self._jobs:
+                job = next(job for job in values if job not in self._jobs)
+                fail(f"a job of signals[{signal!r}],", job, A_JOB)
+            if not set(map(type, values.values())) <= {float, np.float64}:
+                for job, value in values.items():
+                    if not _is_number(value):
+                        fail(f"signals[{signal!r}][{job!r}]", value, "a number (NaN where there is none)")
+        if decision.shares is not None and decision.shares is not self._shares:
+            self._check_shares(decision.shares, fail)
+            self._shares = decision.shares
+        if decision.solution is not None:
+            _check_solution(decision.solution, fail)
+        for job, reason in decision.why.items():
+            if reason is None or self._why.get(job) is not reason:
+                if job not in self._jobs:
+                    fail("a job of why,", job, A_JOB)
+                _check_reason(f"why[{job!r}]", reason, fail)
+                self._why[job] = reason
+
+    def _check_shares(self, shares: Shares, fail: Callable[[str, object, str], NoReturn]) -> None:
+        for name, what in (("units", "a tuple of units"), ("types", "a tuple of types"), ("kinds", "() or a tuple")):
+            if not isinstance(getattr(shares, name), (tuple, list)):
+                fail(f"shares.{name}", getattr(shares, name), what)
+        for unit in shares.units:
+            if not _is_unit(unit) or not set(members(unit)) <= self._jobs:
+                fail("shares.units:", unit, f"{UNIT} of the scenario")
+        for accelerator in shares.types:
+            if not is_name(accelerator) or (not shares.kinds and accelerator not in self._types):
+                fail("shares.types:", accelerator, "the name of an accelerator type of the cluster")
+        for kind in shares.kinds:
+            right = isinstance(kind, WorkerType) and isinstance(kind.accelerator, str)
+            word = kind.placement if right else None
+            right = right and (word is None or (isinstance(word, str) and word in PLACEMENTS))
+            if not right or kind.accelerator not in self._types:
+                fail("shares.kinds:", kind, "WorkerType(accelerator type, placement or None)")
+        if shares.kinds and len(shares.kinds) != len(shares.types):
+            fail("shares.kinds", shares.kinds, f"one for each of its {len(shares.types)} types")
+        values, size = shares.values, (len(shares.units), len(shares.types))
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
+            fail("shares.values", values, "an array of numbers, units x types")
+        if values.shape != size:
+            fail("shares.values of shape", values.shape, f"{size[0]} units x {size[1]} types")
+        wrong = ~((values >= -ROUNDING) & (values <= 1 + ROUNDING))
+        if wrong.any():
+            row, column = (int(found[0]) for found in np.nonzero(wrong))
+            where = f"shares of {unit_name(shares.units[row])} on {shares.types[column]}:"
+            fail(where, values[row, column].item(), "a share from 0 to 1")
 
     def _types_of(self, a: Any, now_s: float) -> None:
         if not isinstance(a, Assignment):
@@ -130,14 +204,12 @@ class Checker:
 
     def new(self, a: Assignment, now_s: float, jobs: Sequence[Job]) -> None:
         """What a new assignment asks for, but for the room on the nodes."""
-        for node, gpus in a.gpus.items():
+        for node in a.gpus:
             if node not in self._sizes:
                 self.fail(now_s, a.unit, node, "the name of a node")
-            if not _is_count(gpus):
-                self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node}", "a whole number >= 1")
         if not a.gpus:
             self.fail(now_s, a.unit, {}, "at least one GPU")
-        if a.kind not in KINDS:
+        if not isinstance(a.kind, str) or a.kind not in KINDS:
             self.fail(now_s, a.unit, a.kind, "kind run or profile")
         self.limits(a, now_s)
         self._gang(a, now_s, jobs)
@@ -176,6 +248,46 @@ class Checker:
             self.fail(now_s, a.unit, Words(counted(total, "GPU")), f"its gang, {counted(job.sizes, 'GPU')}")
 
 
+def _check_solution(solution: Solution, fail: Callable[[str, object, str], NoReturn]) -> None:
+    if not is_seen(solution.status):
+        fail("solution.status", solution.status, LINE)
+    for name in ("objective", "bound", "gap"):
+        value = getattr(solution, name)
+        if value is not None and not _is_number(value):
+            fail(f"solution.{name}", value, "a number, or None")
+    for name in ("build_s", "solve_s"):
+        value = getattr(solution, name)
+        if not _is_number(value) or not 0 <= value < math.inf:
+            fail(f"solution.{name}", value, "a number of seconds >= 0")
+    if not _is_whole(solution.iterations) or solution.iterations < 0:
+        fail("solution.iterations", solution.iterations, "a whole number >= 0")
+
+
+def _check_reason(where: str, reason: object, fail: Callable[[str, object, str], NoReturn]) -> None:
+    if not isinstance(reason, Reason):
+        fail(where, reason, "a Reason")
+    for name, text in (("code", reason.code), ("text", reason.text)):
+        if not is_seen(text):
+            fail(f"{where}.{name}", text, LINE)
+    if not isinstance(reason.facts, Mapping):
+        fail(f"{where}.facts", reason.facts, "{name: number or text}")
+    for name, value in reason.facts.items():
+        if not is_seen(name):
+            fail(f"{where}.facts, a name:", name, LINE)
+        if not _is_number(value) and not is_seen(value):
+            fail(f"{where}.facts[{name!r}]", value, f"a number, or {LINE}")
+
+
+def is_switch(switch: object) -> bool:
+    """Whether a value is a Switch of a number of seconds >= 0 with a reason on one line."""
+    return (
+        isinstance(switch, Switch)
+        and _is_number(switch.switch_s)
+        and 0 <= switch.switch_s < math.inf
+        and is_seen(switch.reason)
+    )
+
+
 def _is_usual(a: Any) -> bool:
     """Whether an assignment is one as nearly all are, of a job without a cap: its types need no closer look."""
     return (
@@ -198,19 +310,21 @@ def _is_unit(unit: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a number, Python's or numpy's."""
-    return type(value) is float or (
-        isinstance(value, (float, int, np.floating, np.integer)) and not isinstance(value, bool)
-    )
+    """Whether a value is a number that a float holds, Python's or numpy's."""
+    if type(value) is float:
+        return True
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, (float, np.floating, np.integer))
 
 
 def _is_whole(value: object) -> bool:
-    """Whether a value is a whole number, Python's or numpy's."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    """Whether a value is a whole number that a float holds exactly, Python's or numpy's."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(abs(value) <= 2**53)
 
 
 def _is_count(value: object) -> bool:
     """Whether a value is a whole number of at least 1, Python's or numpy's."""
     if type(value) is int:
         return value >= 1
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+    return isinstance(value, (int, np.integer)) and _is_whole(value) and bool(int(value) >= 1)

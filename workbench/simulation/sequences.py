@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from workbench.decision import Observation, Reason, Slot, Switching, Task, TaskView, unit_name
+from workbench.decision import Found, Observation, Reason, Slot, Switching, Task, TaskView, unit_name
 from workbench.errors import Words, counted
 from workbench.scenario import Scenario
-from workbench.simulation.checks import Checker
+from workbench.simulation.checks import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
@@ -358,8 +358,9 @@ class Sequences:
         if self._switching is None:
             return 0.0
         switch = self._switching.begin(slot, task, step_s, self._held.get(slot))
-        if not 0 <= switch.switch_s < math.inf:
-            self._checker.fail(now_s, task.job, task, f"a switch of a number of seconds >= 0, not {switch.switch_s}")
+        if not is_switch(switch):
+            found = Found(f"the switch to {unit_name(task)}", switch)
+            self._checker.fail(now_s, task.job, found, "a Switch(seconds >= 0, reason)")
         self._held[slot] = switch.held
         if switch.reason:
             where = f"{slot.node}/{slot.number}"
