@@ -12,6 +12,7 @@ Public names are loaded when first used, so that `import workbench` alone import
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from workbench.version import VERSION as __version__
@@ -73,6 +74,23 @@ if TYPE_CHECKING:
     from workbench.whatif.ask import what_if as what_if
     from workbench.whatif.marginal import MarginalValues as MarginalValues
     from workbench.whatif.marginal import marginal_values as marginal_values
+
+
+def _refuse_other(folder: str) -> None:
+    """Raise ImportError where the other distribution named `workbench` lies in the same folder.
+
+    Its folders `api` and `batch` hide our modules of these names, whichever was installed last.
+    """
+    for name in os.listdir(folder):
+        if name.startswith("workbench-") and name.endswith(".dist-info"):
+            raise ImportError(
+                f"another project named `workbench` ({name.removesuffix('.dist-info')}) is installed in {folder} too, "
+                "and each has overwritten parts of the other; this one is `dlsched-workbench`: "
+                "`pip uninstall workbench dlsched-workbench`, then `pip install dlsched-workbench`"
+            )
+
+
+_refuse_other(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # In reading order: what goes in, what is done with it, what comes out, how to write a scheduler of one's own, errors.
 _MODULES = {
