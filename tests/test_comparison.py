@@ -16,7 +16,7 @@ from workbench.knob import Knob
 from workbench.metrics import MAIN
 
 SMALL = workbench.preset("start_here")
-KEYS = ["scheduler", "seed"]
+KEYS = ["scheduler", "belief", "seed"]
 
 
 @workbench.scheduler("test-compare-lottery", knobs=[Knob("round_s", 60.0, "length", minimum=1)], round_s=60)
@@ -65,7 +65,7 @@ def test_table_holds_every_measure(drawn):
 
 
 def test_the_short_table_is_the_main_part_of_all(drawn):
-    assert list(drawn.table.columns) == [*KEYS, *MAIN] and len(drawn.table.columns) <= 10
+    assert list(drawn.table.columns) == [*KEYS, *MAIN] and len(drawn.table.columns) <= 11
     assert drawn.table.equals(drawn.measures[[*KEYS, *MAIN]])
 
 

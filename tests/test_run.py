@@ -161,7 +161,7 @@ def test_what_is_missing_or_malformed_is_named(file: str, text: str | None, tmp_
         ("knobs", {"round_s": [360.0]}),
         ("seed", True),
         ("end_s", "soon"),
-        ("belief", 1),
+        ("belief", None),
         ("until_s", "never"),
         ("window", -1),
         ("window", [1]),

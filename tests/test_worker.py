@@ -117,7 +117,7 @@ def test_a_formulation_is_described(worker: Worker) -> None:
         ({"kind": "simulate", "scenario": scenario(), "scheduler": "nobody"}, "scheduler"),
         ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "knobs": {"no": 1}}, "knobs of fifo"),
         ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": "nobody"}, "belief"),
-        ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": None}, "belief"),
+        ({"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": 3}, "belief"),
         (
             {"kind": "simulate", "scenario": scenario(), "scheduler": "fifo", "belief": "low_rank:rank=0"},
             "knob rank",

@@ -131,9 +131,10 @@ def simulate(
 
     Knobs by name, or as a mapping in third place, where one may bear the name of an argument. seed defaults to the
     scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
-    finished; belief: the speeds that the scheduler is shown, default: the true ones (`low_rank`: Gavel's estimator of
-    pairs, with knobs `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's); detail: how many decisions are
-    recorded with their shares and signals (None: all).
+    finished; belief: the speeds that the scheduler is told, default: what its paper says it knows (`oracle`: the true
+    ones of types, most; `servers`: of each single node too, Hops; `low_rank`: Gavel's estimator of pairs, with knobs
+    `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's); detail: how many decisions are recorded with
+    their shares and signals (None: all).
 
     Raises InputError, ScenarioError (jobs that can run nowhere), InvalidDecision, Stalled and a solver's errors.
     """
@@ -150,10 +151,10 @@ def simulate(
         seed=seed,
         stop=_stop(scenario, until_s, window),
         observers=_observers(observers),
-        belief=_belief(scenario, belief),
+        belief=_belief(scenario, found, belief),
         detail=detail,
     )
-    return replace(run, belief=_named(belief), until_s=until_s, window=window)
+    return replace(run, belief=_named(found, belief), until_s=until_s, window=window)
 
 
 def ideal(
@@ -178,7 +179,7 @@ def ideal(
         raise InputError("scheduler", scheduler, f"one that divides time into shares: {dividing}")
     settled = found.settle(_joined(found.name, given, knobs))
     require_sharing(scenario, settled)
-    return flow(scenario, found.policy, settled, _belief(scenario, belief))
+    return flow(scenario, found.policy, settled, _belief(scenario, found, belief))
 
 
 def solve(
@@ -307,10 +308,8 @@ def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief:
     What stands at its default, or as the built-in tables have it for that model or type, counts as not set. belief: the
     estimator by name that tells the scheduler speeds; what that reads is not ignored.
     """
-    scenario = load(scenario)
-    uses = find_scheduler(scheduler).uses
-    if belief is not None:
-        uses |= registry.maker(belief).estimator.reads
+    scenario, found = load(scenario), find_scheduler(scheduler)
+    uses = found.uses | registry.maker(registry.told(found, belief)).estimator.reads
     return tuple(name for name in properties_set(scenario) if name not in uses)
 
 
@@ -448,19 +447,17 @@ def _observers(given: Any) -> tuple[Observer, ...]:
     return found
 
 
-def _named(given: Beliefs | None) -> str | None:
-    """How a run keeps its belief: the oracle as None, an estimator (or its log) by name, another object as OWN."""
+def _named(scheduler: Scheduler, given: Beliefs | None) -> str:
+    """How a run keeps its belief: an estimator (or its log) by name, another object as OWN."""
     made = given.maker if isinstance(given, ErrorLog) else given
     name = made.text if isinstance(made, registry.Maker) else made
-    return registry.name_kept(name) if name is None or isinstance(name, str) else OWN
+    return registry.told(scheduler, name) if name is None or isinstance(name, str) else OWN
 
 
-def _belief(scenario: Scenario, given: Any) -> Belief | None:
+def _belief(scenario: Scenario, scheduler: Scheduler, given: Any) -> Belief:
     """The belief as it is, or as its maker makes it for the scenario."""
-    if given is None:
-        return None
-    if isinstance(given, str):
-        given = registry.maker(given)
+    if given is None or isinstance(given, str):
+        given = registry.maker(registry.told(scheduler, given))
     made = given(scenario) if callable(given) and not _is_belief(given) else given
     if made is given and isinstance(made, Learns):
         raise InputError(

@@ -14,6 +14,7 @@ from workbench.api import Window, check_plan, check_window, load
 from workbench.batch import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.contract import Scheduler
 from workbench.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
+from workbench.estimators.registry import told_to_all
 from workbench.files import new_folder
 from workbench.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.papers.paper import find_scheduler
@@ -25,7 +26,7 @@ Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
 Entries = Iterable[Entry] | Mapping[str, Entry]
 """Schedulers, or `{label: scheduler}` to call them something else than their names."""
 
-KEYS = ["scheduler", "seed"]
+KEYS = ["scheduler", "belief", "seed"]
 SAME = 1e-9
 """Means whose difference is a smaller share of them are equally good."""
 ENTRIES = "a list of names or (name, {knob: value}), or these by label: {label: name}"
@@ -51,8 +52,9 @@ class Failed(NamedTuple):
 class Comparison:
     """The runs and their measures, in the order of schedulers and then seeds.
 
-    measures: one row per run, with the columns scheduler (its label), seed and one for each measure of
-    `workbench.metrics` (missing: NaN); failed: the runs that could not be made, which are in none of the others.
+    measures: one row per run, with the columns scheduler (its label), belief (the estimator that told it speeds), seed
+    and one for each measure of `workbench.metrics` (missing: NaN); failed: the runs that could not be made, which are
+    in none of the others.
     """
 
     cases: tuple[Case, ...]
@@ -75,7 +77,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]
-        names = [(case.label, case.seed) for case in self.cases]
+        names = [(case.label, run.belief, case.seed) for case, run in zip(self.cases, self.runs, strict=True)]
         return comparison_page(names, self.summaries, failed, self.runs[0].scenario.notes)
 
     @property
@@ -105,6 +107,11 @@ class Comparison:
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.labels)
+
+    @property
+    def beliefs(self) -> dict[str, str]:
+        """The estimator that told each scheduler speeds, by label."""
+        return {case.label: run.belief for case, run in zip(self.cases, self.runs, strict=True)}
 
     def ended(self) -> pd.DataFrame:
         """Over how many runs `mean` and `spread` are, rows as theirs: runs (made), of (asked for, so far as known)."""
@@ -184,9 +191,13 @@ def compare(
 
     schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
     scenario's plan; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
-    ends when they have finished; belief: an estimator by name, made anew for each run (see `simulate`); workers:
-    processes (see `workbench.batch.run_all`; with more than one a script needs the usual `if __name__ ==
-    "__main__":`); on_run is called as runs end. The result does not depend on the number of workers.
+    ends when they have finished; workers: processes (see `workbench.batch.run_all`; with more than one a script needs
+    the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on the number of
+    workers.
+
+    belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
+    paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
+    speeds of types (`oracle`).
 
     A run that fails for a stated reason (a limit broken, a problem without a solution) stands in `failed` and ends no
     other. If all fail, the first one's error is raised; so is what is wrong with the scenario or the arguments.
@@ -199,10 +210,9 @@ def compare(
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
-    if belief is not None and not isinstance(belief, str):
-        raise InputError("belief", belief, "an estimator by name, such as low_rank:profiled=0.5")
+    told = told_to_all([find_scheduler(case.scheduler) for case in cases], belief)
     requests = [
-        RunRequest(scenario, case.scheduler, case.knobs, case.seed, belief, until_s, window, detail) for case in cases
+        RunRequest(scenario, case.scheduler, case.knobs, case.seed, told, until_s, window, detail) for case in cases
     ]
 
     def ended(number: int, outcome: Outcome) -> None:
@@ -219,7 +229,9 @@ def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window 
     if len(failed) == len(pairs):
         raise failed[0].error
     made = [(case, outcome, summary(outcome, window)) for case, outcome in pairs if isinstance(outcome, Run)]
-    rows = [{"scheduler": case.label, "seed": case.seed, **measures} for case, _, measures in made]
+    rows = [
+        {"scheduler": case.label, "belief": run.belief, "seed": case.seed, **measures} for case, run, measures in made
+    ]
     return Comparison(
         cases=tuple(case for case, _, _ in made),
         runs=tuple(run for _, run, _ in made),

@@ -180,6 +180,7 @@ class Scheduler(ABC):
     (`entities.policy`, `models.load_s`, `cluster.network_gbps`); `workbench.ignored` names what else a scenario sets.
     presets: named sets of knob values, chosen by a knob `preset`.
     packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
+    belief: the estimator by name that tells it speeds unless another is asked for: what its paper says it knows.
     """
 
     name: str
@@ -189,6 +190,7 @@ class Scheduler(ABC):
     uses: frozenset[str] = frozenset({"arrival_s", "steps", "gpus"})
     offline: bool = False
     packs: bool = False
+    belief: str = "oracle"
 
     def __repr__(self) -> str:
         return f"<Scheduler {self.name}: {self.title}>"

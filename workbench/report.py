@@ -11,6 +11,7 @@ from workbench import page
 from workbench.charts import Drawing, gantt, jct_cdf, utilisation
 from workbench.cluster import Cluster
 from workbench.errors import InputError, counted
+from workbench.estimators.registry import maker
 from workbench.labels import with_unit
 from workbench.metrics import summary, table
 from workbench.rounding import short_number
@@ -69,7 +70,7 @@ def what_was_run(
     knobs: Mapping[str, Any],
     seeds: Sequence[int],
     *,
-    belief: str | None = None,
+    belief: str,
     until_s: float | None = None,
     window: tuple[int, int] | None = None,
 ) -> list[tuple[str, str]]:
@@ -86,13 +87,17 @@ def what_was_run(
         ("Jobs", f"{len(scenario.jobs)}, arriving within {span}"),
         ("Scheduler", scheduler),
         _knobs(scheduler, knobs),
-        *([] if belief is None else [("Speeds believed", "by an object of a session" if belief == OWN else belief)]),
+        ("Speeds known", _known(belief)),
         *([] if until_s is None else [("Ends at", f"{format_duration(until_s)} at the latest")]),
         *([] if window is None else [("Ends when", f"jobs {window[0]} to {window[1]} by arrival are done")]),
         ("Restart costs", restart),
         ("Node failures", ", ".join(faults) or "none"),
         ("Seeds" if len(seeds) > 1 else "Seed", ", ".join(map(str, seeds))),
     ]
+
+
+def _known(belief: str) -> str:
+    return "by an object of a session" if belief == OWN else f"{belief} ({maker(belief).estimator.title})"
 
 
 def _knobs(scheduler: str, knobs: Mapping[str, Any]) -> tuple[str, str]:

@@ -28,7 +28,7 @@ HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "d
 LONGEST = 20
 """Characters of a whole number that a table may hold."""
 OWN = "own"
-"""The belief of a run whose scheduler was shown speeds by an object of the session that made it."""
+"""The belief of a run whose scheduler was told speeds by an object of the session that made it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class Run:
     """What a scheduler did with a scenario. Columns, meanings and units of the tables: `workbench.schema`.
 
     Runs are equal when inputs and tables are, wall times aside. end_s: the time at which the simulation ended; belief:
-    the estimator by name, as given (None: the oracle; OWN: an object of the session that made it); until_s, window:
+    the estimator by name that told the scheduler speeds (OWN: an object of the session that made it); until_s, window:
     where it was to end, as given to `workbench.simulate`; detail: how many decisions are recorded with their shares,
     signals and reasons (None: all).
     """
@@ -53,7 +53,7 @@ class Run:
     signals: pd.DataFrame
     events: pd.DataFrame
     reasons: pd.DataFrame
-    belief: str | None = None
+    belief: str = "oracle"
     until_s: float | None = None
     window: tuple[int, int] | None = None
     detail: int | None = None
@@ -255,7 +255,7 @@ _HEAD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "knobs": (_are_knobs, "an object with a number, text, true, false or null for each knob"),
     "seed": (_is_whole, "a whole number"),
     "end_s": (_is_number, "seconds"),
-    "belief": (_or_null(_is_text), "the name of an estimator, or null"),
+    "belief": (_is_text, "the name of an estimator"),
     "until_s": (_or_null(_is_number), "seconds, or null"),
     "window": (_or_null(_is_window), "two whole numbers, or null"),
     "detail": (_or_null(_is_whole), "a whole number, or null"),

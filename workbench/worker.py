@@ -46,7 +46,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from workbench.errors import WorkbenchError
-from workbench.estimators.registry import DEFAULT, maker, name_kept
+from workbench.estimators.registry import maker, told
 from workbench.papers.paper import find_formulation, find_scheduler, find_study, rooms
 from workbench.processes import Pool
 from workbench.run import Run
@@ -153,11 +153,12 @@ class Simulated(NamedTuple):
 def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
     """Do a request of kind `simulate`; raises what `workbench.simulate` does."""
     scenario = Scenario.from_dict(request["scenario"], "lab")
-    made = maker(request.get("belief", DEFAULT))
+    scheduler = find_scheduler(request["scheduler"])
+    made = maker(told(scheduler, request.get("belief")))
     log = made.log()
     run = simulate(
         scenario,
-        find_scheduler(request["scheduler"]),
+        scheduler,
         request.get("knobs", {}),
         seed=request.get("seed"),
         stop=stop,
@@ -165,7 +166,7 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
         belief=made(scenario) if log is None else log(scenario),
         detail=request.get("detail"),
     )
-    run = replace(run, belief=name_kept(made.text), until_s=request.get("until_s"), window=_window(request))
+    run = replace(run, belief=made.text, until_s=request.get("until_s"), window=_window(request))
     errors = None if log is None else log.table()
     return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 
@@ -199,10 +200,7 @@ class ManyRuns:
 
         began = time.perf_counter()
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
-        requests = [
-            RunRequest(**{"belief": DEFAULT, **asked, "scenario": scenarios[asked["scenario"]]})
-            for asked in request["requests"]
-        ]
+        requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
 
         with contextlib.closing(self._warm(request["workers"]).answers(attempt, requests)) as outcomes:
             for number, outcome in outcomes:  # none is kept here once it is told

@@ -89,7 +89,7 @@ def test_slos_that_cannot_be_met_are_named_in_full(cli, refused, tmp_path):
 def test_the_beliefs_error_is_told(cli, ask):
     argv = ("simulate", "preset:gavel_sharing", "--scheduler", "gavel.max_min_fairness", "--until", "1 h", "--belief")
     found = ask(*argv, "low_rank:profiled=0,rank=2")
-    assert found["belief_error"] > 0.01 and ask(*argv, "oracle")["belief_error"] == 0
+    assert found["belief_error"] > 0.01 and "belief_error" not in ask(*argv, "oracle")
     assert f"off by {100 * found['belief_error']:.3g} %" in cli(*argv, "low_rank:profiled=0,rank=2")[1]
 
 
@@ -98,8 +98,8 @@ def test_the_error_of_learned_speeds_is_told_where_no_jobs_may_share(cli, ask):
     scenario = workbench.preset("hops_64")
     expected = 100 * float(speed_errors(scenario, Layered(scenario)).mean())
     assert 100 * ask(*argv, "layered")["belief_error"] == pytest.approx(expected) and expected > 1
-    assert f"Belief layered: speeds are off by {expected:.3g} %" in cli(*argv, "layered")[1]
-    assert "Belief low_rank: no speeds of pairs to estimate" in cli(*argv, "low_rank")[1]
+    assert f"Speeds known: layered (Three layers (Hops)); speeds are off by {expected:.3g} %" in cli(*argv, "layered")[1]
+    assert "Speeds known: low_rank (Low rank (Gavel)); no speeds of pairs to estimate" in cli(*argv, "low_rank")[1]
 
 
 def test_what_the_belief_reads_is_used(cli, ask):

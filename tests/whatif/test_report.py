@@ -167,7 +167,7 @@ def test_both_sides_have_the_belief_and_the_end_of_the_saved_run(tmp_path: Path,
     saved = workbench.simulate("preset:hadar_lab", "hadar", **ends)
     saved.save(tmp_path / "run")
     run = workbench.Run.load(tmp_path / "run")
-    assert (run.belief, run.until_s) == (ends.get("belief"), ends.get("until_s"))
+    assert (run.belief, run.until_s) == (ends.get("belief", "oracle"), ends.get("until_s"))
     assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "a.html"), "--change", "policy hadare"]) == 0
     assert "differs from the saved one" not in capsys.readouterr().err
     pairs = workbench.what_if(run.scenario, run.scheduler, "policy hadare", run.knobs, seeds=[run.seed], **ends)

@@ -29,8 +29,8 @@ from workbench.api import check_plan
 from workbench.batch import Outcome
 from workbench.comparison import Comparison, Entry, plan_cases
 from workbench.errors import InputError, Words, WorkbenchError, counted
-from workbench.estimators.registry import DEFAULT
-from workbench.papers.paper import paper_rooms
+from workbench.estimators.registry import told_to_all
+from workbench.papers.paper import find_scheduler, paper_rooms
 from workbench.scenario import Scenario
 from workbench.units import format_duration
 
@@ -103,7 +103,8 @@ class CompareLab(LabBase):
         """
         check_plan(scenario)
         entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
-        self._show(CompareSetting(scenario, entries, int(self._seeds.value), DEFAULT))
+        told = told_to_all([find_scheduler(name) for name, _ in entries])
+        self._show(CompareSetting(scenario, entries, int(self._seeds.value), told))
         self._start, self._start_with = scenario, schedulers
         self._on_change("ready", LOADED)
 

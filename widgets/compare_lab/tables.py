@@ -16,6 +16,7 @@ from widgets.editors.mistakes import told
 from widgets.lab.results import drawings
 from workbench.api import Reading, properties_set, reading
 from workbench.comparison import Comparison, best_of
+from workbench.estimators.registry import maker
 from workbench.labels import unit_beside, with_unit
 from workbench.metrics import metric
 from workbench.metrics.declared import MAIN
@@ -161,7 +162,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
     """What a reader must know of the marks."""
     if found is None:
         return ""
-    said = [f"{MARK} best in its row."]
+    known = ", ".join(dict.fromkeys(maker(belief).estimator.title for belief in found.beliefs.values()))
+    said = [f"{MARK} best in its row.", f"Speeds known by all: {known}."]
     if len({case.seed for case in found.cases}) > 1:
         said.append("Mean ± standard deviation over the seeds.")
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}

@@ -36,7 +36,7 @@ from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Work, when_idle
 from workbench.api import check_plan
 from workbench.errors import InputError, WorkbenchError
-from workbench.estimators.registry import maker
+from workbench.estimators import registry
 from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
 from workbench.run import Run
 from workbench.scenario import PlanEntry, Scenario
@@ -142,10 +142,13 @@ class Lab(LabBase):
     def set(self, scheduler: str | None = None, *, belief: str | None = None, **knobs: Any) -> None:
         """Choose a scheduler and set knobs from code; a knob `preset` sets the others that are not named here.
 
-        belief: the estimator that tells the scheduler speeds (`layered`, `low_rank:profiled=0.5`; `oracle`: the truth).
+        belief: the estimator that tells the scheduler speeds (`oracle`, `servers`, `layered`, `low_rank:profiled=0.5`);
+        `paper`: what its paper says it knows, as where nothing else was chosen.
         """
-        told = self.belief if belief is None else maker(belief).text
         found = find_scheduler(scheduler or self.scheduler)
+        if belief is None and not self._is_told_its_own():
+            belief = self.belief
+        told = registry.told(found, belief)
         kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
         settled = found.settle({**kept, **knobs})
         with self._quiet():
@@ -238,7 +241,8 @@ class Lab(LabBase):
             names = {name for name in names if self._choice.is_of_the_paper(name)}
         first = PlanEntry(scheduler=scheduler or self._choice.first)
         plan = next((p for p in scenario.plan if p.scheduler in names), first)
-        self._show(LabSetting(scenario, plan.scheduler, find_scheduler(plan.scheduler).settle(plan.knobs)))
+        found = find_scheduler(plan.scheduler)
+        self._show(LabSetting(scenario, found.name, found.settle(plan.knobs), found.belief))
         self._wall_s = math.inf
         self._on_change("ready", LOADED)
 
@@ -256,8 +260,15 @@ class Lab(LabBase):
         if self._knobs.scheduler is not None and self._knobs.scheduler.name == self._choice.name:
             self._shown = None
         with self._quiet():
+            if self._is_told_its_own():
+                self._scenario.belief.choose(self._choice.scheduler.belief)
             self._knobs.show(self._choice.scheduler)
         self._on_change()
+
+    def _is_told_its_own(self) -> bool:
+        """Whether the scheduler whose knobs are shown is told speeds as its paper says: nobody chose otherwise."""
+        shown = self._knobs.scheduler
+        return shown is None or self._scenario.belief.widget.value == find_scheduler(shown.name).belief
 
     def _check(self) -> LabSetting | None:
         """What the controls say; None, with the reason in the status, if something is wrong."""

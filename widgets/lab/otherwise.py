@@ -86,7 +86,7 @@ class OtherwiseRow:
             "knobs": jsonable(run.knobs),
             "seed": run.seed,
             "until_s": asked.until_s,
-            **({} if run.belief is None else {"belief": run.belief}),
+            "belief": run.belief,
         }
         self._work(run.scheduler).submit(request, lambda message: self._hear(number, message), self)
 

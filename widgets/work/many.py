@@ -17,7 +17,6 @@ from widgets.work.work import Message
 from workbench.api import check_window
 from workbench.batch import Outcome, RunRequest
 from workbench.errors import WorkbenchError
-from workbench.estimators.registry import DEFAULT
 from workbench.papers.paper import is_own
 from workbench.scenario import Scenario
 from workbench.units import format_duration
@@ -176,7 +175,7 @@ def _asked(request: RunRequest) -> dict[str, Any]:
         "scheduler": request.scheduler,
         "knobs": jsonable(request.knobs),
         "seed": request.seed,
-        "belief": request.belief or DEFAULT,
+        "belief": request.belief,
         "until_s": request.until_s,
         "window": request.window,
         "detail": request.detail,

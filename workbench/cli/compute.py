@@ -26,14 +26,23 @@ from workbench.cli.inputs import (
     whole,
 )
 from workbench.cli.output import Answer, aligned, known_as, plain, say, short
-from workbench.cli.parser import Commands, Parser, add_command, add_force, add_scenario, add_set
+from workbench.cli.parser import (
+    FOR_ALL,
+    ITS_OWN,
+    Commands,
+    Parser,
+    add_belief,
+    add_command,
+    add_force,
+    add_scenario,
+    add_set,
+)
 from workbench.errors import InputError, counted
 from workbench.rounding import short_number
 
 if TYPE_CHECKING:
     from workbench.comparison import Comparison
     from workbench.contract import Result
-    from workbench.estimators.registry import Learnt
     from workbench.metrics import Summary
     from workbench.run import Run
     from workbench.scenario import Scenario
@@ -70,7 +79,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--scheduler", metavar="NAME", required=True, help="see `workbench list`")
     add_set(parser, "KNOB=VALUE")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
-    _add_run_options(parser, "save the run in this folder")
+    _add_run_options(parser, "save the run in this folder", ITS_OWN)
     parser.set_defaults(command=simulate)
 
     parser = add_command(commands, "compare", "run several schedulers on a scenario and measure")
@@ -80,13 +89,12 @@ def add_commands(commands: Commands[Parser]) -> None:
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
     parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), default=1, help="processes, default 1")
-    _add_run_options(parser, "save every run and the table in this folder")
+    _add_run_options(parser, "save every run and the table in this folder", FOR_ALL)
     parser.set_defaults(command=compare)
 
 
-def _add_run_options(parser: Parser, out: str) -> None:
-    help = "what schedulers believe of speeds: oracle (default), low_rank, pmi or layered; knobs: low_rank:profiled=0.5"
-    parser.add_argument("--belief", metavar="NAME", help=help)
+def _add_run_options(parser: Parser, out: str, belief: str) -> None:
+    add_belief(parser, belief)
     parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
     parser.add_argument("--out", metavar="DIR", help=out)
     add_force(parser)
@@ -251,7 +259,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
     _say_out_of_time([run])
-    belief = _belief(scenario, args.belief)
+    belief = _belief(scenario, [run])
     data = {
         "scheduler": run.scheduler,
         "knobs": run.knobs,
@@ -288,32 +296,35 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None
         say(f"note: the first job arrives at {first}; makespan and utilisation count from 0")
 
 
-def _belief(scenario: Scenario, name: str | None) -> dict[str, Any]:
-    """A belief other than the default, and how far what it estimates is from the true speeds before the run."""
+def _belief(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
+    """What told schedulers speeds, if it is one for all, and how far what it estimates is from the true ones before."""
     from workbench.estimators import registry
 
-    if name is None:
+    names = {run.belief for run in runs}
+    if len(names) > 1:
         return {}
+    name = names.pop()
     made = registry.maker(name)
-    errors = registry.ERRORS[_estimated(name)](scenario, made(scenario)) if scenario.jobs else ()
+    if made.estimator.learns is None:
+        return {"belief": name}
+    errors = registry.ERRORS[made.estimator.learns](scenario, made(scenario)) if scenario.jobs else ()
     return {"belief": name, "belief_error": float(sum(errors) / len(errors)) if len(errors) else None}
 
 
-def _estimated(name: str) -> Learnt:
-    """What a belief has to estimate: speeds of jobs, or only those of two on the same GPUs."""
+def _belief_text(belief: Mapping[str, Any]) -> str:
     from workbench.estimators import registry
 
-    return registry.maker(name).estimator.learns or "speeds of pairs"
-
-
-def _belief_text(belief: Mapping[str, Any]) -> str:
     if not belief:
         return ""
-    error, what = belief["belief_error"], _estimated(belief["belief"])
-    off = f"no {what} to estimate"
-    if error is not None:
-        off = f"{what} are off by {short_number(100 * error)} % (mean relative error before anything was learnt)"
-    return f"\n\nBelief {belief['belief']}: {off}"
+    estimator = registry.maker(belief["belief"]).estimator
+    said = f"\n\nSpeeds known: {belief['belief']} ({estimator.title})"
+    if estimator.learns is None:
+        return said
+    error = belief["belief_error"]
+    if error is None:
+        return f"{said}; no {estimator.learns} to estimate"
+    off = f"{estimator.learns} are off by {short_number(100 * error)} %"
+    return f"{said}; {off} (mean relative error before anything was learnt)"
 
 
 def _say_lacking(scenario: Scenario, chosen: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
@@ -433,7 +444,7 @@ def compare(args: argparse.Namespace) -> Answer:
     _say_out_of_time(found.runs)
     for case, error in found.failed:
         say(f"failed: {case.label}, seed {case.seed}: {error}")
-    belief = _belief(scenario, args.belief)
+    belief = _belief(scenario, found.runs)
     data = {**_comparison(found, wall_s, args.out), **belief}
     return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief), int(bool(found.failed)))
 
@@ -458,6 +469,7 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
             "scheduler": case.scheduler,
             "seed": case.seed,
             "knobs": run.knobs,
+            "belief": run.belief,
             "metrics": as_json(measures),
             "rounds": measures["rounds"],
         }
@@ -482,12 +494,14 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
 
 def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
     """The mean ratios of each scheduler to the first, over the seeds that both have (their number as `seeds`)."""
+    from workbench.comparison import KEYS
+
     base = {case.seed for case in found.cases if case.label == found.labels[0]}
     ratios = found.ratios()
     paired = ratios[ratios["seed"].isin(base)]
     means: dict[str, dict[str, float]] = {}
     for label in found.labels:
-        mine = paired[paired["scheduler"] == label].drop(columns=["scheduler", "seed"])
+        mine = paired[paired["scheduler"] == label].drop(columns=KEYS)
         means[label] = {
             "seeds": len(mine),
             **{str(name): float(value) for name, value in mine.mean(skipna=False).items()},
@@ -510,6 +524,7 @@ def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
     if some_failed:
         head += "; where runs have failed (row Runs), over the others"
     runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
-    table = _measures(columns(found.mean()), spread, {"Runs": runs} if some_failed else {})
+    known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}
+    table = _measures(columns(found.mean()), spread, {**({"Runs": runs} if some_failed else {}), **known})
     labels = known_as({case.label: (case.scheduler, case.knobs) for case in found.cases})
     return "\n".join([head, *labels, "", table])

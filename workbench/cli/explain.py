@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli.inputs import read_scenario, require_jobs, seconds, settings, whole
 from workbench.cli.output import Answer
-from workbench.cli.parser import Commands, Parser, add_command, add_set
+from workbench.cli.parser import ITS_OWN, Commands, Parser, add_belief, add_command, add_set
 from workbench.errors import NOTHING, InputError, Words
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--at", metavar="S", type=seconds("--at"), required=True, help=help)
     add_set(parser, "KNOB=VALUE")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
-    help = "what schedulers believe of speeds, see `workbench simulate --help`"
-    parser.add_argument("--belief", metavar="NAME", help=help)
+    add_belief(parser, ITS_OWN)
     help = "also simulate again with one more node from that time on, and say when the job would then have run"
     parser.add_argument("--more", action="store_true", help=help)
     help = "the same with a node of this accelerator type (default: the one on which the job is fastest)"

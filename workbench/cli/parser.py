@@ -119,3 +119,14 @@ def add_set(parser: Parser, form: str) -> None:
     """Knobs."""
     help = "a knob's value, any number of times (`workbench list NAME` shows the knobs)"
     parser.add_argument("--set", metavar=form, action="append", default=[], dest="settings", help=help)
+
+
+ITS_OWN = "what its paper says it knows"
+FOR_ALL = "the same for all; paper: each what its own paper says"
+
+
+def add_belief(parser: Parser, default: str) -> None:
+    """What tells schedulers speeds; default: in words."""
+    known = "oracle (true, by GPU type), servers (true, by server), low_rank, pmi, layered"
+    help = f"what schedulers know of speeds: {known}; with knobs low_rank:profiled=0.5; default: {default}"
+    parser.add_argument("--belief", metavar="NAME", help=help)

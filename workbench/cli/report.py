@@ -92,7 +92,7 @@ def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> What
     from workbench.whatif import Configuration, parse_change, what_if
 
     if run.belief == OWN:
-        raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name, or none")
+        raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name")
     options = {"seeds": [run.seed], **given}
     today = Configuration(run.scenario, run.scheduler, run.knobs)
     for text in changes:

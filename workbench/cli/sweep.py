@@ -21,7 +21,7 @@ from workbench.cli.inputs import (
     whole,
 )
 from workbench.cli.output import Answer, aligned, known_as, say, short
-from workbench.cli.parser import Commands, Parser, add_command, add_set
+from workbench.cli.parser import FOR_ALL, Commands, Parser, add_belief, add_command, add_set
 from workbench.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     help = "a Dask cluster by its scheduler's address, such as tcp://127.0.0.1:8786, in place of processes"
     parser.add_argument("--dask", metavar="ADDRESS", help=help)
     parser.add_argument("--retry-failed", action="store_true", help="try runs again that failed before")
-    help = "what schedulers believe of speeds: oracle (default), low_rank, pmi or layered; knobs: low_rank:profiled=0.5"
-    parser.add_argument("--belief", metavar="NAME", help=help)
+    add_belief(parser, FOR_ALL)
     parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
     parser.add_argument("--out", metavar="DIR", help="save every whole run in this folder, each under its key")
     parser.set_defaults(command=sweep)

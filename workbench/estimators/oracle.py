@@ -1,8 +1,9 @@
-"""The estimator that knows the table: measured speeds of types, but not the speeds of single nodes."""
+"""The estimators that know the table: the true speeds of types, and with them those of single nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from workbench.throughput import FloatArray, Placement
 
 
 class Oracle:
-    """Belief equal to the scenario's throughput table (see `workbench.decision.Belief`)."""
+    """Belief equal to the scenario's throughput table (see `workbench.decision.Belief`): nodes of a type are alike."""
+
+    node_speeds: ClassVar[bool] = False
 
     def __init__(self, scenario: Scenario) -> None:
         self._table = scenario.table
@@ -49,10 +52,16 @@ class Oracle:
 
     def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
         """Steps/s of a job's gang on `{node: GPUs}`."""
-        return self._table.on_nodes(job.model, gpus, node_speeds=False)
+        return self._table.on_nodes(job.model, gpus, node_speeds=self.node_speeds)
 
     def pair(
         self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
     ) -> tuple[float, float] | None:
         """Steps/s of two jobs that share their slots on one type; None if they may not."""
         return self._table.pair_row(job.model, other.model, accelerator, job.gpus, placement)
+
+
+class Servers(Oracle):
+    """The same, with the speed of every single node: what Hops comes to know of its servers."""
+
+    node_speeds = True

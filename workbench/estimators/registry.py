@@ -1,25 +1,28 @@
-"""The estimators by name, for the command line and labs: `oracle`, `low_rank`, `low_rank:profiled=0.5`, `layered`."""
+"""The estimators by name (`oracle`, `servers`, `low_rank:profiled=0.5`, `pmi`, `layered`), and who is told by which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from workbench.contract import Scheduler
 from workbench.decision import Belief
 from workbench.errors import InputError
 from workbench.estimators import layered, low_rank
 from workbench.estimators.error import pair_errors
 from workbench.estimators.layered import Layered
 from workbench.estimators.low_rank import LowRank
-from workbench.estimators.oracle import Oracle
+from workbench.estimators.oracle import Oracle, Servers
 from workbench.estimators.pmi import Pmi
 from workbench.estimators.speed_error import ErrorLog, Errors, speed_errors
 from workbench.knob import Knob, Value, settle
 from workbench.scenario import Scenario
 
 DEFAULT = "oracle"
-"""What a scheduler believes unless another estimator is named: the truth."""
+"""What a scheduler is told unless its paper says more, or another estimator is named: the true speeds of types."""
+PAPER = "paper"
+"""In place of an estimator: each scheduler is told what its paper says it knows (`Scheduler.belief`)."""
 Learnt = Literal["speeds", "speeds of pairs"]
 ERRORS: Mapping[Learnt, Errors] = {"speeds": speed_errors, "speeds of pairs": pair_errors}
 """How far what an estimator learns is from the true speeds."""
@@ -46,7 +49,18 @@ class Estimator(NamedTuple):
 
 
 ESTIMATORS = (
-    Estimator("oracle", "True throughputs", "The scheduler is told the speeds of the tab Throughputs.", Oracle),
+    Estimator(
+        "oracle",
+        "True, by GPU type",
+        "The scheduler is told the speeds of the tab Throughputs: nodes of one type count as alike.",
+        Oracle,
+    ),
+    Estimator(
+        "servers",
+        "True, by server",
+        "The scheduler is told the speeds of the tab Throughputs and how fast each single node is.",
+        Servers,
+    ),
     Estimator(
         "low_rank",
         "Low rank (Gavel)",
@@ -110,7 +124,8 @@ def maker(text: str) -> Maker:
     known = {estimator.name: estimator for estimator in ESTIMATORS}
     name, _, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
     if name.strip() not in known:
-        raise InputError("belief", text, "one of " + ", ".join(known) + ", and knobs such as low_rank:profiled=0.5")
+        expected = "one of " + ", ".join(known) + ", with knobs such as low_rank:profiled=0.5, or paper"
+        raise InputError("belief", text, expected)
     found = known[name.strip()]
     given: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in rest.split(","))):
@@ -121,7 +136,20 @@ def maker(text: str) -> Maker:
     return Maker(found, found.settle(given))
 
 
-def name_kept(text: str | None) -> str | None:
-    """How a run keeps its belief: as `maker` reads it back, None for the truth. Raises what `maker` does."""
-    found = DEFAULT if text is None else maker(text).text
-    return None if found == DEFAULT else found
+def told(scheduler: Scheduler, text: str | None = None) -> str:
+    """The estimator that a scheduler is told speeds by, as `maker` reads it back. Raises what `maker` does.
+
+    text: as asked; None and `paper`: what the scheduler declares.
+    """
+    return maker(scheduler.belief if text is None or text == PAPER else text).text
+
+
+def told_to_all(schedulers: Iterable[Scheduler], text: str | None = None) -> str:
+    """What schedulers that are compared are told: as asked, else the same for all. Raises what `maker` does.
+
+    The same is what all of them declare where they agree, otherwise the default.
+    """
+    if text is not None:
+        return text if text == PAPER else maker(text).text
+    declared = {scheduler.belief for scheduler in schedulers}
+    return declared.pop() if len(declared) == 1 else DEFAULT

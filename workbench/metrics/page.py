@@ -22,30 +22,30 @@ def run_page(run: Run) -> str:
 
 
 def comparison_page(
-    names: Iterable[tuple[str, int]],
+    names: Iterable[tuple[str, str, int]],
     found: Iterable[Summary],
     failed: Iterable[str] = (),
     notes: Iterable[str] = (),
 ) -> str:
-    """Runs side by side as HTML: one row for each, named by scheduler and seed, with the main measures.
+    """Runs side by side as HTML: one row for each, with scheduler, belief, seed if there are several, main measures.
 
-    failed: of each run that could not be made which it was, and why; notes: of the scenario.
+    names: scheduler, belief and seed of each; failed: of each run that could not be made which it was, and why; notes: of the scenario.
     """
     rows = list(zip(names, found, strict=True))
-    seeds = len({seed for (_, seed), _ in rows}) > 1
+    seeds = len({seed for (_, _, seed), _ in rows}) > 1
     main = with_known(MAIN, [measures for _, measures in rows])
     tables = [table(measures, main) for _, measures in rows]
     heads = [_head(metric(name).label, {found["unit"].iloc[at] for found in tables}) for at, name in enumerate(main)]
-    columns = ["Scheduler", *(["Seed"] if seeds else []), *heads]
+    columns = ["Scheduler", "Speeds known", *(["Seed"] if seeds else []), *heads]
     cells = [
-        [name, *([str(seed)] if seeds else []), *(value.replace(" ", NO_BREAK) for value in found["value"])]
-        for ((name, seed), _), found in zip(rows, tables, strict=True)
+        [name, belief, *([str(seed)] if seeds else []), *(value.replace(" ", NO_BREAK) for value in found["value"])]
+        for ((name, belief, seed), _), found in zip(rows, tables, strict=True)
     ]
-    schedulers = len({name for (name, _), _ in rows})
+    schedulers = len({name for (name, _, _), _ in rows})
     head = f"{schedulers} schedulers, {len(rows)} runs"
     more = "In numbers: table (these), measures (all), mean(), spread(), ratios(); runs has the runs."
     warned: dict[str, list[str]] = {}
-    for (name, _), measures in rows:
+    for (name, _, _), measures in rows:
         for text in measures.warnings:
             warned.setdefault(text, []).append(name)
     mind = [f"Warning ({listed(dict.fromkeys(who))}): {text}" for text, who in warned.items()]

@@ -19,7 +19,6 @@ from workbench.batch import check_workers
 from workbench.comparison import Entries, Entry
 from workbench.contract import Scheduler
 from workbench.errors import InputError, Words, why
-from workbench.estimators import registry
 from workbench.papers.paper import is_own
 from workbench.run_key import knobs_as_json
 from workbench.sweeps.dask_cluster import executor_at
@@ -55,7 +54,7 @@ def sweep(
 
     scenario: one, or `{label: scenario}`, or pairs (label, scenario); schedulers: as for `workbench.compare`, or one;
     vary: `{knob: values}`, every combination, or a list of `{knob: value}`; a scheduler without a knob is not varied by
-    it. seeds: default each scenario's; window, until_s, belief: as for `workbench.simulate`.
+    it. seeds: default each scenario's; window, until_s: as for `workbench.simulate`; belief: as for `compare`.
 
     store: an SQLite file that keeps each run's measures as soon as it has ended, under its `workbench.run_key`. Runs
     that it has already are not made again, also those that failed, unless `retry_failed`. So a sweep that was stopped,
@@ -132,7 +131,7 @@ def _tasks(runs: Iterable[PlannedRun], ends: Ends, folder: Path | None) -> Itera
     for run in runs:
         if run.scenario is not scenario:
             scenario, text = run.scenario, run.scenario.to_json()
-        yield Task(run.key, text, run.scheduler, run.knobs, run.seed, ends, folder)
+        yield Task(run.key, text, run.scheduler, run.knobs, run.seed, replace(ends, belief=run.belief), folder)
 
 
 def _facts(run: PlannedRun, ends: Ends) -> dict[str, str | int | float | None]:
@@ -142,7 +141,7 @@ def _facts(run: PlannedRun, ends: Ends) -> dict[str, str | int | float | None]:
         "scheduler": run.scheduler,
         "knobs": json.dumps(knobs_as_json(run.knobs), allow_nan=False),
         "seed": run.seed,
-        "belief": ends.belief,
+        "belief": run.belief,
         "until_s": ends.until_s,
         "jobs_window": None if ends.window is None else json.dumps(ends.window),
         "version": VERSION,
@@ -158,11 +157,7 @@ def _entries(given: Any) -> Any:
 
 
 def _checked(ends: Ends) -> Ends:
-    """Raises InputError for a belief or an end that cannot be: else every run would fail for it."""
-    if ends.belief is not None:
-        if not isinstance(ends.belief, str):
-            raise InputError("belief", ends.belief, "an estimator by name, such as low_rank:profiled=0.5")
-        ends = replace(ends, belief=registry.name_kept(ends.belief))
+    """Raises InputError for an end that cannot be: else every run would fail for it."""
     until_s = ends.until_s
     if until_s is not None and (
         isinstance(until_s, bool) or not isinstance(until_s, (int, float)) or not 0 <= until_s < math.inf

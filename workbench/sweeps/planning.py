@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from workbench.api import Window, check_window, load
 from workbench.comparison import Case, Entries, plan_cases
 from workbench.contract import Scheduler
 from workbench.errors import InputError
+from workbench.estimators.registry import told, told_to_all
 from workbench.metrics import METRICS
 from workbench.papers.paper import find_scheduler
 from workbench.run_key import run_key
@@ -32,8 +33,8 @@ RESERVED = frozenset({"scenario", "scheduler", "seed", "status", "error", "wall_
 @dataclass(frozen=True)
 class PlannedRun:
     """One run to make. label: the scenario's; entry: the scheduler's label, else its name, with its knobs where that
-    would not do; knobs: all of them; varied: of these the ones that vary; scenario_key: `Scenario.key()`; key:
-    `run_key`."""
+    would not do; knobs: all of them; varied: of these the ones that vary; belief: the estimator that tells it speeds;
+    scenario_key: `Scenario.key()`; key: `run_key`."""
 
     label: Label
     scenario: Scenario
@@ -43,6 +44,7 @@ class PlannedRun:
     knobs: Mapping[str, Any]
     varied: Mapping[str, Any]
     seed: int
+    belief: str
     key: str
 
 
@@ -66,12 +68,15 @@ def plan_runs(
     points = _points(vary)
     entries = schedulers if schedulers is None or isinstance(schedulers, (str, Mapping)) else list(schedulers)
     chosen = seeds if seeds is None or not isinstance(seeds, Iterable) else list(seeds)
-    found: list[PlannedRun] = []
+    planned = []
     for label, scenario in _scenarios(sources):
         scenario.require_runnable()
         if ends.window is not None:
             check_window(scenario, ends.window)
-        found += _runs(label, scenario, plan_cases(scenario, entries, chosen), points, ends)
+        planned.append((label, scenario, plan_cases(scenario, entries, chosen)))
+    told = told_to_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
+    ends = replace(ends, belief=told)
+    found = [run for label, scenario, cases in planned for run in _runs(label, scenario, cases, points, ends)]
     _require_known(points, (run.scheduler for run in found))
     return found
 
@@ -134,8 +139,10 @@ def _runs(
         for varied in _own_points(scheduler, group[0].knobs, points):
             knobs = scheduler.settle({**group[0].knobs, **varied})
             for case in group:
-                key = run_key(scenario_key, scheduler.name, knobs, case.seed, **ends.given())
-                yield PlannedRun(label, scenario, scenario_key, entry, scheduler.name, knobs, varied, case.seed, key)
+                own = replace(ends, belief=told(scheduler, ends.belief)).given()
+                key = run_key(scenario_key, scheduler.name, knobs, case.seed, **own)
+                names = (label, scenario, scenario_key, entry, scheduler.name)
+                yield PlannedRun(*names, knobs, varied, case.seed, own["belief"], key)
 
 
 def _own_points(

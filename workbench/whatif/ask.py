@@ -18,6 +18,7 @@ from workbench.api import load
 from workbench.batch import RunRequest, check_workers, checked_seeds, run_all
 from workbench.contract import Scheduler
 from workbench.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
+from workbench.estimators.registry import told_to_all
 from workbench.metrics.confidence import LEVEL
 from workbench.papers.paper import find_scheduler
 from workbench.run import Run
@@ -86,11 +87,15 @@ class WhatIfPlan:
 
     def requests(self) -> list[RunRequest]:
         """The runs to make: all of today's by seed, then those of each change."""
-        return [
-            RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, self.belief, self.until_s)
+        sides = [
+            (self._changed(change, draw), seed)
             for change in (None, *self.changes)
             for seed, draw in zip(self.seeds, self.draws, strict=True)
-            for side in [self._changed(change, draw)]
+        ]
+        told = told_to_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
+        return [
+            RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, told, self.until_s)
+            for side, seed in sides
         ]
 
     def _changed(self, change: Change | None, draw: Draw) -> Configuration:
@@ -171,7 +176,7 @@ def what_if(
     change: a `Change` or its text (`nodes v100=+8`; `help(workbench.whatif.changes)` lists all), or several, each of
     which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
     scenario's; bootstrap: draw the trace anew for each pair (see `workbench.whatif.draws`), else the seed alone differs
-    between them; level: of the confidence intervals; belief (by name), until_s: of both sides, as for
+    between them; level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
     `workbench.simulate`; workers: processes; on_run: called with the number of runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.

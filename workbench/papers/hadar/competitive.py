@@ -1,10 +1,26 @@
 """Theorem 2 on numbers: the bound 2 alpha of an instance, and how far from the optimum a schedule really is.
 
 Theorem 2 states that an online algorithm which, as each job arrives, gives it the schedule of the largest payoff at the
-prices (5), if that is above 0, earns at least OPT / (2 alpha), with alpha = max_r (1, ln Umax_r / Umin_r) and under the
-premise D_0 <= OPT / 2. `admit_in_order` is that algorithm, on listed schedules. The round-by-round scheduler decides
-otherwise (it may preempt, and looks one round ahead), so that for it the bound is a figure to compare with and no
-guarantee. The measured ratio OPT / earned is at least 1; alpha is large where utilities differ much.
+prices (5), if that is above 0, earns P >= OPT / (2 alpha), with alpha = max_r (1, ln Umax_r / Umin_r), given that
+
+D_0 <= OPT / 2                                                          (Lemma 1)
+beta OPT <= 2 alpha (OPT - D_0)                                         (ours)  small
+w k_r(c_r - w + 1) >= U_j(tmin_j)  for all j, r, w                      (ours)  blocks
+
+The last two are what the proof only says in words, "the resource demand of a job is expected to be less than the
+capacity". It takes the derivative of (5) for the step of the price when a job is let in. With Delta_r = max_j w_jr / c_r
+the largest part of a type that one job takes, and R_r = Umax_r / Umin_r, the true step raises the dual by up to
+
+beta = max_r (1, (R_r^Delta_r - 1) / Delta_r)
+
+times the job's utility (Definition 1 for a whole gang), so that OPT <= beta P + D_0; `small` is when that gives the
+bound. beta falls to alpha, and `small` to Lemma 1, as Delta_r falls to 0. And it takes the final prices for a solution
+of the dual: a schedule with w GPUs of a type on which fewer are free must cost all that it is worth (`blocks`). (6) sees
+to that for gangs of one GPU, not for those that could take a part of their GPUs on a type.
+
+`admit_in_order` is that algorithm, on listed schedules. The round-by-round scheduler decides otherwise (it may preempt,
+and looks one round ahead), so that for it the bound is a figure to compare with and no guarantee. The measured ratio
+OPT / earned is at least 1; alpha is large where utilities differ much.
 """
 
 from __future__ import annotations
@@ -22,15 +38,17 @@ from workbench.papers.hadar.instance import ROUNDING, Instance, fastest_free, sl
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.plan import SlotPlan
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
-from workbench.papers.hadar.schedules import ScheduleData, plan_of
+from workbench.papers.hadar.schedules import ScheduleData, gangs, plan_of
 from workbench.solvers import PROVEN, Solver, SolverFailedError
+from workbench.throughput import FloatArray
 
 
 class Ratio(NamedTuple):
     """What was earned against the optimum.
 
     optimum: OPT, of P1; earned: summed utility; ratio: OPT / earned, 1 at best, inf if nothing was earned; bound: 2
-    alpha; initial_dual: D_0; premise: whether D_0 <= OPT / 2, as the theorem demands.
+    alpha; initial_dual: D_0; starts: whether D_0 <= OPT / 2; premise: whether all holds that the theorem needs: that, and
+    demand is small against capacity (`small`, `blocks`).
     """
 
     optimum: float
@@ -38,7 +56,15 @@ class Ratio(NamedTuple):
     ratio: float
     bound: float
     initial_dual: float
+    starts: bool
     premise: bool
+
+
+def best_of(data: Instance) -> FloatArray:
+    """(jobs,) U_j(tmin_j), the most that each job can be worth."""
+    soonest = np.clip(data.first + data.least_slots - 1, 0, data.slots - 1)
+    found: FloatArray = data.utility[np.arange(len(data.jobs)), soonest]
+    return found
 
 
 def bounds_of(data: Instance, eta: float | None = None) -> PriceBounds:
@@ -47,8 +73,7 @@ def bounds_of(data: Instance, eta: float | None = None) -> PriceBounds:
     tmin and tmax are in whole slots, on the fastest and the slowest type that a job's gang could be on; U_j(T - a_j) is
     that of completing in the last slot. Raises InputError if there is no such job.
     """
-    soonest = np.clip(data.first + data.least_slots - 1, 0, data.slots - 1)
-    best = data.utility[np.arange(len(data.jobs)), soonest]
+    best = best_of(data)
     kept = np.flatnonzero(data.finishable & (best > 0))
     runs = (data.rate > 0) & (data.capacity > 0)
     slowest = np.where(runs, data.rate, np.inf).min(axis=1, initial=np.inf)[kept]
@@ -76,8 +101,36 @@ def ratio(data: Instance, earned: float, eta: float | None = None, solver: Solve
     """What was earned on an instance, against its optimum and its bound."""
     best, bounds = optimum(data, solver), bounds_of(data, eta)
     measured = best / earned if earned > 0 else math.inf
-    premise = bounds.initial_dual <= best / 2 * (1 + PROVEN)
-    return Ratio(best, earned, measured, 2 * bounds.alpha, bounds.initial_dual, premise)
+    starts = bounds.initial_dual <= best / 2 * (1 + PROVEN)
+    premise = starts and is_small(data, bounds, best) and blocks(data, bounds)
+    return Ratio(best, earned, measured, 2 * bounds.alpha, bounds.initial_dual, starts, premise)
+
+
+def step(data: Instance, bounds: PriceBounds) -> float:
+    """Beta: what letting a job in raises the dual by at most, over its utility; alpha if gangs were infinitely small."""
+    apart = np.log(bounds.most / bounds.least)
+    largest = np.zeros(len(data.types))
+    for row in np.flatnonzero(data.finishable).tolist():
+        largest = np.maximum(largest, np.max([gpus for gpus, _ in gangs(data, row)], axis=0))
+    taken = np.flatnonzero(largest)
+    part = largest[taken] / bounds.capacity[taken]
+    return float(max(1.0, (np.expm1(apart[taken] * part) / part).max(initial=0.0)))
+
+
+def is_small(data: Instance, bounds: PriceBounds, best: float) -> bool:
+    """`small`: demand is so small against capacity that the bound follows; best: OPT."""
+    return step(data, bounds) * best <= 2 * bounds.alpha * (best - bounds.initial_dual)
+
+
+def blocks(data: Instance, bounds: PriceBounds) -> bool:
+    """`blocks`: a gang that finds too few GPUs free on one of its types would cost what it is worth, or more."""
+    worth = best_of(data)
+    return all(
+        gpus[kind] * bounds.price(bounds.capacity - gpus[kind] + 1)[kind] >= worth[row] * (1 - PROVEN)
+        for row in np.flatnonzero(data.finishable).tolist()
+        for gpus, _ in gangs(data, row)
+        for kind in np.flatnonzero(gpus).tolist()
+    )
 
 
 def measured(
@@ -85,15 +138,15 @@ def measured(
 ) -> pd.DataFrame:
     """Optimum and utility earned for instances with the completion times in s of a run, one row each.
 
-    Columns: optimum, earned, ratio, bound, premise (as in `Ratio`), and first_come_ratio, OPT by what `first_come`
+    Columns: optimum, earned, ratio, bound, starts, premise (as in `Ratio`), and first_come_ratio, OPT by what `first_come`
     earns (inf if nothing).
     """
     rows = []
     for data, completion_s in cases:
         found = ratio(data, earned_by(data, completion_s), solver=solver)
         plain = first_come(data).objective
-        rows.append((*found[:4], found.premise, found.optimum / plain if plain > 0 else math.inf))
-    names = ["optimum", "earned", "ratio", "bound", "premise", "first_come_ratio"]
+        rows.append((*found[:4], found.starts, found.premise, found.optimum / plain if plain > 0 else math.inf))
+    names = ["optimum", "earned", "ratio", "bound", "starts", "premise", "first_come_ratio"]
     return pd.DataFrame(rows, columns=names)
 
 

@@ -75,6 +75,7 @@ class Hops(Scheduler):
     title = "Hops: prior-weighted plans, latency ratio fairness"
     knobs = (ROUND_S, *PLAN, PRIORITY, REFRESH_S, *PLANS, ITERATIONS, START_S, RULE)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
+    belief = "servers"
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]), REPLAN_ON if knobs["replan"] else frozenset())
