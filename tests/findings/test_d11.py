@@ -17,7 +17,7 @@ SCENARIO = workbench.Scenario.from_dict(
             "nodes": [
                 {"name": "slow", "accelerator": "v100", "gpus": 2, "speed": 0.25},
                 {"name": "fast", "accelerator": "v100", "gpus": 2},
-            ]
+            ],
         },
         "jobs": JOBS,
         "throughputs": [{"model": "m", "accelerator": "v100", "gpus": 1, "steps_per_s": 1.0}],

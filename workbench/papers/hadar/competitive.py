@@ -8,15 +8,15 @@ beta OPT <= 2 alpha (OPT - D_0)                                         (ours)  
 w k_r(c_r - w + 1) >= U_j(tmin_j)  for all j, r, w                      (ours)  blocks
 
 The last two are what the proof only says in words, "the resource demand of a job is expected to be less than the
-capacity". It takes the derivative of (5) for the step of the price when a job is let in. With Delta_r = max_j w_jr / c_r
-the largest part of a type that one job takes, and R_r = Umax_r / Umin_r, the true step raises the dual by up to
+capacity". It takes the derivative of (5) for the step of the price when a job is let in. Let Delta_r = max_j w_jr / c_r
+be the largest part of a type that one job takes, and R_r = Umax_r / Umin_r; the true step raises the dual by up to
 
 beta = max_r (1, (R_r^Delta_r - 1) / Delta_r)
 
 times the job's utility (Definition 1 for a whole gang), so that OPT <= beta P + D_0; `small` is when that gives the
 bound. beta falls to alpha, and `small` to Lemma 1, as Delta_r falls to 0. And it takes the final prices for a solution
-of the dual: a schedule with w GPUs of a type on which fewer are free must cost all that it is worth (`blocks`). (6) sees
-to that for gangs of one GPU, not for those that could take a part of their GPUs on a type.
+of the dual: a schedule with w GPUs of a type on which fewer are free must cost all that it is worth (`blocks`). By (6)
+it does for gangs of one GPU, but not for those that could take a part of their GPUs on a type.
 
 `admit_in_order` is that algorithm, on listed schedules. The round-by-round scheduler decides otherwise (it may preempt,
 and looks one round ahead), so that for it the bound is a figure to compare with and no guarantee. The measured ratio
@@ -47,8 +47,8 @@ class Ratio(NamedTuple):
     """What was earned against the optimum.
 
     optimum: OPT, of P1; earned: summed utility; ratio: OPT / earned, 1 at best, inf if nothing was earned; bound: 2
-    alpha; initial_dual: D_0; starts: whether D_0 <= OPT / 2; premise: whether all holds that the theorem needs: that, and
-    demand is small against capacity (`small`, `blocks`).
+    alpha; initial_dual: D_0; starts: whether D_0 <= OPT / 2; premise: whether all holds that the theorem needs: that,
+    and demand is small against capacity (`small`, `blocks`).
     """
 
     optimum: float
@@ -107,7 +107,7 @@ def ratio(data: Instance, earned: float, eta: float | None = None, solver: Solve
 
 
 def step(data: Instance, bounds: PriceBounds) -> float:
-    """Beta: what letting a job in raises the dual by at most, over its utility; alpha if gangs were infinitely small."""
+    """Beta: what letting a job in raises the dual by at most, over its utility; alpha for infinitely small gangs."""
     apart = np.log(bounds.most / bounds.least)
     largest = np.zeros(len(data.types))
     for row in np.flatnonzero(data.finishable).tolist():
@@ -138,8 +138,8 @@ def measured(
 ) -> pd.DataFrame:
     """Optimum and utility earned for instances with the completion times in s of a run, one row each.
 
-    Columns: optimum, earned, ratio, bound, starts, premise (as in `Ratio`), and first_come_ratio, OPT by what `first_come`
-    earns (inf if nothing).
+    Columns: optimum, earned, ratio, bound, starts, premise (as in `Ratio`), and first_come_ratio, OPT by what
+    `first_come` earns (inf if nothing).
     """
     rows = []
     for data, completion_s in cases:
