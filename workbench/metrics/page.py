@@ -29,7 +29,8 @@ def comparison_page(
 ) -> str:
     """Runs side by side as HTML: one row for each, with scheduler, belief, seed if there are several, main measures.
 
-    names: scheduler, belief and seed of each; failed: of each run that could not be made which it was, and why; notes: of the scenario.
+    names: scheduler, belief and seed of each; failed: of each run that could not be made which it was, and why; notes:
+    of the scenario.
     """
     rows = list(zip(names, found, strict=True))
     seeds = len({seed for (_, _, seed), _ in rows}) > 1
