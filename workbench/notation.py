@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -97,8 +97,40 @@ def equations(source: Any) -> list[Equation]:
 
 
 def source(formulation: Any) -> str:
-    """The Python text of the module that states the formulation (a formulation, its class or a module)."""
-    return inspect.getsource(_module(formulation))
+    """The Python text of the module that states the formulation (a formulation, its class or a module), and of the
+    functions elsewhere in its room with which `build` adds parts to the model.
+    """
+    module = _module(formulation)
+    owner = module if isinstance(formulation, ModuleType) else formulation
+    parts = {module.__name__: [inspect.getsource(module)]}
+    for found in _callees(owner.build, ".".join(module.__name__.split(".")[:3])):
+        text = inspect.getsource(found)
+        if found.__module__ != module.__name__ and "pyo." in text:
+            parts.setdefault(found.__module__, [f"# {found.__module__.replace('.', '/')}.py"]).append(text)
+    return "\n\n".join("\n\n".join(each) for each in parts.values())
+
+
+def _callees(function: Any, room: str) -> list[Any]:
+    """A function and those it calls in the room, directly or not, each once, callers first."""
+    found: list[Any] = []
+    left = [inspect.unwrap(getattr(function, "__func__", function))]
+    while left:
+        here = left.pop(0)
+        if here in found:
+            continue
+        found.append(here)
+        names = _names(here.__code__)
+        known = [here.__globals__[name] for name in names if name in here.__globals__]
+        inside = [vars(module).get(name) for module in known if isinstance(module, ModuleType) for name in names]
+        inside = [each for each in (*known, *inside) if inspect.isfunction(each)]
+        left += [each for each in inside if f"{each.__module__}.".startswith(f"{room}.")]
+    return found
+
+
+def _names(code: CodeType) -> list[str]:
+    """The names that a function's code refers to, those of functions inside it too."""
+    inner = (name for const in code.co_consts if isinstance(const, CodeType) for name in _names(const))
+    return list(dict.fromkeys((*code.co_names, *inner)))
 
 
 def model_size(model: pyo.ConcreteModel) -> Size:
