@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.files import NotJsonError, new_folder, parse_json, refuse_to_overwrite, write_bytes, write_text
 
 
@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_moved_brings_the_old_one_back(tmp_path: Path, m
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(OSError, match="no"), new_folder(path, ANY, force=True) as folder:
+    with pytest.raises(WorkbenchError, match="/x: got no; expected room"), new_folder(path, ANY, force=True) as folder:
         (folder / "new").write_text("new")
     assert os.listdir(path) == ["old"] and os.listdir(tmp_path) == ["x"]
 
@@ -99,7 +99,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         raise OSError("no")
 
     monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(WorkbenchError, match="/x: got no; expected room"):
         write_text(tmp_path / "x", "new", force=True)
     assert (tmp_path / "x").read_text() == "old" and os.listdir(tmp_path) == ["x"]
 

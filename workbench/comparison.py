@@ -20,6 +20,7 @@ from workbench.metrics import MAIN, Summary, comparison_page, metric, summary, w
 from workbench.papers.paper import find_scheduler
 from workbench.run import Run, is_result_folder
 from workbench.scenario import PlanEntry, Scenario
+from workbench.text import for_spreadsheet
 
 Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
 """A scheduler by name or itself, alone or with knobs."""
@@ -162,7 +163,7 @@ class Comparison:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
         with new_folder(Path(path), is_result_folder, force=force) as folder:
-            self.measures.to_csv(folder / "table.csv", index=False)
+            for_spreadsheet(self.measures).to_csv(folder / "table.csv", index=False)
             for name, run in zip(self.folders(), self.runs, strict=True):
                 run.save(folder / name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import InputError, Words, why
+from workbench.errors import InputError, Words, WorkbenchError, why
 
 
 class NotJsonError(ValueError):
@@ -34,6 +35,8 @@ WANTED = {
     "Illegal trailing comma before end of array": "a value",
 }
 """What should stand where a text is not JSON, by the parser's words."""
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What the system says when there is no more room, or no more disk."""
 SHOWN = 20
 """Letters that are shown of what stands there."""
 
@@ -101,15 +104,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def is_writable(text: str) -> bool:
-    """Whether a text can be written as UTF-8: half of a surrogate pair cannot."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
     """Write a text file atomically (UTF-8); raises InputError if it exists and `force` is not set."""
     write_bytes(path, text.encode("utf-8"), force=force)
@@ -129,10 +123,17 @@ def write_bytes(path: Path, data: bytes, *, force: bool = False) -> None:
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+        if isinstance(error, OSError):
+            raise not_written(path, error) from None
         raise
+
+
+def not_written(path: Path | str, error: OSError) -> WorkbenchError:
+    """The failure to write what was well begun: a full disk, a file that is too large, a disk that is gone."""
+    return WorkbenchError(str(path), why(error), "room to write it; nothing is left half written")
 
 
 @contextlib.contextmanager
@@ -162,8 +163,10 @@ def new_folder(path: Path, ours: Callable[[Path], bool], *, force: bool = False)
             if old.exists():
                 os.replace(old, path)
             raise
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise not_written(path, error) from None
         raise
     if old.is_dir():
         shutil.rmtree(old)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from workbench.text import MOST_LETTERS, UNSEEN, UNSEEN_IN_PROSE
+
 
 class Frozen(BaseModel):
     """An immutable, validated record; two records with equal fields are equal."""
@@ -20,7 +22,11 @@ class Frozen(BaseModel):
 _OF_PYDANTIC = frozenset(dir(BaseModel))
 
 
-Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MOST_LETTERS, pattern=f"^[^{UNSEEN}]+$")]
+"""Text on one line without control and bidirectional characters (`workbench.text.UNSEEN`)."""
+Line = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN}]*$")]
+Text = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN_IN_PROSE}]*$")]
+"""The same on any number of lines, with tabs."""
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 LEAST_WEIGHT, MOST_WEIGHT, MOST_WEIGHT_RATIO = 1e-6, 1e6, 1e6
 MOST_S, MOST_RESTART_S, LEAST_MTBF_S = 1e10, 1e6, 1.0

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from workbench.card import card
 from workbench.errors import InputError, one_of
-from workbench.files import is_writable
 from workbench.labels import label_of, with_unit
 from workbench.rounding import short_number
+from workbench.text import is_seen
 from workbench.units import format_duration, parse_duration
 
 Value = bool | int | float | str | None
@@ -121,7 +121,7 @@ def _has_kind(value: Any, kind: str) -> bool:
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "str":
-        return isinstance(value, str) and is_writable(value)
+        return is_seen(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return False
     return kind == "float" or isinstance(value, int) or float(value).is_integer()

@@ -169,9 +169,15 @@ def _answer(pipe: Connection, process: BaseProcess) -> Any:
 
 def _ended(process: BaseProcess) -> WorkbenchError:
     process.join()
-    code = process.exitcode or 0
-    how = f"killed by signal {-code}" if code < 0 else f"ended with code {code}"
-    return WorkbenchError("workers", Words(f"a process {how}"), "to end after its last task (is there memory enough?)")
+    found = Words(f"a process that {how_ended(process.exitcode or 0)}")
+    return WorkbenchError("workers", found, "to end after its last task")
+
+
+def how_ended(code: int) -> str:
+    """How a process ended before its time, by its exit code as Python has it (negative: a signal)."""
+    if code == -signal.SIGKILL:
+        return "was ended by the system, most likely for want of memory"
+    return f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
 def _serve(pipe: Connection, begin: Callable[[], None] | None) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, WithJsonSchema
 
 from workbench.card import card
 from workbench.cluster import MOST_GPUS, Cluster, NodeGroup
 from workbench.errors import InputError, Problem, ScenarioError, Words, counted, one_of, shorten, why
-from workbench.files import NotJsonError, is_writable, parse_json, write_text
+from workbench.files import NotJsonError, parse_json, write_text
 from workbench.frozen import (
     LEAST_MTBF_S,
     MOST_RESTART_S,
@@ -24,15 +24,18 @@ from workbench.frozen import (
     MOST_WEIGHT_RATIO,
     Count,
     Frozen,
+    Line,
     Name,
     NonNegative,
     PositiveSeconds,
     Seconds,
+    Text,
     Weight,
 )
 from workbench.job import Job, median_size
 from workbench.labels import listed
 from workbench.rounding import short_number
+from workbench.text import is_seen
 from workbench.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
 from workbench.units import format_duration
 
@@ -42,8 +45,6 @@ if TYPE_CHECKING:
 WHOLE = {"gpus", "count", "nodes", "tasks_per_round"}
 """Columns of data frames that hold whole numbers."""
 FORMAT: Final = "workbench-scenario/1"
-# Any text that can be written as UTF-8: the pattern has the validator refuse half a surrogate pair.
-Text = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=r"^[\s\S]*$")]
 
 
 class Model(Frozen):
@@ -122,9 +123,9 @@ class Core(Frozen):
 def _knob_value(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    if isinstance(value, str) and is_writable(value):
+    if is_seen(value):
         return value
-    raise ValueError("true, false, a finite number, text (that can be written as UTF-8) or null")
+    raise ValueError("true, false, a finite number, null, or text on one line without bidirectional characters")
 
 
 KnobValue = Annotated[
@@ -146,7 +147,7 @@ class Scenario(Frozen):
     """
 
     format: Literal["workbench-scenario/1"] = FORMAT
-    name: Text = ""
+    name: Line = ""
     description: Text = ""
     notes: tuple[Text, ...] = ()
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
@@ -409,7 +410,7 @@ _EXPECTED = {
     "string_unicode": "text that can be written as UTF-8 (no half of a surrogate pair)",
     "string_too_short": "text of at least {min_length} character",
     "string_too_long": "text of at most {max_length} characters",
-    "string_pattern_mismatch": "text without control characters such as tabs and line ends",
+    "string_pattern_mismatch": "text without control and bidirectional characters (line ends in descriptions only)",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "int_parsing_size": "a smaller whole number",

@@ -52,6 +52,12 @@ def test_nobody_at_an_address(monkeypatch):
         sweep(SMALL, "fifo", dask="nonsense://127")
 
 
+def test_an_open_port_of_another_machine_is_refused():
+    for address in ("tcp://10.0.0.5:8786", "10.0.0.5:8786", "ws://a-host:8786", "tcp://[2001:db8::1]:8786"):
+        with pytest.raises(InputError, match=r"expected tls://.* runs code as you"):
+            sweep(SMALL, "fifo", dask=address)
+
+
 def test_a_cluster_without_workers():
     with cluster(0) as made, pytest.raises(WorkbenchError, match="a cluster without workers"):
         sweep(SMALL, "fifo", dask=made.scheduler_address)

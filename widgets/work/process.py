@@ -23,6 +23,7 @@ from typing import Any
 
 from widgets.work.work import Hear, Message, Order, deliver_on_loop
 from workbench.errors import WorkbenchError
+from workbench.processes import how_ended
 
 WORKER = (sys.executable, "-m", "workbench.worker")
 END_S = 5.0
@@ -128,10 +129,10 @@ class ProcessWork:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_S)
         order, self._busy = self._busy, None
-        said = f"ended with code {process.returncode}{_last_words(Path(self._scratch) / LOG)}"
+        said = f"{how_ended(process.returncode)}{_last_words(Path(self._scratch) / LOG)}"
         self._end()
         self._start()
-        text = {"where": "worker process", "value": said, "expected": "an answer"}
+        text = {"where": "the process that computes", "value": said, "expected": "an answer"}
         order.hear({"kind": "error", "status": "crashed", "error": text})
         self._next()
 

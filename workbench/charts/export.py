@@ -14,6 +14,7 @@ from workbench.charts import theme
 from workbench.charts.drawing import VEGA_LITE, Drawing
 from workbench.errors import InputError
 from workbench.files import write_bytes
+from workbench.text import for_spreadsheet
 
 SUFFIXES = (".png", ".svg", ".html", ".csv")
 
@@ -58,8 +59,8 @@ def to_svg(drawing: Drawing, *, width: float = theme.WIDTH_PX) -> str:
 
 
 def to_csv(drawing: Drawing) -> str:
-    """The numbers behind the chart."""
-    return drawing.table.to_csv(index=False, lineterminator="\n")
+    """The numbers behind the chart, for people."""
+    return for_spreadsheet(drawing.table).to_csv(index=False, lineterminator="\n")
 
 
 def to_html(drawing: Drawing) -> str:

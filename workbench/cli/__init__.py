@@ -7,7 +7,6 @@ imported by the command that needs them.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from workbench.cli import compute, data, describe, explain, make, report, sweep
-from workbench.cli.output import Answer, say, show
+from workbench.cli.output import Answer, Unheard, say, show, silence
 from workbench.cli.parser import Parser
 from workbench.errors import InputError, Words, WorkbenchError, why
 from workbench.version import VERSION
@@ -66,6 +65,8 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
                 raise args.parser.naming_options(error, args) from None
             show(answer, args.json)
             return answer.exit_code if isinstance(answer, Answer) else 0
+        except Unheard as error:
+            return _stated(error, as_json=False)
         except WorkbenchError as error:
             return _stated(error, as_json)
         except KeyboardInterrupt:
@@ -80,8 +81,10 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
             return _internal(error, as_json)
     except BrokenPipeError:
         # Whoever read our output has had enough. Nothing more may be written, not even at exit.
-        _silence()
+        silence()
         return 0
+    except Unheard as error:  # an error that could not be told as JSON
+        return _stated(error, as_json=False)
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0
 
@@ -111,11 +114,6 @@ def _failed(code: int, error: WorkbenchError, as_json: bool) -> int:
     if as_json:
         show(error.as_json(), as_json=True)
     return code
-
-
-def _silence() -> None:
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
 
 
 class _Interrupts:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.errors import WorkbenchError, why
 from workbench.rounding import short_number
 from workbench.text import on_terminal
 
@@ -31,9 +33,25 @@ def show(answer: Answer | Mapping[str, Any], as_json: bool) -> None:
         text = json_text(answer)
     with contextlib.suppress(AttributeError, ValueError):  # not a text file that can be reconfigured
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    if text:
-        print(text.rstrip("\n"))
-    sys.stdout.flush()
+    try:
+        if text:
+            print(text.rstrip("\n"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence()
+        raise Unheard("standard output", why(error), "room for the answer") from None
+
+
+class Unheard(WorkbenchError):
+    """The answer could not be written; nothing more goes to standard output."""
+
+
+def silence() -> None:
+    """Have nothing more written to standard output, not even at exit."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
 
 
 def say(text: str) -> None:

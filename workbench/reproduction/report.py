@@ -15,6 +15,7 @@ from workbench.files import new_folder, refuse_to_overwrite
 from workbench.processes import in_processes
 from workbench.reproduction.figure import Figure, as_html
 from workbench.reproduction.registry import Reproduction, reproductions, size_name
+from workbench.text import for_spreadsheet
 
 TABLE, PAGE = "reproduction.csv", "reproduction.html"
 
@@ -71,14 +72,14 @@ def write(done: list[Done], folder: Path, size: str, *, force: bool = False) -> 
     one of ours.
     """
     with new_folder(folder, lambda path: (path / TABLE).exists(), force=force) as made:
-        table(done).to_csv(made / TABLE, index=False, lineterminator="\n")
+        for_spreadsheet(table(done)).to_csv(made / TABLE, index=False, lineterminator="\n")
         title = f"What the papers report and what we get (size {size})"
         figures = "".join(f"<h2>{html.escape(each.paper)}</h2>{each.figure._repr_html_()}" for each in done)
         (made / PAGE).write_text(_PAGE.format(title=title, body=as_html(table(done)) + figures), encoding="utf-8")
         for each in done:
             for letter, panel in each.figure.panels.items():
                 name = f"{each.paper}-{each.figure.name}{letter}.csv".lower().replace(" ", "-").replace(".-", "-")
-                panel.frame.to_csv(made / name, index=False, lineterminator="\n")
+                for_spreadsheet(panel.frame).to_csv(made / name, index=False, lineterminator="\n")
 
 
 def check(folder: Path, *, force: bool = False) -> None:

@@ -320,11 +320,11 @@ def _is_number(value: object) -> bool:
 
 def _is_whole(value: object) -> bool:
     """Whether a value is a whole number that a float holds exactly, Python's or numpy's."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(abs(value) <= 2**53)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(abs(int(value)) <= 2**53)
 
 
 def _is_count(value: object) -> bool:
     """Whether a value is a whole number of at least 1, Python's or numpy's."""
     if type(value) is int:
         return value >= 1
-    return isinstance(value, (int, np.integer)) and _is_whole(value) and bool(int(value) >= 1)
+    return isinstance(value, (int, np.integer)) and _is_whole(value) and bool(value >= 1)

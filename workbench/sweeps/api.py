@@ -64,7 +64,8 @@ def sweep(
 
     workers: processes of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
     "__main__":`. executor: any of `concurrent.futures`, which is left open; workers then says how many runs it makes at
-    a time (default: the processors here). dask: the address of a Dask cluster. The result does not depend on these.
+    a time (default: the processors here). dask: the address of a Dask cluster,
+    with TLS (`tls://`) unless it is on this machine. The result does not depend on these.
     Schedulers declared in this session (whose code is no part of the key) take part without a store, and here or
     in threads of an executor.
 

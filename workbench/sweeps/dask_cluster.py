@@ -1,15 +1,22 @@
-"""A Dask cluster by the address of its scheduler, as an executor. Needs `distributed` (the extra `dask`)."""
+"""A Dask cluster by the address of its scheduler, as an executor. Needs `distributed` (the extra `dask`).
+
+Who reaches an open port of a Dask cluster runs code as you: its tasks are pickled functions. So a scheduler that other
+machines can reach must speak TLS, with certificates as the configuration of Dask names them (`distributed.comm.tls`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import ipaddress
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any
+from urllib.parse import urlsplit
 
 from workbench.errors import InputError, Words, WorkbenchError, why
 
+EXPECTED = "the address of a Dask scheduler that answers, such as tls://10.0.0.5:8786 or, here, tcp://127.0.0.1:8786"
 ANSWER_S = 20.0
 """How long to wait for the first answer of a cluster."""
 
@@ -23,13 +30,13 @@ def executor_at(address: str) -> Iterator[tuple[Executor, int]]:
     """
     distributed = _library()
     if not isinstance(address, str) or not address.strip():
-        raise InputError("dask", address, "the address of a Dask scheduler, such as tcp://127.0.0.1:8786")
+        raise InputError("dask", address, EXPECTED)
+    _check_secure(address)
     try:
         distributed.comm.resolve_address(address)  # a client of an address that is none waits for it to the end
         client = distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        expected = "the address of a Dask scheduler that answers, such as tcp://127.0.0.1:8786"
-        raise InputError(f"dask {address}", why(error), expected) from None
+        raise InputError(f"dask {address}", why(error), EXPECTED) from None
     with client:
         threads = sum(client.nthreads().values())
         if threads == 0:
@@ -39,6 +46,23 @@ def executor_at(address: str) -> Iterator[tuple[Executor, int]]:
         except distributed.KilledWorker as error:
             found = Words(f"workers that ended while they had a task: {error}")
             raise WorkbenchError(f"dask {address}", found, "workers with memory enough") from None
+
+
+def _check_secure(address: str) -> None:
+    """Raise InputError for an address on another machine without TLS: tasks and answers are pickled code."""
+    scheme, _, rest = address.rpartition("://")
+    if (scheme or "tcp") not in ("tcp", "ws", "ucx") or is_loopback(urlsplit(f"//{rest}").hostname or ""):
+        return
+    expected = "tls://..., as who reaches an open port runs code as you (certificates: distributed.comm.tls in Dask)"
+    raise InputError("dask", address, expected)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and no other can reach it by that name."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _library() -> Any:
