@@ -41,7 +41,7 @@ def test_fields_without_a_column_or_control_are_kept() -> None:
     editors.tables["jobs"].edit(0, "steps", "2000")
     changed = editors.read()
     assert changed.jobs[0] == scenario.jobs[0].model_copy(update={"steps": 2000.0})
-    assert changed.replace(jobs=scenario.jobs) == scenario
+    assert changed.replace(jobs=scenario.jobs, recorded=scenario.recorded) == scenario
 
 
 def test_a_deadline_is_the_last_reward_and_an_edit_moves_all_steps_with_it() -> None:

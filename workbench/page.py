@@ -93,6 +93,11 @@ def section(title: str, content: str) -> str:
     return f"<section><h2>{escaped(title)}</h2>{content}</section>"
 
 
+def points(sentences: Iterable[str]) -> str:
+    """Sentences, one below the other."""
+    return f"<ul>{''.join(f'<li>{escaped(sentence)}</li>' for sentence in sentences)}</ul>"
+
+
 def two_columns(left: str, right: str) -> str:
     """Two parts beside each other, below each other on a narrow screen; both HTML."""
     return f'<div class="two"><div>{left}</div><div>{right}</div></div>'

@@ -13,7 +13,7 @@ from workbench.cluster import Cluster
 from workbench.errors import InputError, counted
 from workbench.estimators.registry import maker
 from workbench.labels import with_unit
-from workbench.metrics import summary, table
+from workbench.metrics import Summary, summary, table
 from workbench.rounding import short_number
 from workbench.run import OWN, Run
 from workbench.scenario import Scenario
@@ -33,7 +33,8 @@ def run_report(run: Run) -> str:
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
     scenario, name = run.scenario, run.scenario.name or "a scenario without a name"
-    measures = table(summary(run))[["label", "value", "unit"]]
+    found = summary(run)
+    measures = table(found)[["label", "value", "unit"]]
     rows = [(label, with_unit(value, unit)) for label, value, unit in measures.itertuples(index=False)]
     pictures = [
         page.figure(_gantt(run)),
@@ -48,8 +49,30 @@ def run_report(run: Run) -> str:
     )
     set_up = page.section("What was run", page.facts(facts))
     left = set_up + page.section("Cluster", cluster_table(scenario.cluster))
-    body = [page.two_columns(left, page.section("Measures", page.facts(rows))), *pictures]
+    body = [
+        waiting(found),
+        page.two_columns(left, page.section("Measures", page.facts(rows))),
+        *pictures,
+        notes_of(scenario),
+    ]
+    if found.warnings:
+        body.insert(0, page.section("Warning", page.points(found.warnings)))
     return page.whole(head, run.headline(), [*body, page.foot(f"run key {run.key()[:16]}")])
+
+
+def waiting(found: Summary) -> str:
+    """A sentence on how long jobs wait; empty where that is not known."""
+    mean, median, p95 = (found[f"{name}_wait_s"] for name in ("mean", "median", "p95"))
+    if math.isnan(mean + median + p95):
+        return ""
+    times = [format_duration(value, parts=2) for value in (mean, median, p95)]
+    text = f"Jobs wait {times[0]} on average, half of them at most {times[1]}, 95 % at most {times[2]}"
+    return f"<p>{page.escaped(text)}: all the time of their lives without GPUs, not only until the first start.</p>"
+
+
+def notes_of(scenario: Scenario) -> str:
+    """Where a scenario comes from and what was assumed, as a part of a page; empty where it does not say."""
+    return page.section("Where the jobs come from", page.points(scenario.notes)) if scenario.notes else ""
 
 
 def cluster_table(cluster: Cluster) -> str:

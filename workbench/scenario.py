@@ -140,16 +140,30 @@ class PlanEntry(Frozen):
     knobs: dict[Name, KnobValue] = {}
 
 
+class Recorded(Frozen):
+    """What the log of a converted scenario shows, for runs to be compared with (`workbench.metrics.warnings`).
+
+    end_s: when its last job had ended; told: the log says so, else no job can have ended later than that if none had to
+    wait; gpu_s: GPU-seconds that its jobs held.
+    """
+
+    end_s: PositiveSeconds
+    told: Annotated[bool, Field(strict=True)]
+    gpu_s: NonNegative
+
+
 class Scenario(Frozen):
     """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly.
 
-    notes: where it comes from and what was assumed, sentence by sentence; shown on every page made from it.
+    notes: where it comes from and what was assumed, sentence by sentence; shown on every page made from it. recorded:
+    of the jobs and the cluster as they were converted; `replace` leaves it out with others.
     """
 
     format: Literal["workbench-scenario/1"] = FORMAT
     name: Line = ""
     description: Text = ""
     notes: tuple[Text, ...] = ()
+    recorded: Recorded | None = None
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     cluster: Cluster
     jobs: tuple[Job, ...]
@@ -279,7 +293,10 @@ class Scenario(Frozen):
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields exchanged, validated again."""
-        return type(self).from_dict({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        if not {"jobs", "cluster"}.isdisjoint(changes):
+            fields["recorded"] = None
+        return type(self).from_dict({**fields, **changes})
 
     def with_median_sizes(self) -> Self:
         """The same scenario with every job rigid, elastic ones at the median of the sizes that their users chose.
@@ -306,8 +323,9 @@ class Scenario(Frozen):
         write_text(Path(path), self.to_json(), force=force)
 
     def key(self) -> str:
-        """SHA-256 of the canonical JSON without name, description, notes and plan (what a result depends on)."""
-        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan"})
+        """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, plan and
+        what was recorded."""
+        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan", "recorded"})
         return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -299,6 +300,7 @@ def test_working_out_what_to_buy_can_be_cancelled(panel: WhatIfLab, slow: Slow) 
 
 def test_reading_a_trace_can_be_cancelled_and_leaves_nothing(panel: WhatIfLab, slow: Slow) -> None:
     before = panel.scenario
+    panel.trace.cluster.value = "v100=1x4"
     upload(panel, "mine.csv", b"x")
     path = Path(slow.asked[-1][0]["path"])
     assert path.read_bytes() == b"x" and panel.trace.stop.layout.display is None
@@ -365,9 +367,16 @@ def test_a_trace_opens_on_the_cluster_that_is_named(panel: WhatIfLab, tmp_path: 
     rows = ["job_id,user,gpu_num,state,submit_time,duration"]
     rows += [f"j{i},ann,1,COMPLETED,2020-04-01 00:{i:02d}:00,3600" for i in range(6)]
     text = "\n".join([*rows, "j9,ann,1,LOST,2020-04-01 00:20:00,3600"]).encode()
-    panel.trace.format.value, panel.trace.cluster.value = "helios", "v100=1x4"
+    panel.trace.format.value = "helios"
+    assert "which GPUs the cluster has" in upload(panel, "mine.csv", text) and panel.trace.said.tone == "bad"
+    panel.trace.cluster.value = "v100=1x4"
     assert "6 of 7 rows kept" in upload(panel, "mine.csv", text)
     assert panel.scenario.cluster.workers == {"v100": 4} and len(panel.scenario.jobs) == 6
+    assert panel.scenario.notes[:2] == (
+        "mine.csv (helios): 7 rows read, 6 kept",
+        "1 dropped: state none of COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL, SUSPENDED (line 8)",
+    )
+    assert all(html.escape(note) in panel._about.value for note in panel.scenario.notes)
     panel.trace.sample.value = "3"
     upload(panel, "mine.csv", text)
     assert len(panel.scenario.jobs) == 3
@@ -400,7 +409,7 @@ def test_a_file_of_speeds_goes_with_the_format_it_was_chosen_for(panel: WhatIfLa
 
 
 def test_a_trace_that_needs_a_file_of_speeds_says_where_it_is_chosen(panel: WhatIfLab) -> None:
-    panel.trace.format.value = "gavel"
+    panel.trace.format.value, panel.trace.cluster.value = "gavel", "v100=1x4"
     assert upload(panel, "mine.trace", b"x").endswith("Choose that file with Speeds, then open the trace again")
 
 

@@ -173,7 +173,7 @@ class Results:
         self.playback.show(rounds_of(run))
         self._setting_up = False
         measures = metrics.summary(run)
-        self._mind = [*(f"Warning: {text}" for text in measures.warnings), *run.scenario.notes]
+        self._mind = [f"Warning: {text}" for text in measures.warnings]
         self.outdated(False)
         self._draw_gantt()
         self._trials.add(run, measures, belief)

@@ -6,6 +6,7 @@ import html
 
 from workbench.api import ignored
 from workbench.contract import Scheduler
+from workbench.errors import counted
 from workbench.rounding import short_number
 from workbench.run import Run
 from workbench.scenario import Scenario
@@ -29,6 +30,18 @@ def about(scenario: Scenario) -> str:
     name = f"<b>{html.escape(scenario.name)}</b>" if scenario.name else ""
     text = ": ".join(filter(None, [name, html.escape(scenario.description)]))
     return f"<p class='wb-note'>{text}</p>" if text else ""
+
+
+def noted(scenario: Scenario) -> str:
+    """Where the scenario comes from: the first of its notes, which opens to show the others. HTML."""
+    if not scenario.notes:
+        return ""
+    first, *others = (html.escape(text) for text in scenario.notes)
+    more = f"<ul>{''.join(f'<li>{text}</li>' for text in others)}</ul>"
+    if not others:
+        return f"<p class='wb-note'>{first}</p>"
+    count = counted(len(others), "more note")
+    return f"<details class='wb-note'><summary>{first}; {count}</summary>{more}</details>"
 
 
 def also(scenario: Scenario) -> str:

@@ -15,7 +15,7 @@ from widgets.editors.setting import jsonable
 from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
 from widgets.lab.opening import opened
 from widgets.lab.solve_bar import SolveBar
-from widgets.lab.words import about
+from widgets.lab.words import about, noted
 from widgets.parts.download import Download
 from widgets.parts.presenter import Panel
 from widgets.what_if_lab.answer import AnswerPages
@@ -255,7 +255,7 @@ class WhatIfLab(LabBase):
             self._frame.offer_presets(scenario)
         cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.workers.items())
         jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
-        self._about.value = about(scenario) + jobs
+        self._about.value = about(scenario) + jobs + noted(scenario)
         if other:
             self.cancel()
             self._answer = self._shown = None

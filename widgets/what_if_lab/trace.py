@@ -13,7 +13,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.errors import InputError, Words, WorkbenchError, counted
+from workbench.errors import NOTHING, InputError, Words, WorkbenchError, counted
 from workbench.scenario import Scenario
 from workbench.traces import formats, parse_cluster
 
@@ -21,7 +21,7 @@ FORMAT = "sacct"
 """The first that is offered: Slurm is the scheduler of most clusters."""
 INSTEAD = "workbench convert makes a scenario file of a larger one"
 NEEDS_SPEEDS = ". Choose that file with Speeds, then open the trace again"
-CLUSTER = "v100=8x4, k80=4x8"
+CLUSTER = "v100=8x4, k80=4x8, for example"
 STYLE = {"description_width": "6.5em"}
 WIDE = {"width": "97%"}
 
@@ -46,7 +46,7 @@ class TraceChoice:
         hint = f"Open the file, up to {LARGEST}; workbench convert reads larger ones"
         self.upload = self._button("Open", hint, self.open)
         self.cluster = w.Text(value="", placeholder=CLUSTER, description="Cluster", style=STYLE, layout=WIDE)
-        self.cluster.tooltip = "Types as NAME=NODESxGPUS: v100=8x4 is 8 nodes of 4 V100. Speeds are the built-in ones"
+        self.cluster.tooltip = "Types as NAME=NODESxGPUS: v100=8x4 is 8 nodes of 4 V100, as the trace names them"
         self.cluster.add_class("wb-trace-cluster")
         self.sample = w.Text(value="", placeholder="all", description="Jobs kept", style=STYLE)
         self.sample.layout = w.Layout(flex="1 1 0", width="auto", min_width="0")
@@ -114,7 +114,10 @@ class TraceChoice:
     def _request(self, name: str, uploaded: Any) -> Message:
         """What the worker is asked; raises InputError for a file or controls that cannot be."""
         content = _read(name, uploaded)
-        cluster, sample = parse_cluster(str(self.cluster.value).strip() or CLUSTER), self._sample()
+        types = str(self.cluster.value).strip()
+        if not types:
+            raise InputError("Cluster", NOTHING, "which GPUs the cluster has, as v100=8x4 (8 nodes of 4 V100)")
+        cluster, sample = parse_cluster(types), self._sample()
         if self._folder is not None:
             self._question.drop()
             self._folder.cleanup()

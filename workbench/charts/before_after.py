@@ -59,6 +59,8 @@ def before_after(
     )
     heads = pd.DataFrame({"text": labels, "y": [i * per_measure + per_measure / 2 for i in range(len(labels))]})
     looks = [theme.GRID, *theme.series_look(series[1:])[0]]
+    # Room for the names also in a font that is wider than the one that the picture was made with.
+    room = min(NAME_PX, max((theme.text_px(label) for label in labels), default=0.0))
     base_marks, middle = marks("bars"), alt.value(alt.ExprRef("(datum.y0 + datum.y1) / 2"))
     scale = alt.Scale(domainMin=0, domainMax=_end(bars), nice=False, padding=0)
     x = alt.X("percent:Q", title="In % of today", scale=scale, axis=alt.Axis(tickCount=6))
@@ -86,6 +88,9 @@ def before_after(
         base_marks.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2.5, color=theme.INK)
         .encode(x="begins:Q", x2="high:Q", y=middle),
+        marks("heads")
+        .mark_rule(opacity=0)
+        .encode(x=alt.value(-10 - room), x2=alt.value(-10), y=alt.value(alt.ExprRef("datum.y"))),
         marks("heads")
         .mark_text(align="right", baseline="middle", fontWeight=600, limit=NAME_PX)
         .encode(x=alt.value(-10), y=alt.value(alt.ExprRef("datum.y")), text="text:N"),
@@ -184,7 +189,7 @@ def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job", height: float 
         table=ordered,
         label=f"{title}: difference in completion time of each job.",
         title=title,
-        subtitle=f"every {every}th of {len(ordered)} jobs" if every > 1 else "",
+        subtitle=f"{len(shown):,} of {len(ordered):,} jobs drawn, at equal steps" if every > 1 else "",
         height=height,
         params={"selected": None},
     )

@@ -253,8 +253,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     found = summary(run)
     if args.out is not None:
         run.save(args.out, force=args.force)
-    for warning in found.warnings:
-        say(f"warning: {warning}")
+    _say_warnings({"": found})
     _say_notes(scenario, [args.scheduler], args.belief)
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
@@ -266,6 +265,7 @@ def simulate(args: argparse.Namespace) -> Answer:
         "seed": run.seed,
         **belief,
         "metrics": as_json(found),
+        "notes": scenario.notes,
         "rounds": found["rounds"],
         "not_used": ignored(scenario, args.scheduler, args.belief),
         "wall_s": wall_s,
@@ -274,6 +274,13 @@ def simulate(args: argparse.Namespace) -> Answer:
     saved = "" if args.out is None else f", saved in {args.out}"
     head = f"{run.scheduler} on {scenario.name or args.scenario}: simulated in {wall_s:.2f} s{saved}"
     return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}{_belief_text(belief)}")
+
+
+def _say_warnings(found: Mapping[str, Summary]) -> None:
+    """What of runs should not be believed as it stands, by what the run is called."""
+    for name, measures in found.items():
+        for text in measures.warnings:
+            say(f"warning: {name}{': ' if name else ''}{text}")
 
 
 def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None) -> None:
@@ -288,8 +295,10 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None
     for group in dict.fromkeys(map(tuple, without.values())):
         unused = [name for name, found in without.items() if tuple(found) == group]
         say(f"note: not used by {', '.join(group)}: {', '.join(unused)}")
-    for text in scenario.notes:
-        say(f"note: {text}")
+    if scenario.notes:
+        others = len(scenario.notes) - 1
+        more = f" (the other {others} are in the scenario's `notes`)" if others else ""
+        say(f"note: {scenario.notes[0]}{more}")
     arrivals = [job.arrival_s for job in scenario.jobs]
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)
@@ -438,6 +447,7 @@ def compare(args: argparse.Namespace) -> Answer:
     wall_s = time.perf_counter() - began
     if args.out is not None:
         found.save(args.out, force=args.force)
+    _say_warnings({case.label: each for case, each in zip(found.cases, found.summaries, strict=True)})
     _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), args.belief)
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
@@ -445,7 +455,7 @@ def compare(args: argparse.Namespace) -> Answer:
     for case, error in found.failed:
         say(f"failed: {case.label}, seed {case.seed}: {error}")
     belief = _belief(scenario, found.runs)
-    data = {**_comparison(found, wall_s, args.out), **belief}
+    data = {**_comparison(found, wall_s, args.out), "notes": scenario.notes, **belief}
     return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief), int(bool(found.failed)))
 
 

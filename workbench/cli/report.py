@@ -47,6 +47,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench import page
+    from workbench.metrics.warnings import warnings_of
     from workbench.report import save_report
     from workbench.run import Run
 
@@ -65,12 +66,15 @@ def report(args: argparse.Namespace) -> Answer:
         _tell_if_other(run, found)
         said = found.conclusions
         data |= {"changes": args.change, "differences": found.differences.to_dict("records"), "conclusions": said}
+        data["warnings"] = found.warnings
     elif given:
         expected = f"a change to compare with, as --change '{CHANGE}'"
         raise InputError(f"--{next(iter(given))}", Words("no --change"), expected)
     else:
         save_report(run, args.output, force=args.force)
-        said = [run.headline()]
+        data["warnings"] = warnings_of(run)
+        said = [run.headline(), *(f"Warning: {text}" for text in warnings_of(run))]
+    data["notes"] = run.scenario.notes
     size = Path(args.output).stat().st_size
     data["bytes"] = size
     return Answer(data, lambda: "\n".join([*said, f"written to {args.output} ({size / 1024:.0f} KB)"]))

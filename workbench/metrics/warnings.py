@@ -4,9 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.run import Run
+import numpy as np
 
-CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = ()
+from workbench.metrics.intervals import Intervals, left_s, over_s
+from workbench.run import Run
+from workbench.units import format_duration
+
+FAR = 1.5
+"""How many times what a log shows is far beyond it (ours)."""
+
+
+def beyond_the_log(run: Run) -> tuple[str, ...]:
+    """A makespan or a utilisation far beyond what the log of a converted scenario shows, for the same jobs."""
+    log, cluster = run.scenario.recorded, run.scenario.cluster
+    if log is None:
+        return ()
+    end, said = over_s(run), []
+    if end > FAR * log.end_s:
+        then = "in the log the last one had ended" if log.told else "without any waiting it would have ended"
+        said.append(
+            f"The last job ends after {format_duration(end, parts=2)}; {then} after "
+            f"{format_duration(log.end_s, parts=2)}. Do not take waits and makespan for those of the logged cluster: "
+            "look at the nodes, at the length of a round, and at the scenario's notes."
+        )
+    if np.isfinite(left_s(run)).all():
+        intervals = Intervals.of(run)
+        used = float(intervals.seconds[intervals.running].sum()) / (cluster.gpus * end)
+        logged = log.gpu_s / (cluster.gpus * log.end_s)
+        if used > FAR * logged:
+            most = "" if log.told else "at most "
+            said.append(
+                f"Utilisation is {100 * used:.1f} %; the log shows {most}{100 * logged:.1f} % on so many GPUs. Either "
+                "its jobs were held back by what is not simulated here, or they run longer than recorded."
+            )
+    return tuple(said)
+
+
+CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = (beyond_the_log,)
 """Each returns its sentences on a run, none where it has nothing to say."""
 
 

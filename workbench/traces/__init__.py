@@ -71,23 +71,24 @@ def convert(
 
     workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
     density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
-    with `seed`, and the report's notes tell of them.
+    with `seed`, and the report's notes tell of them. The scenario keeps the report (`Scenario.notes`).
     """
     if format not in formats():
         raise InputError("format", format, f"one of: {', '.join(formats())}")
     check_workload(workload)
     check_density(density_percent)
     scenario, report = formats()[format](source, throughputs, cluster, seed=seed, **options)
-    notes = list(report.notes)
+    notes, recorded = list(report.notes), scenario.recorded
     if density_percent is not None:
         before = len(scenario.jobs)
-        scenario = at_density(scenario, density_percent, seed)
+        scenario, recorded = at_density(scenario, density_percent, seed), None
         notes.append(f"density {density_percent:g} %: {len(scenario.jobs)} jobs of {before}")
     if workload is not None:
         scenario = with_deadlines(scenario, workload, seed)
         strict, soft, rest = count_kinds(scenario)
         notes.append(f"workload {workload}: {strict} strict, {soft} soft and {rest} best-effort jobs, drawn anew")
-    return scenario, replace(report, notes=tuple(notes))
+    report = replace(report, notes=tuple(notes))
+    return scenario.model_copy(update={"notes": report.told(), "recorded": recorded}), report
 
 
 def __getattr__(name: str) -> Any:

@@ -91,7 +91,7 @@ def _entry(line: int, job: Any) -> TimedRow | str:
         return gpus
     duration_s = end_s - start_s
     return time_problem(0.0, duration_s) or TimedRow(
-        line, job["jobid"], None, gpus, submitted_s, duration_s, job["user"], ended=job["status"]
+        line, job["jobid"], None, gpus, submitted_s, duration_s, job["user"], ended=job["status"], end_s=end_s
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 FIRST_LINES = 5
@@ -51,6 +52,11 @@ class Report:
     def __str__(self) -> str:
         head = f"{self.source} ({self.format}): {self.rows_read} rows read, {self.rows_kept} kept"
         return "\n".join([head, *(f"  {d}" for d in self.dropped), *(f"  note: {note}" for note in self.notes)])
+
+    def told(self) -> tuple[str, ...]:
+        """The same line by line, as a scenario keeps it (`Scenario.notes`): the file without its folder."""
+        head = f"{Path(self.source).name} ({self.format}): {self.rows_read} rows read, {self.rows_kept} kept"
+        return (head, *map(str, self.dropped), *self.notes)
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from workbench.cluster import Cluster
 from workbench.errors import InputError, counted
 from workbench.frozen import MOST_S
 from workbench.job import Reward
-from workbench.scenario import Scenario
+from workbench.scenario import Recorded, Scenario
 from workbench.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.traces import builtin
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
@@ -187,12 +187,14 @@ def assemble(
     report = account(called, format, kept, drops)
     begin_s = rows[0].arrival_s if cut.from_s is None else cut.from_s
     name = Path(called)
+    told_ends = all(row.end_s is not None for row in kept)
     speeds = "as recorded" if group is None else "built-in speeds"
     data = {
         **work.scenario([_job(row, work, begin_s) for row in kept]),
         "name": name.stem,
         "description": f"{len(kept)} jobs of the {format} trace {name.name}, {speeds}",
         "seed": cut.seed,
+        "recorded": _recorded_of(kept, begin_s) if group is None or told_ends else None,
         "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
     }
     told = [*_order_notes(read), *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
@@ -204,6 +206,13 @@ def assemble(
         told += [] if named else _drawn_notes(kept, group)
         told += _speed_notes(kept, work)
     return Scenario.from_dict(data, called), replace(report, notes=tuple(told))
+
+
+def _recorded_of(kept: Sequence[TimedRow], begin_s: float) -> Recorded:
+    """What the trace shows of the jobs that are kept; where it does not tell ends, as if no job had waited."""
+    ends = [row.arrival_s + row.duration_s if row.end_s is None else row.end_s for row in kept]
+    told = all(row.end_s is not None for row in kept)
+    return Recorded(end_s=max(ends) - begin_s, told=told, gpu_s=sum(row.gpus * row.duration_s for row in kept))
 
 
 def _group(types: Sequence[str]) -> str | None:

@@ -20,6 +20,7 @@ from workbench.contract import Scheduler
 from workbench.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.estimators.registry import told_to_all
 from workbench.metrics.confidence import LEVEL
+from workbench.metrics.warnings import warnings_of
 from workbench.papers.paper import find_scheduler
 from workbench.run import Run
 from workbench.scenario import Scenario
@@ -28,7 +29,7 @@ from workbench.whatif.configuration import Configuration
 from workbench.whatif.differences import difference_table, job_table
 from workbench.whatif.draws import STATED, Draw, check_bootstrap, drawn
 from workbench.whatif.paired import check_level
-from workbench.whatif.words import conclusions
+from workbench.whatif.words import conclusions, impossible
 
 TODAY = "today"
 
@@ -132,8 +133,15 @@ class WhatIf:
 
     @property
     def conclusions(self) -> list[str]:
-        """What follows, in sentences: each change in turn, then what varied and what could not be told."""
-        return conclusions(self)
+        """What follows, in sentences: warnings, each change in turn, then what varied and what could not be told."""
+        return [*(f"Warning: {text}" for text in self.warnings), *conclusions(self)]
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the answer should not be believed as it stands: of the first pair's runs, and of the differences."""
+        first = zip(("today", *(f"with {change.words}" for change in self.plan.changes)), self.runs, strict=True)
+        of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
+        return (*of_runs, *impossible(self))
 
     @property
     def varied(self) -> str:

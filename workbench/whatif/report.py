@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench import page
 from workbench.errors import counted
-from workbench.report import cluster_table, what_was_run
+from workbench.report import cluster_table, notes_of, what_was_run
 from workbench.rounding import short_number
 from workbench.whatif import pictures
 from workbench.whatif.differences import rows_of
@@ -35,16 +35,16 @@ def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
     ]
     if values is not None:
         parts.append(page.section("What to buy next", f"<p>{page.escaped(values.words)}</p>{values_table(values)}"))
-    return page.whole(head, f"{today.scheduler} on {name}, today and with the change", [*parts, page.foot("")])
+    parts += [notes_of(today.scenario), page.foot("")]
+    return page.whole(head, f"{today.scheduler} on {name}, today and with the change", parts)
 
 
 def what_if_fragment(found: WhatIf) -> str:
     """The answer of a what-if as a part of a page: sentences, paired table, charts."""
-    said = "".join(f"<li>{page.escaped(sentence)}</li>" for sentence in found.conclusions)
     first, *others = [page.figure(pictures.by_job(found, change.text), page.HALF_PX) for change in found.plan.changes]
     drawn = page.two_columns(page.figure(pictures.measures(found), page.HALF_PX - 60.0), first)
     rest = [page.two_columns(*pair) for pair in zip(others[::2], [*others[1::2], ""], strict=False)]
-    return "".join([page.section("What follows", f"<ul>{said}</ul>"), paired_table(found), drawn, *rest])
+    return "".join([page.section("What follows", page.points(found.conclusions)), paired_table(found), drawn, *rest])
 
 
 def paired_table(found: WhatIf) -> str:

@@ -9,7 +9,7 @@ from workbench.cluster import Cluster
 from workbench.errors import counted
 from workbench.labels import unit_beside, with_unit
 from workbench.metrics.summary import shown
-from workbench.scenario import Faults
+from workbench.scenario import Faults, Scenario
 from workbench.units import format_duration
 from workbench.whatif.differences import Difference, rows_of, sooner_and_later
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SAID = ("mean_jct_s", "makespan_s", "mean_cost_usd", "utilisation", "jobs_unfinished", "slo_violations")
 """Measures that sentences tell; the table has them all."""
 ONE_PAIR = "one pair"
+SHORTER, RISE = 0.01, 0.1
+"""From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
+of utilisation (ours)."""
 
 
 def amount(value: float, unit: str) -> str:
@@ -63,6 +66,42 @@ def compared(row: Difference) -> tuple[str, ...]:
     what = verdict(row)
     span = "" if what == "equal" else interval(row.low, row.high, unit)
     return row.label, amount(row.before, unit), amount(row.after, unit), change_of(row.difference, unit), span, what
+
+
+def impossible(found: WhatIf) -> list[str]:
+    """Warnings of changes that only take capacity away and yet shorten times, or fill the GPUs more than the loss of
+    some explains."""
+    said = []
+    for number, change in enumerate(found.plan.changes, start=1):
+        was, now = found.runs[0][0].scenario, found.runs[number][0].scenario
+        if was.jobs != now.jobs or not _only_loses(was, now):
+            continue
+        rows = {row.measure: row for row in rows_of(found.differences[found.differences["change"] == change.text])}
+        for row in (rows[name] for name in ("makespan_s", "mean_jct_s") if name in rows):
+            if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
+                said.append(
+                    f"with {change.words}: {_sentence(row, found.plan.level)} Less capacity helps no real cluster: "
+                    "jobs were ordered or placed otherwise, or ran on types where their speed is not recorded."
+                )
+        row = rows["utilisation"]
+        expected = row.before * was.cluster.gpus / now.cluster.gpus
+        if row.after > expected + RISE and verdict(row) != "not shown":
+            said.append(
+                f"with {change.words}: {_sentence(row, found.plan.level)} The loss of GPUs explains no more than "
+                f"{amount(expected, row.unit)}: the same jobs take another time on the GPUs that they get."
+            )
+    return said
+
+
+def _only_loses(was: Scenario, now: Scenario) -> bool:
+    """Whether GPUs or the time they are up become less, and nothing more."""
+    before, after = was.cluster.workers, now.cluster.workers
+    fewer = before.keys() >= after.keys() and all(after[name] <= before[name] for name in after) and before != after
+    faults, then = was.core.faults, now.core.faults
+    kept = set(faults.list) <= set(then.list) and (
+        faults.mtbf_s is None or (faults.mtbf_s, faults.mttr_s) == (then.mtbf_s, then.mttr_s)
+    )
+    return (fewer and faults == then) or (was.cluster == now.cluster and faults != then and kept)
 
 
 def conclusions(found: WhatIf) -> list[str]:

@@ -1,0 +1,87 @@
+"""C7: an empty Cluster box is an error; convert's notes stay with the scenario and stand on every page made from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import workbench
+from widgets import WhatIfLab
+from widgets.what_if_lab.trace import TraceChoice
+from workbench.charts import before_after, job_changes
+from workbench.charts.export import to_svg
+from workbench.cli import main
+from workbench.report import run_report
+from workbench.traces import convert, parse_cluster
+from workbench.whatif import what_if
+from workbench.whatif.report import what_if_report
+
+LOG = """JobID|User|Submit|Elapsed|State|AllocTRES
+1|ada|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:a100=1
+2|<b>ada</b>|2024-03-01T08:00:00|01:00:00|TIMEOUT|gres/gpu:a100=1
+3|ada|2024-03-01T08:00:00|01:00:00|RUNNING|gres/gpu:a100=1
+4|ada|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:1g.5gb=1
+"""
+
+
+def test_an_empty_cluster_box_is_an_error_beside_it_and_nothing_is_read() -> None:
+    opened: list[Any] = []
+    trace = TraceChoice(opened.append)
+    trace.cluster.value = "  "
+    trace.open([{"name": "log", "content": memoryview(LOG.encode())}])
+    assert (trace.said.tone, opened) == ("bad", [])
+    assert trace.said.text.startswith("Cluster: got nothing; expected which GPUs the cluster has")
+
+
+def test_what_convert_says_stays_and_stands_on_every_page(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "log").write_text(LOG)
+    given, report = convert("sacct", tmp_path / "log", cluster=parse_cluster("a100=1x2"))
+    assert given.notes == ("log (sacct): 4 rows read, 2 kept", *map(str, report.dropped), *report.notes)
+    assert len(report.dropped) == 2 and len(report.notes) >= 3
+    given.save(tmp_path / "s.json")
+    scenario = workbench.load(tmp_path / "s.json")
+    assert scenario.notes == given.notes and scenario.key() == given.replace(notes=()).key()
+    run = workbench.simulate(scenario, "fifo")
+    found = what_if(scenario, "fifo", "policy srtf")
+    lab = WhatIfLab(scenario)
+    for page in (run_report(run), what_if_report(found), lab._about.value):
+        assert [note for note in scenario.notes if note not in unescape(page)] == []
+    comparison = workbench.compare(scenario, ["fifo", "srtf"])
+    for card in (run._repr_html_(), comparison._repr_html_()):
+        assert "Note: log (sacct): 4 rows read, 2 kept" in str(card)
+    for command in (["simulate", "--scheduler", "fifo"], ["compare", "--schedulers", "fifo"]):
+        assert main([command[0], str(tmp_path / "s.json"), *command[1:], "--json"]) == 0
+        told = capsys.readouterr()
+        assert json.loads(told.out)["notes"] == list(scenario.notes)
+        assert "note: log (sacct): 4 rows read, 2 kept" in told.err
+
+
+def test_a_report_says_how_long_jobs_wait() -> None:
+    """Two jobs of two hours, one GPU: one waits, the other does not."""
+    speeds = [{"model": "m", "accelerator": "v100", "steps_per_s": 1}]
+    jobs = [{"name": name, "model": "m", "steps": 7200} for name in "ab"]
+    data = {"cluster": parse_cluster("v100=1x1"), "jobs": jobs, "throughputs": speeds}
+    text = run_report(workbench.simulate(workbench.Scenario.from_dict(data), "fifo"))
+    said = re.search(r"Jobs wait ([^<]*)", text)
+    assert said and "1 h on average" in said[1] and "half of them at most 1 h" in said[1]
+    assert "95 % at most 1 h 54 min" in said[1]
+
+
+def test_jobs_that_are_not_drawn_are_counted_in_words() -> None:
+    jobs = pd.DataFrame({"job": [f"j{i}" for i in range(2357)], "before_s": 1.0, "after_s": 2.0, "difference_s": 1.0})
+    subtitle = json.dumps(job_changes(jobs).named())
+    assert "1,179 of 2,357 jobs drawn" in subtitle and "2th" not in subtitle
+
+
+def test_the_names_of_measures_have_room_in_a_wider_font_than_the_picture_was_made_with() -> None:
+    """The plot begins behind 22 bold letters of DejaVu Sans at 14 px: 172 px as Chromium draws them, and 10 more."""
+    row = ("c", "99th percentile of JCT", 1.0, 2.0, 0.5, 1.5, "2", "1")
+    columns = ["change", "label", "before", "after", "low", "high", "text", "today_text"]
+    svg = to_svg(before_after(pd.DataFrame([row], columns=columns)), width=400)
+    left = float(re.findall(r"translate\(([\d.]+),", svg)[0])
+    assert left >= 172 + 10, left
