@@ -22,7 +22,7 @@ SLOT_S = 360.0  # paper: IV, six minutes
 CLUSTERS: Mapping[str, str] = {"aws": "AWS", "lab": "lab"}
 M_5 = "M-5"
 SCALE = 0.27
-"""ours: Gavel then takes about 4,200 s for mix M-5 on AWS (paper: VI-C)."""
+"""ours: Gavel then takes about 4,200 s for mix M-5 on AWS (paper: VI-C), which is calibrated and not reproduced."""
 
 
 @dataclass(frozen=True)

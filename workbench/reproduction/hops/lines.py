@@ -23,7 +23,7 @@ from workbench.scenario import Scenario
 
 @dataclass(frozen=True)
 class Line:
-    """A scheduler with knobs; belief: what it is told of speeds, by default the truth."""
+    """A scheduler with knobs; belief: what it is told of speeds, by default what its paper says it knows."""
 
     name: str
     scheduler: str | Scheduler
@@ -42,7 +42,8 @@ THREE = (
     Line(SIA, "sia", {**QUEUE, "round_s": ROUND_S}),
     Line(GAVEL, QueuedGavel(), {"round_s": ROUND_S}),
 )
-"""As in section 4.2: same queue, same rounds; Sia chooses among all sizes of a job, Gavel has the median."""
+"""As in section 4.2: same queue, same rounds; Sia chooses among all sizes of a job, Gavel has the median. Hops is told
+how fast each single server is, Sia and Gavel the speeds of GPU types (section 2.1: they "can only detect GPU type")."""
 
 MEASURES = ("makespan", "JCT", "wait", "max LR", "fragments")
 UNITS = {"makespan": "h", "JCT": "h", "wait": "h", "max LR": "1", "fragments": "GPUs"}

@@ -41,13 +41,14 @@ PAPER = {  # Table 3
 LENGTHS = "Job lengths are ours, scaled so that at full size Hops's makespan is near the paper's"
 LEARNED, LEARNED_SIA = "Hops, learned speeds", "Sia, learned speeds"
 SPLIT, QUICK_HOPS, QUICK_SIA = "Sia, gangs split", "Hops, 60 s", "Sia, 60 s"
-FREE, PLAIN = "Hops, profiles for nothing", "Gavel, no queue"
+FREE, PLAIN, TYPES = "Hops, profiles for nothing", "Gavel, no queue", "Hops, told types only"
 VARIANTS = (
     Line(FREE, "hops", {"round_s": ROUND_S, "profile_iterations": 10, "profile_start_s": 0.0}),
     Line(QUICK_HOPS, "hops", {"round_s": 60.0}),
     Line(QUICK_SIA, "sia", {**QUEUE, "round_s": 60.0}),
     Line(SPLIT, "sia", {**QUEUE, "round_s": ROUND_S, "split": True}),
     Line(PLAIN, "gavel.max_min_fairness", {"round_s": ROUND_S}),
+    Line(TYPES, "hops", {"round_s": ROUND_S}, "oracle"),
 )
 
 
@@ -169,6 +170,8 @@ def reasons(size: Size) -> Figure:
         for name in found
     ]  # fmt: skip
     pairs = [
+        ("makespan", TYPES, HOPS, "What knowing single servers is worth to Hops; Sia and Gavel look at types alone."),
+        ("makespan", SIA, TYPES, "Both are told the speeds of types only."),
         ("makespan", QUICK_SIA, QUICK_HOPS, "Rounds of one minute for both."),
         ("JCT", QUICK_SIA, QUICK_HOPS, "Rounds of one minute for both."),
         ("makespan", LEARNED_SIA, LEARNED, "Both learn speeds by the three layers, in place of being told."),

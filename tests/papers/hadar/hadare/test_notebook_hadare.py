@@ -30,7 +30,8 @@ PAIR = Scenario.from_dict(
 
 
 def measured(name: str, scheduler: str = "hadare", **knobs: Any) -> Summary:
-    return summary(workbench.simulate(f"preset:{name}", scheduler, **knobs))
+    given = {**({"payoff": "balanced"} if scheduler == "hadare" else {}), **knobs}  # as on the page
+    return summary(workbench.simulate(f"preset:{name}", scheduler, **given))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def measured(name: str, scheduler: str = "hadare", **knobs: Any) -> Summary:
     [({}, 117.5), ({"overhead_s": 0.0}, 100.0), ({"last_round": "all"}, 120.0), ({"forks": 1}, 175.0)],
 )
 def test_the_hand_example_and_exercise_1(knobs: dict[str, Any], finish_s: float) -> None:
-    run = workbench.simulate(PAIR, "hadare", round_s=100.0, **knobs)
+    run = workbench.simulate(PAIR, "hadare", {"payoff": "balanced"}, round_s=100.0, **knobs)
     assert run.jobs["finish_s"].tolist() == [pytest.approx(finish_s)]
 
 
@@ -47,7 +48,7 @@ def test_under_hadar_two_of_five_nodes_are_idle_from_the_beginning() -> None:
 
 
 def test_under_hadare_no_node_is_without_a_copy_until_the_last_round() -> None:
-    assert idle_rounds(workbench.simulate("preset:hadar_lab_M-3", "hadare")).empty
+    assert idle_rounds(workbench.simulate("preset:hadar_lab_M-3", "hadare", {"payoff": "balanced"})).empty
 
 
 def test_the_split_by_hand_and_exercise_2() -> None:
@@ -69,11 +70,14 @@ def test_exercise_4_and_more_copies_than_nodes() -> None:
 def test_dear_consolidation_wants_one_copy_and_slots_of_an_hour_want_two() -> None:
     free = workbench.preset("hadar_lab_M-12").replace(core={})
     dear, long = (
-        {forks: workbench.simulate(free, "hadare", forks=forks, **knobs) for forks in range(1, 7)}
+        {
+            forks: workbench.simulate(free, "hadare", {"payoff": "balanced"}, forks=forks, **knobs)
+            for forks in range(1, 7)
+        }
         for knobs in ({"overhead_s": 120.0}, {"overhead_s": 0.0, "round_s": 3600.0})
     )
     assert max(dear, key=lambda forks: cru(dear[forks])) == 1
-    assert premise(workbench.simulate(free, "hadare", overhead_s=0.0)) and not premise(long[5])
+    assert premise(workbench.simulate(free, "hadare", {"payoff": "balanced"}, overhead_s=0.0)) and not premise(long[5])
     assert cru(long[1]) < cru(long[2]) < 0.8
     assert [cru(long[forks]) for forks in range(3, 7)] == pytest.approx([cru(long[2])] * 4)
 
@@ -112,7 +116,10 @@ def test_what_is_said_of_the_payoffs() -> None:
 
 
 def test_what_believing_the_estimate_costs() -> None:
-    known, blind = (summary(workbench.simulate("preset:hadar_lab", "hadare", belief=b)) for b in (None, "pmi"))
+    known, blind = (
+        summary(workbench.simulate("preset:hadar_lab", "hadare", {"payoff": "balanced"}, belief=b))
+        for b in (None, "pmi")
+    )
     whole, mean = (blind[measure] / known[measure] for measure in ("makespan_s", "mean_jct_s"))
     assert 1 < whole < 1.1 and whole < mean < 1.3
 
