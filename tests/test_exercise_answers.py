@@ -115,7 +115,7 @@ def test_of_chronus_rounding_alone_can_lose_a_job() -> None:
     assert not found.guaranteed and found.why == "it needs 2 leases and has 1 before its last deadline"
 
 
-def test_of_comparing_five_runs_with_faults_tell_srtf_from_the_others_and_not_chronus_from_gavel() -> None:
+def test_of_comparing_five_runs_with_faults_tell_three_schedulers_apart() -> None:
     """Notebook 07, exercise 3: means nearer to each other than what stands behind their ± say nothing."""
     plain = workbench.preset("compare_mixed")
     core = {**plain.core.model_dump(), "faults": {"mtbf_s": 20 * 3600.0, "mttr_s": 1800.0}}
@@ -124,4 +124,4 @@ def test_of_comparing_five_runs_with_faults_tell_srtf_from_the_others_and_not_ch
     mean, spread = (table["mean_jct_s"].astype(float) for table in (found.mean(), found.spread()))
     apart = {pair: abs(mean[pair[0]] - mean[pair[1]]) for pair in combinations(names, 2)}
     certain = {pair for pair, by in apart.items() if by > max(spread[name] for name in pair)}
-    assert certain == {("srtf", "chronus"), ("srtf", "gavel.max_min_fairness")}
+    assert certain == apart.keys()

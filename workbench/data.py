@@ -84,6 +84,16 @@ _FILES = (
         "MIT",
         "chronus",
     ),
+    PublicFile(
+        "chronus_philly_slo",
+        "Chronus's trace: Philly under the workload SLO, 30,940 jobs",
+        "chronus/trace_job_Philly_SLO.csv",
+        f"{_CHRONUS}/e79fa4ed8cbce46acdc19754f13c5c3d90f019f0/code/data/exp/trace_job_Philly_SLO.csv",
+        "180fd7db3eeabe5df705c25259fcec972be2ba7b483887e26ca17e22d96b9f3e",
+        1_845_942,
+        "MIT",
+        "chronus",
+    ),
 )
 _ELSEWHERE = (
     Elsewhere("philly", "Microsoft's Philly, 2017", "https://github.com/msr-fiddle/philly-traces", "philly"),

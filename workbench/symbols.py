@@ -199,7 +199,7 @@ HANDLED: Mapping[str, Finds] = {
     "forked copies": _knob("forks"),
     "where a gang lies": _knob("placement_sensitive", "topology", "communication_cost", "speed_classes"),
     "time to switch jobs": _uses("models.model_gb", "models.load_s"),
-    "profiling before running": _knob("profile_s", "profile_iterations", "profile_steps"),
+    "profiling before running": _knob("profile", "profile_iterations", "profile_steps"),
     "speeds that are estimated": _estimates,
     "a problem with all jobs known ahead": lambda room: any(found.offline for found in room.formulations),
 }

@@ -139,7 +139,7 @@ until 9000 s."""
 
 @pytest.fixture(scope="module")
 def chronus() -> workbench.Run:
-    return workbench.simulate(scenario(SLO), "chronus", profile_s=0)
+    return workbench.simulate(scenario(SLO), "chronus", profile=False)
 
 
 def test_chronus_a_refusal_a_later_lease_and_what_is_left_for_best_effort(chronus: workbench.Run) -> None:

@@ -50,7 +50,7 @@ def two_types(jobs: list[dict[str, Any]]) -> workbench.Scenario:
 def test_chronus_on_two_types_a_refusal_blames_others_only_where_they_stand_in_the_way(knobs: dict[str, Any]) -> None:
     """`late` is refused by `urgent` on the V100, and on the K80 by its own deadline: without `urgent` it is let in."""
     given = two_types(SLO)
-    run = workbench.simulate(given, "chronus", profile_s=0, **knobs)
+    run = workbench.simulate(given, "chronus", profile=False, **knobs)
     verdicts = dict(zip(run.jobs["job"], run.jobs["verdict"], strict=True))
     assert verdicts == {"urgent": "guaranteed", "slow": "guaranteed", "late": "best_effort", "never": "best_effort"}
     late, never = (workbench.explain(run, job, 0.0) for job in ("late", "never"))
@@ -59,7 +59,7 @@ def test_chronus_on_two_types_a_refusal_blames_others_only_where_they_stand_in_t
     assert "it needs 4 leases and has 2 before its last deadline, where it is fastest" in never.reason
     for job, verdict in (("late", "guaranteed"), ("never", "best_effort")):
         alone = given.replace(jobs=[each for each in given.jobs if each.name == job])
-        assert workbench.simulate(alone, "chronus", profile_s=0, **knobs).jobs["verdict"].tolist() == [verdict]
+        assert workbench.simulate(alone, "chronus", profile=False, **knobs).jobs["verdict"].tolist() == [verdict]
 
 
 @pytest.mark.parametrize(("arrival_s", "given_as"), [(0.0, "guaranteed"), (100.0, "lease_lost")])
@@ -67,7 +67,7 @@ def test_chronus_a_lease_for_which_no_node_holds_the_gang_together_is_lost(arriv
     """Three gangs of two on two nodes of three GPUs: counted they fit, together on a node only two of them do."""
     rewards = [[9000.0, 100.0]]
     jobs = [{"name": n, "gpus": 2, "steps": 2400.0, "arrival_s": arrival_s, "rewards": rewards} for n in "abc"]
-    run = workbench.simulate(scenario(jobs, gpus=3, nodes=2), "chronus", profile_s=0, topology=True, round_up=False)
+    run = workbench.simulate(scenario(jobs, gpus=3, nodes=2), "chronus", profile=False, topology=True, round_up=False)
     begin_s = 1200.0 if arrival_s else 0.0
     found = workbench.explain(run, "c", begin_s)
     assert code(run, "c", begin_s) == given_as and found.state == "waiting"

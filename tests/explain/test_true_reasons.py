@@ -166,7 +166,7 @@ def test_hare_who_waits_for_a_node_that_is_down_is_told_so_and_no_task_is_blamed
     assert "starts on a-0/0 at 2000 s, once that node is back." in found.reason and "of others" not in found.reason
 
 
-CHRONUS: tuple[tuple[int, dict[str, Any]], ...] = ((0, {}), (2, {"profile_s": 0}))
+CHRONUS: tuple[tuple[int, dict[str, Any]], ...] = ((0, {}), (2, {"profile": False}))
 
 
 def test_chronus_verdicts_and_waits_that_blame_others_are_others_alone_it_fares_better() -> None:

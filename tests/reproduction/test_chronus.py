@@ -31,7 +31,7 @@ def figures(evaluated: Callable[[str], list[Done]]) -> dict[str, Figure]:
 
 def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
     drawn = {f"Fig. {name}" for name in ("6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d", "8a", "8b", "9a-b", "9c-f")}
-    assert set(figures) == drawn | {"5.4 reasons"} and len(chronus.FIGURES) == len(figures)
+    assert set(figures) == drawn | {"5.4 reasons", "5.4 trace"} and len(chronus.FIGURES) == len(figures)
 
 
 def test_more_gpus_for_the_profiler_are_a_reason_only_where_they_help() -> None:
@@ -181,7 +181,7 @@ def test_short_jobs_are_as_many_as_in_the_paper_and_end_in_the_profiler() -> Non
     short = [job for job in scenario.jobs if is_short(job.name)]
     assert len(short) / len(scenario.jobs) == approx(5735 / 12334, abs=0.02)
     assert all(job.rewards is None for job in short)
-    run = simulate(scenario, "chronus")
+    run = simulate(scenario, "chronus", dict(profiler.PAPER.knobs))
     kinds = run.timeline.groupby("job")["kind"].unique()
     ended = [job.name for job in short if set(kinds[job.name]) <= {"profile", "restart"}]
     assert len(ended) > 0.9 * len(short)
@@ -214,8 +214,8 @@ def test_known_run_times_are_not_profiled() -> None:
 
 
 def test_a_lease_below_the_papers_shortens_what_must_not_be_longer() -> None:
-    assert dict(selector.of_lease(2).knobs) == {"slo_lease_s": 120, "be_lease_s": 120, "profile_s": 120}
-    assert dict(selector.of_lease(60).knobs) == {"slo_lease_s": 3600, "be_lease_s": 300, "profile_s": 300}
+    assert dict(selector.of_lease(2).knobs) == {"slo_lease_s": 120, "be_lease_s": 120}
+    assert dict(selector.of_lease(60).knobs) == {"slo_lease_s": 3600, "be_lease_s": 300}
 
 
 def test_means_leave_out_unknown_values_and_ratios_are_seed_by_seed() -> None:

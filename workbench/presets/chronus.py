@@ -14,6 +14,7 @@ import numpy as np
 from workbench.presets.parts import HOUR, cluster_of, node_groups, streams
 from workbench.presets.registry import Data, Preset, add, register
 from workbench.throughput import Scaling
+from workbench.traces.chronus import RESTART
 from workbench.traces.deadlines import WORKLOADS, draw_rewards
 from workbench.traces.synthetic import FloatArray, Workload, draw_arrivals, draw_short
 from workbench.traces.timed import PLAN
@@ -89,8 +90,8 @@ def _chronus(
         if steps is not None:
             job["rewards"] = [[round(deadline_s, 3), reward] for deadline_s, reward in steps]
         jobs.append(job)
-    restart = {"restart": {"law": "log2", "restart_s": 30.0}}  # code: Chronus's simulator
-    return {**work.scenario(jobs), "seed": seed, "core": restart, "plan": list(PLAN)}
+    core = {"restart": RESTART.model_dump()}
+    return {**work.scenario(jobs), "seed": seed, "core": core, "plan": list(PLAN)}
 
 
 def _elastic(of: Data) -> Data:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench
+from tests.papers.chronus.test_scheduler import PAPER
 from workbench.traces import builtin, convert, parse_cluster
 
 MODELS = [row["name"] for row in builtin.models("chronus")]
@@ -113,7 +114,7 @@ def hostile():
     cluster = {"accelerators": [{"name": "v100"}], "nodes": nodes}
     base = workbench.Scenario.from_dict({"cluster": cluster, "jobs": jobs, "throughputs": rows})
     settings = ({}, {"round_up": False}, {"be_placement": "quasi"}, {"topology": False})
-    return base, [workbench.simulate(base, "chronus", **knobs).jobs for knobs in settings]
+    return base, [workbench.simulate(base, "chronus", {**PAPER, "profile_gpus": 2, **knobs}).jobs for knobs in settings]
 
 
 def mean_jct_s(base, jobs, *, best_effort):

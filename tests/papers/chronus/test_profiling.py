@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.mechanisms.support import look, make
-from tests.papers.chronus.test_scheduler import cluster, job
+from tests.papers.chronus.test_scheduler import PAPER, cluster, job
 from workbench.papers.chronus import profiling
 from workbench.papers.chronus.clusters import Nodes, pick, split
 from workbench.papers.chronus.profiling import Profiler, Running, Waiting
@@ -20,7 +20,7 @@ from workbench.simulation.loop import simulate
 
 
 def settled(**given: Any) -> dict[str, Any]:
-    return dict(Chronus().settle(given))
+    return dict(Chronus().settle({**PAPER, **given}))
 
 
 def starts(run: Any) -> list[float]:
@@ -98,8 +98,11 @@ def test_a_job_larger_than_the_quota_is_let_in_alone():
 
 
 def test_the_capacity_is_lambda_times_t_profile():
-    """90 GPUs asked for in an hour are 0.025 GPUs per second: 7.5 GPUs for 300 s."""
-    asked = Profiler((90,), (0,), (0,))
+    """90 GPUs asked for in an hour are 0.025 GPUs per second: 7.5 GPUs for 300 s, 0.75 for 30 s each."""
+    new = [Waiting(f"j{number}", 0, 1, "") for number in range(90)]
+    asked = Profiler((0,), (0,), (0,)).entered(new, 0.0, settled())
+    short = Profiler((0,), (0,), (0,)).entered(new, 0.0, settled(profile_gpu_s=30))
+    assert short.wanted(3600.0, settled(profile_gpu_s=30)) == (1,)
     assert asked.wanted(3600.0, settled()) == (8,)
     assert asked.wanted(3600.0, settled(profile_headroom=2.0)) == (15,)
     assert not asked.is_due(3599.0, settled()) and asked.is_due(3600.0, settled())
@@ -113,14 +116,14 @@ def test_a_fixed_profiling_cluster_is_shared_by_the_types():
 def test_first_come_first_served_in_a_fixed_cluster():
     """Two GPUs for profiles: a and b together, then c, which needs both, then d, though it would fit before."""
     jobs = [job(1, 900), job(1, 900, 10.0), job(2, 900, 20.0), job(1, 900, 30.0)]
-    run = simulate(cluster(1, 8, jobs), Chronus(), {"profile_gpus": 2})
+    run = simulate(cluster(1, 8, jobs), Chronus(), {**PAPER, "profile_gpus": 2})
     assert starts(run) == [0.0, 10.0, 310.0, 610.0]
 
 
 def test_short_jobs_end_in_the_profiler_and_make_room_at_once():
     jobs = [job(2, 100), job(2, 900, 10.0)]
     for progress in (True, False):
-        run = simulate(cluster(1, 8, jobs), Chronus(), {"profile_gpus": 2, "profile_progress": progress})
+        run = simulate(cluster(1, 8, jobs), Chronus(), {**PAPER, "profile_gpus": 2, "profile_progress": progress})
         assert run.jobs["finish_s"].iloc[0] == 100.0 and run.jobs["verdict"].tolist() == ["", "best_effort"]
         assert starts(run) == [0.0, 100.0]
         done_s = run.jobs["finish_s"].iloc[1]
@@ -134,16 +137,16 @@ def test_the_profiling_cluster_grows_for_a_gang_in_line_where_promises_can_wait(
     It cannot be profiled until then, unless one of the others can do with later leases: then from the next boundary on.
     """
     jobs = [job(4, 3000, 0.0, [[deadline_s, 100.0]])] * 2 + [job(4, 900, 1300.0)]
-    run = simulate(cluster(2, 4, jobs), Chronus(), {})
+    run = simulate(cluster(2, 4, jobs), Chronus(), PAPER)
     assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
     assert starts(run) == [0.0, 0.0, expected]
     assert run.jobs["finish_s"].iloc[:2].max() <= deadline_s
-    sizes = run.signals[run.signals["signal"] == "profiling_gpus"].groupby("time_s")["value"].first()
+    sizes = run.signals[run.signals["signal"] == "profiling_gpus"].groupby("time_s")["value"].first()[:3599.0]
     assert sizes[sizes > 1].to_dict() == ({0.0: 4.0, 2400.0: 4.0} if expected == 2400.0 else {0.0: 4.0})
 
 
 def test_gangs_do_not_wait_for_hours_where_the_estimate_is_smaller_than_they_are():
-    """The preset asks for 1 to 3 GPUs on average and has gangs of 8: nobody waits for longer than two SLO leases."""
+    """The preset asks for a few GPUs on average and has gangs of 8: nobody waits for longer than two SLO leases."""
     run = simulate(preset("chronus_example"), Chronus(), {"plan_by": "feasibility"})
     jobs = run.jobs
     assert (jobs["first_start_s"] - jobs["arrival_s"]).max() <= 2400.0
@@ -151,7 +154,9 @@ def test_gangs_do_not_wait_for_hours_where_the_estimate_is_smaller_than_they_are
 
 def test_a_profiling_cluster_that_is_enough_has_the_gang_on_one_node_or_on_two():
     nodes = Nodes.of(look(make({"a": ("t", 8), "b": ("t", 8), "c": ("t", 2)}, [{}])))
-    assert [nodes.enough(0, gpus) for gpus in (0, 1, 2, 3, 8, 10, 16, 17)] == [0, 1, 2, 5, 10, 10, 18, 0]
+    assert [nodes.enough(0, gpus) for gpus in (0, 1, 2, 3, 8, 10, 16, 17)] == [0, 2, 2, 10, 10, 10, 18, 0]
+    one = Nodes.of(look(make({"a": ("t", 8)}, [{}])))
+    assert [one.enough(0, gpus) for gpus in (1, 3, 8, 9)] == [1, 3, 8, 0] and one.at_least(0, 3) == 3
 
 
 def test_large_gangs_are_profiled_on_two_nodes():
@@ -162,7 +167,7 @@ def test_large_gangs_are_profiled_on_two_nodes():
 
 def test_a_profile_that_a_fault_cuts_off_is_made_again():
     core = {"faults": {"list": [{"node": "n0-0", "from_s": 100.0, "to_s": 150.0}]}}
-    run = simulate(cluster(1, 2, [job(2, 900), job(1, 900, 400.0)], core=core), Chronus(), {})
+    run = simulate(cluster(1, 2, [job(2, 900), job(1, 900, 400.0)], core=core), Chronus(), PAPER)
     first = run.timeline[(run.timeline["kind"] == "profile") & (run.timeline["job"] == "j0")]
     assert sorted(set(first["start_s"])) == [0.0, 300.0] and run.jobs["finish_s"].notna().all()
 
@@ -175,7 +180,7 @@ def test_the_profiling_cluster_is_the_last_gpus_and_nobody_else_gets_them():
     free = split(snapshot, nodes, (6,), ())[0]
     assert free.own == {"n2-0": 4, "n1-0": 2}
     assert free.others == {"n0-0": 4, "n1-0": 2, "n2-0": 0}
-    assert nodes.covering(0, {"n1-0": 1}) == 5 and nodes.covering(0, {}) == 0
+    assert nodes.covering(0, {"n1-0": 1}) == 8 and nodes.covering(0, {"n0-0": 1}) == 9 and nodes.covering(0, {}) == 0
     assert nodes.could_hold(0, 4, (6,)) and not nodes.could_hold(0, 8, (6,)) and nodes.could_hold(0, 8, (8,))
 
 

@@ -20,6 +20,8 @@ from workbench.simulation.stop import Until
 
 SHORT = {"slo_lease_s": 40, "be_lease_s": 10, "profile_s": 10}
 """Leases so short that small jobs take many."""
+PAPER = {"profile_s": 300, "profile_gpu_s": None}
+"""The paper's T_profile, for every job alike."""
 
 
 def cluster(nodes: int, size: int, jobs: list[dict[str, Any]], **rest: Any) -> Scenario:
@@ -57,7 +59,7 @@ def with_deadlines(draw: st.DrawFn, types: int = 1) -> Scenario:
 knobs = st.fixed_dictionaries(
     {
         "plan_by": st.sampled_from(["auto", "printed", "master", "feasibility", "greedy"]),
-        "profile_s": st.sampled_from([0, 10]),
+        "profile": st.booleans(),
         "profile_gpus": st.sampled_from([None, 1]),
         "profile_headroom": st.sampled_from([1.0, 3.0]),
         "profile_update_s": st.sampled_from([40, 3600]),
@@ -149,9 +151,9 @@ def test_with_overhead_noise_and_faults_broken_promises_are_told_and_the_others_
 
 def test_a_deadline_on_a_boundary_counts_and_one_second_before_it_does_not():
     """Three leases of 1200 s from 0 on end at 3600 s."""
-    hit = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3600, 100]])]), Chronus(), {"profile_s": 0})
+    hit = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3600, 100]])]), Chronus(), {"profile": False})
     assert hit.jobs["verdict"].tolist() == ["guaranteed"] and hit.jobs["finish_s"].tolist() == [3600.0]
-    late = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3599, 100]])]), Chronus(), {"profile_s": 0})
+    late = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3599, 100]])]), Chronus(), {"profile": False})
     assert late.jobs["verdict"].tolist() == ["best_effort"]
     assert "it needs 3 leases and has 2 before its last deadline" in verdicts(late)["reason"].iloc[0]
 
@@ -159,16 +161,16 @@ def test_a_deadline_on_a_boundary_counts_and_one_second_before_it_does_not():
 def test_guaranteed_jobs_come_first_and_leave_their_gpus_to_the_next_best_effort_cycle():
     """j0 is done at 1000 s, inside its lease: j1 starts at 1200 s with the default leases, at 1050 s with 50 s ones."""
     jobs = [job(4, 1000, rewards=[[1200, 100]]), job(4, 400)]
-    usual = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0})
+    usual = simulate(cluster(1, 4, jobs), Chronus(), {"profile": False})
     assert usual.jobs["finish_s"].tolist() == [1000.0, 1600.0]
-    short = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0, "be_lease_s": 50})
+    short = simulate(cluster(1, 4, jobs), Chronus(), {"profile": False, "be_lease_s": 50})
     assert short.jobs["finish_s"].tolist() == [1000.0, 1400.0]
 
 
 def test_leases_are_renewed_and_suspended_on_one_clock():
     """A best-effort job runs until the guaranteed one, which arrives late, takes its lease at 1200 s, and after it."""
     jobs = [job(2, 3000), job(2, 1200, 100.0, rewards=[[2400, 100]])]
-    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile_s": 0})
+    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile": False})
     told = run.events[run.events["event"].isin(["renew", "preempt", "start"])]
     first = told[told["job"] == "j0"]
     assert first["event"].tolist()[:5] == ["start", "renew", "renew", "renew", "preempt"]
@@ -182,7 +184,7 @@ def test_a_job_whose_gang_has_no_speed_anywhere_is_refused_and_holds_nobody_up()
     stuck = {**job(2, 60, rewards=[[1200, 100]]), "gpu_choices": [1, 2]}
     data = cluster(1, 2, [stuck, job(1, 60, rewards=[[1200, 100]])]).to_dict()
     data["throughputs"], data["scaling"] = [{"model": "m", "accelerator": "t", "steps_per_s": 1.0}], {"law": "none"}
-    run = simulate(Scenario.from_dict(data), Chronus(), {"profile_s": 0}, stop=Until(3000.0))
+    run = simulate(Scenario.from_dict(data), Chronus(), {"profile": False}, stop=Until(3000.0))
     assert run.jobs["verdict"].tolist() == ["best_effort", "guaranteed"]
     assert "its gang has no speed on any type" in verdicts(run)["reason"].iloc[0]
     assert run.jobs["finish_s"].notna().tolist() == [False, True]
@@ -190,7 +192,7 @@ def test_a_job_whose_gang_has_no_speed_anywhere_is_refused_and_holds_nobody_up()
 
 def test_a_refused_job_is_told_so_and_runs_as_best_effort():
     jobs = [job(2, 1200, rewards=[[1200, 100]]), job(2, 1200, rewards=[[1200, 100]])]
-    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile_s": 0})
+    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile": False})
     assert run.jobs["verdict"].tolist() == ["guaranteed", "best_effort"]
     assert "it is treated as best effort" in verdicts(run)["reason"].iloc[1]
     assert run.jobs["finish_s"].tolist() == [1200.0, 2400.0]
@@ -201,18 +203,18 @@ def test_soft_rewards_are_planned_for_and_feasibility_alone_does_not_look_at_the
     slow = [[1200, 30], [2400, 29]]
     fast = [[1200, 100], [2400, 20]]
     scenario = cluster(1, 2, [job(2, 1200, rewards=slow), job(2, 1200, rewards=fast)])
-    best = simulate(scenario, Chronus(), {"profile_s": 0})
+    best = simulate(scenario, Chronus(), {"profile": False})
     assert best.jobs["finish_s"].tolist() == [2400.0, 1200.0]
     assert best.decisions["objective"].iloc[0] == 129.0 and best.decisions["status"].iloc[0] == "optimal"
     for plan_by in ("feasibility", "greedy"):
-        other = simulate(scenario, Chronus(), {"profile_s": 0, "plan_by": plan_by})
+        other = simulate(scenario, Chronus(), {"profile": False, "plan_by": plan_by})
         assert other.jobs["finish_s"].tolist() == [1200.0, 2400.0]
         assert other.decisions["objective"].iloc[0] == 50.0
 
 
 def test_every_decision_states_its_status_and_only_a_change_makes_a_plan():
     jobs = [job(2, 5000, rewards=[[9000, 100]]), job(1, 2000, 2000.0, rewards=[[9000, 100]])]
-    run = simulate(cluster(1, 4, jobs), Chronus(), {"profile_s": 0})
+    run = simulate(cluster(1, 4, jobs), Chronus(), {"profile": False})
     planned = run.decisions.loc[run.decisions["status"] != "kept", "time_s"].tolist()
     assert planned == [0.0, 2400.0]
     assert set(run.decisions["status"]) == {"kept", "optimal"} and (run.decisions["gap"] == 0).all()
@@ -228,9 +230,9 @@ def test_rounding_up_keeps_a_gang_of_three_on_one_node():
         job(3, 1200, rewards=[[1200, 100]]),
         job(2, 1200, rewards=[[1200, 100]]),
     ]
-    rounded = simulate(cluster(2, 4, jobs), Chronus(), {"profile_s": 0})
+    rounded = simulate(cluster(2, 4, jobs), Chronus(), {"profile": False})
     assert rounded.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
-    loose = simulate(cluster(2, 4, jobs), Chronus(), {"profile_s": 0, "round_up": False})
+    loose = simulate(cluster(2, 4, jobs), Chronus(), {"profile": False, "round_up": False})
     assert loose.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
     assert (loose.signals["signal"] == "guarantee_broken").sum() == 1  # it lost its lease for want of one node
 

@@ -16,7 +16,7 @@ from workbench.papers.chronus.options import Pool, Run
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.simulation.loop import simulate
 
-KNOBS = {**SHORT, "profile_s": 0, "gap": 0.0}
+KNOBS = {**SHORT, "profile": False, "gap": 0.0}
 
 
 @st.composite
@@ -85,7 +85,7 @@ def test_on_one_type_the_knob_changes_nothing(scenario):
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(scenario=with_deadlines(types=2), profile_s=st.sampled_from([0, 10]), topology=st.booleans())
-def test_promises_hold_where_jobs_change_their_type(scenario, profile_s, topology):
-    run = simulate(scenario, Chronus(), {**SHORT, "profile_s": profile_s, "topology": topology})
+@given(scenario=with_deadlines(types=2), profile=st.booleans(), topology=st.booleans())
+def test_promises_hold_where_jobs_change_their_type(scenario, profile, topology):
+    run = simulate(scenario, Chronus(), {**SHORT, "profile": profile, "topology": topology})
     check_promises(scenario, run)

@@ -1,14 +1,15 @@
 """The three logical clusters (section 3.1) on the nodes that are up, for each accelerator type by itself.
 
-The profiling cluster is the last GPUs of a type's nodes, in the order of the cluster, so many as the profiler says;
-one node may belong to it in part. Its GPUs are for profiles alone. The guaranteed cluster is where guaranteed jobs have
-leases, and the spot cluster is what is left.
+The profiling cluster is the last GPUs of a type's nodes, in the order of the cluster, so many as the profiler says:
+whole nodes, but where a fixed number or a type's only node says otherwise. Its GPUs are for profiles alone. The
+guaranteed cluster is where guaranteed jobs have leases, and the spot cluster is what is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -68,19 +69,35 @@ class Nodes:
         return found
 
     def covering(self, kind: int, held: Gpus) -> int:
-        """GPUs of the smallest profiling cluster that has these."""
+        """GPUs of the smallest profiling cluster that has these: whole nodes, a type's first node as far as held."""
         total, enough = 0, 0
         for name, size in zip(reversed(self.names[kind]), reversed(self.gpus[kind]), strict=True):
             if held.get(name, 0):
-                enough = total + held[name]
+                enough = total + (held[name] if name == self.names[kind][0] else size)
             total += size
         return enough
 
+    def whole(self, kind: int) -> list[int]:
+        """GPUs of each profiling cluster of whole nodes that leaves a node of its type to the others, rising."""
+        return list(accumulate(reversed(self.gpus[kind][1:])))
+
+    def at_least(self, kind: int, gpus: int) -> int:
+        """GPUs of the smallest profiling cluster of whole nodes with so many, or of the largest; a type's only node:
+        just so many."""
+        whole = self.whole(kind)
+        if not gpus or not whole:
+            return gpus
+        return next((size for size in whole if size >= gpus), whole[-1])
+
     def enough(self, kind: int, gpus: int) -> int:
-        """GPUs of the smallest profiling cluster that could hold a profile of so many; 0 where the nodes could not."""
-        most = sum(self.gpus[kind]) if gpus else 0
-        able = (size for size in range(gpus, most + 1) if self._holds(kind, gpus, size))
-        return next(able, 0)
+        """GPUs of the smallest profiling cluster that could hold a profile of so many; 0 where the nodes could not.
+
+        Whole nodes where that leaves a node to the others, else as few GPUs as hold it.
+        """
+        if not gpus:
+            return 0
+        able = (*self.whole(kind), *range(gpus, sum(self.gpus[kind]) + 1))
+        return next((size for size in able if self._holds(kind, gpus, size)), 0)
 
     def could_hold(self, kind: int, gpus: int, capacity: Sequence[int]) -> bool:
         """Whether a profile of so many GPUs would fit into the empty profiling cluster."""

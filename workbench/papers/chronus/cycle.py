@@ -5,6 +5,7 @@ Beside best-effort leases, SLO leases are given out where they end too; else tho
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -136,7 +137,8 @@ class Cycle:
         profiler, kinds = self.profiler, range(len(self._promises))
         if profiler.is_due(self._now_s, self._knobs):
             held = held_by(self._snapshot, profiler.own_jobs)
-            wanted = profiler.wanted(self._now_s, self._knobs)
+            bound = profiler.wanted(self._now_s, self._knobs)
+            wanted = [self.nodes.at_least(kind, gpus) for kind, gpus in enumerate(bound)]
             regular = [max(self.nodes.covering(kind, held), self._affordable(kind, wanted[kind])) for kind in kinds]
             profiler = self.profiler = profiler.resized(tuple(regular), self._now_s)
         self.profiler = profiler.grown(tuple(self._grown(kind) for kind in kinds))
@@ -154,11 +156,12 @@ class Cycle:
 
     def _affordable(self, kind: int, wanted: int) -> int:
         """GPUs of the largest profiling cluster, as wanted at most, beside which all promises can be kept."""
-        most, least = wanted, self.profiler.regular[kind]
-        while most > least:
-            middle = (most + least + 1) // 2
-            least, most = (middle, most) if self._can_keep(kind, middle, middle) else (least, middle - 1)
-        return most
+        had = self.profiler.regular[kind]
+        if wanted <= had:
+            return wanted
+        sizes = [size for size in self.nodes.whole(kind) or range(wanted + 1) if had < size <= wanted]
+        kept = bisect_left(sizes, True, key=lambda size: not self._can_keep(kind, size, size))
+        return sizes[kept - 1] if kept else had
 
     def _grown(self, kind: int) -> int:
         """GPUs of the profiling cluster in this SLO lease."""

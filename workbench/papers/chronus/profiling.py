@@ -1,4 +1,8 @@
-"""The profiler (section 3.2): every job first runs for T_profile, first come first served, on at most two nodes.
+"""The profiler (section 3.2): every job first runs for a while, first come first served, on at most two nodes.
+
+The paper has every profile last T_profile = 300 s (`profile_s=300`, `profile_gpu_s=none`); the default is that of the
+authors' code, at most 120 s, nor more than 30 s for each GPU. Their end-to-end runs charge no profile at all:
+`profile=off`, every run time is known when a job arrives.
 
 Jobs that are done by then never reach the queues. Of the others the profiler knows the time of an iteration on one node
 and on two, and from these on n nodes (3.2.2): `t_n = t_1 + log2(n) (t_2 - t_1)`. A gang on more than two nodes whose
@@ -8,12 +12,15 @@ Submission control (3.2.1): in each interval of T_profile a user's jobs enter th
 others are held back to a later interval, in their order. (ours): a job counts with the GPUs it is profiled on; a user's
 first job in an interval enters in any case; a job without a user has its own quota.
 
-The profiling cluster (3.2.3) has `lambda T_profile` GPUs, lambda the GPUs that asked to be profiled per second in the
-last hour, which is a load of 1: with the headroom of 1 the line grows where arrivals cluster. (ours): in the first hour
-there is no estimate and no profiling cluster: profiles take what the guaranteed jobs leave. So does later the first in
-line that the cluster could not hold even empty. And no cluster is so small that one in line never gets its turn: for
-an SLO lease it grows to hold the largest of the line, where all promises can be kept beside it. What is borrowed, and
-what it has grown by, is given back by the next boundary of SLO leases, or once nobody is in line any more.
+The profiling cluster (3.2.3) has `C_profile >= lambda T_profile` GPUs, a lower bound: lambda is the GPUs that asked to
+be profiled per second in the last hour, so that the bound itself is a load of 1 (where profiles differ in length:
+the GPU-seconds that they asked for, per second). (ours): the cluster is the whole nodes that have so many, as 5 or 6
+GPUs of a node of 8 break it and hold no gang of 8; one node at least is left to all others, and a type's only node is
+shared by GPUs. In the first hour there is no estimate and no profiling cluster: profiles take what the guaranteed jobs
+leave. So does later the first in line that the cluster could not hold even empty. And no cluster is so small that one
+in line never gets its turn: for an SLO lease it grows to hold the largest of the line, where all promises can be kept
+beside it. What is borrowed, and what it has grown by, is given back by the next boundary of SLO leases, or once nobody
+is in line any more.
 """
 
 from __future__ import annotations
@@ -33,20 +40,38 @@ from workbench.knob import Knob
 from workbench.papers.chronus.clusters import Free, Nodes
 from workbench.papers.chronus.terms import MOST_S
 
+PROFILE = Knob(
+    "profile",
+    True,
+    "New jobs are profiled first; off: run times are known when jobs arrive, as in the authors' end-to-end runs",
+    source="code",
+    kind="bool",
+)
 PROFILE_S = Knob(
     "profile_s",
-    300,
-    "T_profile: how long a new job is profiled; 0: jobs are known when they arrive",
+    120,
+    "T_profile: the longest that a new job is profiled, and the interval of submission control; the paper's is 300",
     unit="s",
-    source="paper",
+    source="code",
     kind="int",
-    minimum=0,
+    minimum=1,
     maximum=MOST_S,
+)
+PROFILE_GPU_S = Knob(
+    "profile_gpu_s",
+    30,
+    "A job is profiled for at most so long for each of its GPUs; none: T_profile, whatever its GPUs, as in the paper",
+    unit="s",
+    source="code",
+    kind="int",
+    minimum=1,
+    maximum=MOST_S,
+    optional=True,
 )
 PROFILE_GPUS = Knob(
     "profile_gpus",
     None,
-    "GPUs of the profiling cluster, fixed; none: as many as the jobs of the last hour ask for",
+    "GPUs of the profiling cluster, fixed; none: the whole nodes that the jobs of the last hour ask for",
     unit="GPUs",
     source="paper",
     kind="int",
@@ -57,7 +82,7 @@ PROFILE_GPUS = Knob(
 HEADROOM = Knob(
     "profile_headroom",
     1.0,
-    "Times lambda T_profile that the profiling cluster is to have; 1, the paper's, is a load of 1",
+    "Times lambda T_profile that the profiling cluster is to have at least; 1, the paper's bound, is a load of 1",
     unit="1",
     minimum=0.0,
     maximum=100.0,
@@ -98,7 +123,7 @@ NOISE = Knob(
     minimum=0.0,
     maximum=10.0,
 )
-KNOBS = (PROFILE_S, PROFILE_GPUS, HEADROOM, UPDATE_S, SUBMISSION_GPUS, KEEP_PROGRESS, NOISE)
+KNOBS = (PROFILE, PROFILE_S, PROFILE_GPU_S, PROFILE_GPUS, HEADROOM, UPDATE_S, SUBMISSION_GPUS, KEEP_PROGRESS, NOISE)
 LEAST_FACTOR = 0.05
 """A noisy runtime is at least so much of the profiled one (ours)."""
 
@@ -131,7 +156,7 @@ class Profiler:
     """Whom the profiler knows of, a scheduler keeps it in its memory.
 
     last: (arrival, position) of the last job that came; held: back by submission control; line: waits for GPUs; used:
-    GPUs of each user in interval number `interval`; asked: (types,) GPUs that asked to be profiled since updated_s;
+    GPUs of each user in interval number `interval`; asked: (types,) GPU-seconds of profiles asked for since updated_s;
     regular: (types,) GPUs of the profiling cluster, capacity: with what it has grown by for this SLO lease; estimated:
     whether they are of an estimate, or fixed.
     """
@@ -174,7 +199,7 @@ class Profiler:
             return self
         asked = list(self.asked)
         for one in new:
-            asked[one.kind] += one.gpus
+            asked[one.kind] += one.gpus * length_s(one.gpus, knobs)
         interval = int(now_s // int(knobs["profile_s"]))
         used = dict(self.used) if interval == self.interval else {}
         limit = knobs["submission_gpus"]
@@ -197,10 +222,9 @@ class Profiler:
         )
 
     def wanted(self, now_s: float, knobs: Knobs) -> tuple[int, ...]:
-        """(types,) GPUs that lambda asks for, rounded up."""
-        over_s = max(now_s - self.updated_s, 1.0)
-        share = float(knobs["profile_headroom"]) * int(knobs["profile_s"]) / over_s
-        return tuple(math.ceil(gpus * share - 1e-9) for gpus in self.asked)
+        """(types,) GPUs that lambda asks for, rounded up: the lower bound of the profiling cluster."""
+        share = float(knobs["profile_headroom"]) / max(now_s - self.updated_s, 1.0)
+        return tuple(math.ceil(gpu_s * share - 1e-9) for gpu_s in self.asked)
 
     def is_due(self, now_s: float, knobs: Knobs) -> bool:
         """Whether the profiling cluster is to be estimated again."""
@@ -227,6 +251,12 @@ class Profiler:
         return min(ends, default=None)
 
 
+def length_s(gpus: int, knobs: Knobs) -> int:
+    """Seconds that a profile on so many GPUs lasts at most."""
+    longest, each = int(knobs["profile_s"]), knobs["profile_gpu_s"]
+    return longest if each is None else min(longest, int(each) * gpus)
+
+
 def first_profiler(gpus: Sequence[int], knobs: Knobs) -> Profiler:
     """The profiler before the first job; gpus: (types,) of the cluster.
 
@@ -251,11 +281,11 @@ def start_profiles(
     """
     if not profiler.line:
         return (), profiler
-    until_s = snapshot.now_s + int(knobs["profile_s"])
     line, running = list(profiler.line), list(profiler.running)
     started: list[Assignment] = []
     while line:
         first = line[0]
+        until_s = snapshot.now_s + length_s(first.gpus, knobs)
         part, grown = free[first.kind], profiler.capacity[first.kind] > profiler.regular[first.kind]
         at = part.profiling(first.gpus) if not grown or until_s <= slo_end_s else None
         own = at is not None
@@ -280,7 +310,7 @@ def _steps(job: Job, left: float, at: Mapping[str, int], belief: Belief, knobs: 
     rate = belief.on_nodes(job, at)
     if rate <= 0:
         return 0.0
-    if knobs["profile_progress"] or left / rate <= int(knobs["profile_s"]):
+    if knobs["profile_progress"] or left / rate <= length_s(sum(at.values()), knobs):
         return None
     return 0.0
 

@@ -90,7 +90,7 @@ class Chronus(Scheduler):
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Users only where submission control is on."""
-        controlled = knobs["profile_s"] and knobs["submission_gpus"] is not None
+        controlled = knobs["profile"] and knobs["submission_gpus"] is not None
         return self.uses if controlled else self.uses - {"user"}
 
     def timing(self, knobs: Knobs) -> Timing:
@@ -99,7 +99,7 @@ class Chronus(Scheduler):
         Raises InputError for an SLO lease that is no multiple of the best-effort lease.
         """
         Terms(int(knobs["slo_lease_s"]), int(knobs["be_lease_s"]))
-        return Timing(float(knobs["be_lease_s"]), PROFILER_ON if knobs["profile_s"] else frozenset())
+        return Timing(float(knobs["be_lease_s"]), PROFILER_ON if knobs["profile"] else frozenset())
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         """Nobody is known yet. Raises InputError for knobs that do not go together."""
@@ -107,7 +107,7 @@ class Chronus(Scheduler):
         fixed, slo_s = knobs["profile_gpus"], int(knobs["slo_lease_s"])
         if fixed is not None and int(fixed) >= sum(gpus):
             raise InputError("knob profile_gpus", fixed, f"fewer than the {sum(gpus)} GPUs of the cluster")
-        if int(knobs["profile_s"]) > slo_s:
+        if knobs["profile"] and int(knobs["profile_s"]) > slo_s:
             raise InputError("knob profile_s", knobs["profile_s"], f"at most an SLO lease, {slo_s} s")
         if int(knobs["reserve_overhead"]) >= slo_s:
             raise InputError("knob reserve_overhead", knobs["reserve_overhead"], f"less than an SLO lease, {slo_s} s")
@@ -170,7 +170,7 @@ def _profiled(started: Assignment) -> Reason:
 
 def _next_s(profiler: Profiler, now_s: float, knobs: Knobs) -> float | None:
     """When the profiler has to be asked before the next cycle; None where it need not be."""
-    if not knobs["profile_s"]:
+    if not knobs["profile"]:
         return None
     next_s = profiler.next_s(now_s, knobs)
     return next_s if next_s is not None and next_s < boundary_after(now_s, float(knobs["be_lease_s"])) else None
@@ -188,11 +188,11 @@ def _heard(snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Gene
     rows = _new_rows(snapshot, profiler.last)
     jobs, now_s = snapshot.jobs, snapshot.now_s
     held = {*snapshot.leases, *snapshot.ended} if rows else set()
-    at_once = [row for row in rows if not knobs["profile_s"] or jobs.names[row] in held]
+    at_once = [row for row in rows if not knobs["profile"] or jobs.names[row] in held]
     entering = [row for row in rows if row not in set(at_once)]
     if rows:
         profiler = replace(profiler, last=(float(jobs.arrival_s[rows[-1]]), int(jobs.position[rows[-1]])))
-    if knobs["profile_s"]:
+    if knobs["profile"]:
         new = _waiting(snapshot, entering) if entering else []
         profiler = profiler.entered(new, now_s, knobs)
     found = [jobs.at[name] for name in profiled] + at_once
@@ -232,7 +232,7 @@ def _known(snapshot: Snapshot, rows: list[int], knobs: Knobs, rng: np.random.Gen
     nodes, types, found = Nodes.of(snapshot), snapshot.types, dict[str, Known]()
     for row, speeds in zip(rows, _believed(snapshot, rows).tolist(), strict=True):
         job, factor = snapshot.jobs.jobs[row], profiling.error_factor(knobs, rng)
-        if knobs["profile_s"]:
+        if knobs["profile"]:
             speeds = [
                 profiling.estimated_speed(job, types[kind], speed, nodes.size(kind), snapshot.belief)
                 for kind, speed in enumerate(speeds)

@@ -95,7 +95,7 @@ def _unasked(moment: Moment) -> str:
         return BETWEEN if moment.has_room else ""
     if moment.spans and moment.spans[0][0] < moment.at_s:
         return "it has been profiled, and verdicts are given in the next cycle, at a multiple of be_lease_s"
-    return BINDING["profile_waits"] if moment.run.knobs["profile_s"] else "it has no verdict yet"
+    return BINDING["profile_waits"] if moment.run.knobs["profile"] else "it has no verdict yet"
 
 
 def _of_cluster(moment: Moment) -> list[Fact]:

@@ -2,6 +2,7 @@
 
 from workbench.reproduction.chronus.allocator import figure_8a, figure_8b
 from workbench.reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
+from workbench.reproduction.chronus.first_days import first_days
 from workbench.reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from workbench.reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
 from workbench.reproduction.chronus.settings import SIZES, Size
@@ -20,6 +21,7 @@ FIGURES = (
     figure_8b,
     figure_9ab,
     figure_9cf,
+    first_days,
     reasons,
 )
 

@@ -20,13 +20,14 @@ from workbench.job import Job
 from workbench.presets.chronus import POWER
 from workbench.presets.parts import HOUR, cluster_of, node_groups, streams
 from workbench.scenario import Scenario
+from workbench.traces.chronus import RESTART
 from workbench.traces.deadlines import with_deadlines
 from workbench.traces.density import at_density
 from workbench.traces.synthetic import FloatArray, IntArray, Workload
 
 VARIABLE = "WORKBENCH_CHRONUS_TRACE"
 NODE_GPUS = 8
-CORE = {"restart": {"law": "log2", "restart_s": 30.0}}  # code: Chronus's simulator
+CORE = {"restart": RESTART.model_dump()}
 USERS = 11  # of the Philly file
 SHORT_SHARE = 5735 / (5735 + 6599)
 """paper: Table 1, jobs of Short among all of Helios."""
@@ -148,6 +149,12 @@ class Setting:
     load: float | None = None
     public: bool = False
 
+    @property
+    def window_s(self) -> float:
+        """The time in which its jobs arrive, where they are drawn."""
+        trace = TRACES[self.trace]
+        return self.jobs * trace.nodes / (trace.jobs * self.nodes) * DAYS * DAY / self.faster
+
     def scenario(self, seed: int) -> Scenario:
         """Cluster and jobs."""
         plain = _from_file(self, seed) if self.public else drawn(self, seed)
@@ -169,7 +176,8 @@ def origin(setting: Setting) -> str:
     if setting.public:
         return f"Single days of the authors' Philly file, jobs sampled as there are nodes, {where}"
     rate = "" if setting.faster == 1 else f", {setting.faster:g} times as many a day and as short as Table 1 has them"
-    return f"{setting.jobs} jobs drawn as {setting.trace}{rate}, {where}"
+    hours = f"within {setting.window_s / HOUR:.1f} h on an empty cluster"
+    return f"{setting.jobs} jobs drawn as {setting.trace}{rate}, {hours}, {where}"
 
 
 SHORT = "short-"
@@ -191,7 +199,7 @@ def drawn(setting: Setting, seed: int) -> Scenario:
     trace, count = TRACES[setting.trace], setting.jobs
     work = Workload.build(_cluster(setting.nodes), "chronus", scaling=POWER)
     size_rng, length, pick, burst, hostile, short = streams(seed, 6)
-    window_s = count * trace.nodes / (trace.jobs * setting.nodes) * DAYS * DAY / setting.faster
+    window_s = setting.window_s
     gangs = np.minimum(size_rng.choice(trace.gangs, count, p=trace.shares), setting.nodes * NODE_GPUS // 2)
     out = np.clip(length.standard_normal(count), -MOST_SIGMAS, MOST_SIGMAS)
     relative = np.exp(trace.sigma * out) * np.where(gangs >= 4, trace.longer, 1.0)
@@ -233,7 +241,7 @@ def _from_file(setting: Setting, seed: int) -> Scenario:
     whole, _ = traces.convert("chronus", path, **cut)
     sample = max(1, round(len(whole.jobs) * setting.nodes / TRACES[setting.trace].nodes))
     found, _ = traces.convert("chronus", path, **cut, sample=sample, seed=seed)
-    return Scenario.from_dict({**found.to_dict(), "core": CORE}, path.name)
+    return found
 
 
 def _cluster(nodes: int) -> dict[str, Any]:
