@@ -1,8 +1,8 @@
 """The first five days of the authors' own Philly files under Chronus and others, who misses how much (section 5.4).
 
 1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs. A run of both files takes minutes: the measures
-are kept in `datasets/chronus_first_days.csv`, which `python -m workbench.reproduction.chronus.first_days` prints anew,
-with the files from `workbench data`.
+are kept in `datasets/chronus_first_days.csv`, which `python -m workbench.reproduction.chronus.first_days MIX2 SLO`
+prints anew, MIX2 and SLO the paths that `workbench data chronus_philly_mix2` and `chronus_philly_slo` print.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 
 import pandas as pd
 
-from workbench import data, traces
+from workbench import traces
 from workbench.api import simulate
 from workbench.charts.groups import grouped_bars
 from workbench.metrics import summary
@@ -24,7 +24,7 @@ from workbench.reproduction.figure import Figure, Panel, Row
 from workbench.scenario import Scenario
 from workbench.traces import builtin
 
-FILES = {"P_MIX2": "chronus_philly_mix2", "P_SLO": "chronus_philly_slo"}
+WORKLOADS = ("P_MIX2", "P_SLO")
 LINES = (CHRONUS, KNOWN, THEMIS, GENIE, EDF)
 DAYS, NODES, JOBS = 5, 10, 1270
 TABLE = "chronus_first_days.csv"
@@ -39,16 +39,15 @@ MEASURES = (
 COLUMNS = ("workload", "line", *MEASURES)
 
 
-def scenario(workload: str) -> Scenario:
+def scenario(path: str) -> Scenario:
     """The jobs of one file, restarts charged as in the authors' simulator."""
     cluster = traces.parse_cluster(f"v100={NODES}x{NODE_GPUS}")
-    path = data.fetch(FILES[workload])
     return traces.convert("chronus", path, cluster=cluster, to_s=DAYS * DAY, sample=JOBS)[0]
 
 
-def measured(workload: str) -> pd.DataFrame:
+def measured(workload: str, path: str) -> pd.DataFrame:
     """A row for each of `LINES`: `COLUMNS`, NaN where there are no such jobs."""
-    given, rows = scenario(workload), []
+    given, rows = scenario(path), []
     for line in LINES:
         found = summary(simulate(given, line.scheduler, dict(line.knobs), detail=0))
         rows.append((workload, line.name, *(round(float(found[name]), 4) for name in MEASURES)))
@@ -96,5 +95,5 @@ def first_days(size: Size) -> Figure:
 
 
 if __name__ == "__main__":
-    for number, name in enumerate(FILES):
-        measured(name).to_csv(sys.stdout, index=False, header=number == 0, lineterminator="\n")
+    for name, path in zip(WORKLOADS, sys.argv[1:], strict=True):
+        measured(name, path).to_csv(sys.stdout, index=False, header=name == WORKLOADS[0], lineterminator="\n")
