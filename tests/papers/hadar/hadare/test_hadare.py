@@ -398,7 +398,7 @@ def test_jobs_whose_deadlines_have_passed_run_on_what_is_left(rewarded: list[int
     ("knobs", "read"),
     [
         ({}, set()),
-        ({"utility": "step"}, set()),
+        ({**OURS, "utility": "step"}, set()),
         ({"payoff": "utility"}, set()),
         ({"payoff": "utility", "utility": "linear"}, {"weight"}),
         ({"payoff": "utility", "utility": "step"}, {"rewards"}),
