@@ -50,7 +50,7 @@ class Watched(NamedTuple):
     def picked_again(self, call: Call, job: str, without: Collection[str]) -> bool:
         """Whether Gavel's Algorithm 1 picks a job at the shares that it had, once these jobs' priorities are 0."""
         after = self.scheduler.decide(call.snapshot, call.memory, self.run.knobs, copy.deepcopy(call.rng))[1]
-        priority, plan = priorities(after), after.plan
+        priority, plan = priorities(after, self.run.knobs), after.plan
         priority[[bool(set(names) & set(without)) for names in plan.members]] = 0.0
         order = type_order(plan.types, self.run.knobs, copy.deepcopy(call.rng), after.rounds - 1)
         return any(job in plan.members[unit] for unit in pick(after, priority, order, self.run.knobs).units)

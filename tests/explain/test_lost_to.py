@@ -110,7 +110,7 @@ def test_gavels_priorities_by_type_are_those_of_the_mechanism(name: str) -> None
         watched = watch(world(seed), name)
         following = list(zip(watched.calls, watched.calls[1:], strict=False))
         for call, after in following:
-            plan, true = after.memory.plan, priorities(after.memory)
+            plan, true = after.memory.plan, priorities(after.memory, watched.run.knobs)
             for job in call.snapshot.jobs.names:
                 moment = Moment(watched.run, job, call.snapshot.now_s)
                 order, block = moment.order("priority", "", "", "highest"), shares_now(moment)

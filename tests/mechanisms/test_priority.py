@@ -59,12 +59,12 @@ def test_priority_is_share_over_part_of_the_time() -> None:
     second = look(scenario, 360.0, ended=ended, attained={"j0": 360.0, "j1": 360.0})
     decision, memory = decide(second, memory, policy)
     assert memory.time_s.tolist() == [[360.0, 0.0], [0.0, 360.0]]
-    assert priority.priorities(memory).tolist() == [[0.75, np.inf], [np.inf, 0.75]]
+    assert priority.priorities(memory, knobs()).tolist() == [[0.75, np.inf], [np.inf, 0.75]]
     assert given(decision) == {"j0": {"b": 1}, "j1": {"a": 1}}  # each on the type where it has not been
     third = look(scenario, 720.0, ended=decision.assign, attained={"j0": 720.0, "j1": 720.0})
     decision, memory = decide(third, memory, policy)
     # f = 1/2 everywhere: priorities 1.5 and 0.5
-    assert priority.priorities(memory).tolist() == [[1.5, 0.5], [0.5, 1.5]]
+    assert priority.priorities(memory, knobs()).tolist() == [[1.5, 0.5], [0.5, 1.5]]
     assert given(decision) == {"j0": {"a": 1}, "j1": {"b": 1}}
     assert policy.asked == [0.0]
 
@@ -73,7 +73,7 @@ def test_initial_time_of_half_a_round() -> None:
     scenario = make(TWO, [{}, {}])
     policy = Fixed({"j0": (0.75, 0.25), "j1": (0.25, 0.75)})
     _, memory = decide(look(scenario), None, policy, initial_time=0.5)
-    assert priority.priorities(memory).tolist() == [[1.5, 0.5], [0.5, 1.5]]
+    assert priority.priorities(memory, knobs()).tolist() == [[1.5, 0.5], [0.5, 1.5]]
 
 
 def test_a_gang_must_fit_and_others_pass_it() -> None:
@@ -89,7 +89,7 @@ def test_ties_by_deficit_then_share_then_order() -> None:
     order = [0]
 
     def best(memory: Memory) -> int:
-        return priority.pick(memory, priority.priorities(memory), order, knobs()).units[0]
+        return priority.pick(memory, priority.priorities(memory, knobs()), order, knobs()).units[0]
 
     assert best(memory) == 0
     larger = replace(memory, plan=replace(memory.plan, share=np.array([[0.3], [0.4], [0.4]])))
@@ -313,7 +313,7 @@ def test_later_jobs_only_keep_others_off_where_units_are_placed_in_turn() -> Non
             seen.append(unit)
             return None if unit == 0 else kind
 
-        found = pick_in_turn(memory, priority.priorities(memory), [0], knobs(leftovers=leftovers), find)
+        found = pick_in_turn(memory, priority.priorities(memory, knobs()), [0], knobs(leftovers=leftovers), find)
         assert (seen, found.units, found.kinds) == (asked, picked, [0] * len(picked))
 
 

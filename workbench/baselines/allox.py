@@ -16,12 +16,14 @@ The constraints are those of an assignment problem, which `scipy.optimize.linear
 (ours): AlloX is for jobs of one GPU. A gang of z_m counts as z_m times as long, p_mj = z_m n_m / T_mj, and gets its
 GPUs together at its turn, or is passed by who fits. The scheduler matches all jobs to all GPUs anew each time; that
 code matches waiting jobs to the GPUs that are free (knob `preemptive` off), and a long job may be stuck on a slow type.
+With the preset `authors` so does this one, at most every 1920 s, and a job that is matched keeps a share of 1 of its
+type in the rounds of Gavel's simulator.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,12 +31,15 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.arrays import fixed
-from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
+from workbench.contract import Formulation, Knobs, Memory, Result
+from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
 from workbench.errors import InputError
 from workbench.knob import Knob
 from workbench.labels import listed
 from workbench.mechanisms import queue
+from workbench.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
+from workbench.mechanisms.priority import Allocated
+from workbench.mechanisms.priority.telling import tell
 from workbench.mechanisms.telling import verb
 from workbench.moment import HOLDS, Fact, Moment, Order, Told
 from workbench.placement import Gpus, Request, Room, place, runs_spread
@@ -140,12 +145,17 @@ class Matching(NamedTuple):
         return float((self.place * data.time_s[rows, self.kind] + data.waited_s).sum())
 
 
-def match(data: AlloxData) -> Matching:
-    """The matching of the least total time, by the assignment problem over single GPUs."""
+def match(data: AlloxData, every_place: bool = False) -> Matching:
+    """The matching of the least total time, by the assignment problem over single GPUs.
+
+    every_place: as many places as jobs on each GPU, as the authors' code has them: with the types by name, the matching
+    is theirs among equally good ones.
+    """
     from scipy.optimize import linear_sum_assignment  # beside Pyomo this loads all of scipy.stats: two seconds
 
+    lines = [range(1, len(data.jobs) + 1)] * len(data.types) if every_place else data.places
     columns = sorted(
-        (k, j, worker) for j, places in enumerate(data.places) for k in places for worker in range(data.workers[j])
+        (k, j, worker) for j, places in enumerate(lines) for k in places for worker in range(data.workers[j])
     )
     if not data.jobs:
         return Matching(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
@@ -255,34 +265,64 @@ def _result(data: AlloxData, found: Matching) -> Result:
     return Result("feasible", found.total_s(data), "min", "s", values)
 
 
-def _data(snapshot: Snapshot, rows: list[int], workers: IntArray) -> AlloxData:
-    """The numbers of the jobs at some positions; speeds as believed."""
+def _data(snapshot: Snapshot, rows: list[int], workers: IntArray, types: Sequence[str] = ()) -> AlloxData:
+    """The numbers of the jobs at some positions; speeds as believed. types: in another order than the cluster's."""
     jobs = snapshot.jobs
+    column = [snapshot.types.index(kind) for kind in types or snapshot.types]
     return AlloxData(
         jobs=tuple(jobs.names[row] for row in rows),
-        types=snapshot.types,
-        speed=snapshot.belief.speeds(jobs)[rows],
+        types=tuple(snapshot.types[kind] for kind in column),
+        speed=snapshot.belief.speeds(jobs)[np.ix_(rows, column)],
         steps=jobs.steps_left[rows],
         waited_s=snapshot.now_s - jobs.arrival_s[rows],
         gang=jobs.gpus[rows].astype(float),
-        workers=workers,
+        workers=workers[column],
     )
 
 
-class AlloxScheduler(Scheduler):
+class AlloxScheduler(LineScheduler):
     """Matches jobs to GPUs; who is first in a line starts."""
 
     name = NAME
     title = "AlloX: the least mean completion time"
-    knobs = (queue.ROUND_S, ALPHA, PREEMPTIVE)
+    knobs = (PRESET, queue.ROUND_S, ALPHA, PREEMPTIVE, THROUGH)
+    presets = {"ours": {}, "authors": {"through": "gavel_rounds", "preemptive": False}}
 
-    def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+    def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
+        return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))
 
-    def decide(
-        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, Memory]:
-        return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"])), None
+    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
+        kept = (
+            {}
+            if knobs["preemptive"]
+            else {job: kind for job, kind in (memory or {}).items() if job in snapshot.jobs.at}
+        )
+        return matched_shares(snapshot, float(knobs["alpha"]), kept)
+
+
+def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) -> Allocated:
+    """Share 1 of its type for every job that is first in its line, and for those of `kept`, {job: type}."""
+    jobs, by_name = snapshot.jobs, sorted(snapshot.types)
+    left = dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True))
+    held = dict[str, str]()
+    for job, kind in kept.items():
+        gang = int(jobs.gpus[jobs.at[job]])
+        if gang <= left[kind]:
+            left[kind] -= gang
+            held[job] = kind
+    free = np.array([left[kind] for kind in snapshot.types], dtype=np.int64)
+    rows = _looked_at(snapshot, [row for row, name in enumerate(jobs.names) if name not in held], free, alpha)
+    data = _data(snapshot, rows, free, by_name)
+    found = match(data, every_place=True)
+    for row in _down_the_line(found):
+        kind, gang = by_name[found.kind[row]], int(data.gang[row])
+        if found.first()[row] and gang <= left[kind]:
+            left[kind] -= gang
+            held[data.jobs[row]] = kind
+    values = np.zeros((len(jobs), len(snapshot.types)))
+    for job, kind in held.items():
+        values[jobs.at[job], snapshot.types.index(kind)] = 1.0
+    return Allocated(Shares(jobs.names, snapshot.types, values), memory=held)
 
 
 def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
@@ -348,11 +388,15 @@ def _in_line(snapshot: Snapshot, rows: list[int], found: Matching) -> list[Reque
     """What the jobs at some positions want by the matching, the first in line first."""
     jobs = snapshot.jobs
     held = {unit: lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
-    line = sorted(range(len(rows)), key=lambda i: (-found.place[i], i))
     return [
         Request(jobs.names[rows[i]], int(found.kind[i]), int(jobs.gpus[rows[i]]), held.get(jobs.names[rows[i]]))
-        for i in line
+        for i in _down_the_line(found)
     ]
+
+
+def _down_the_line(found: Matching) -> list[int]:
+    """The jobs of a matching, the first in line first."""
+    return sorted(range(len(found.place)), key=lambda i: (-found.place[i], i))
 
 
 def _looked_at(snapshot: Snapshot, waiting: list[int], workers: IntArray, alpha: float) -> list[int]:
@@ -379,6 +423,11 @@ SCHEDULERS = (AlloxScheduler(),)
 
 
 def _tell(moment: Moment) -> Told:
+    """Through Gavel's rounds by priority, else see `_tell_line`."""
+    return tell(moment) if in_rounds(moment.run.knobs) else _tell_line(moment)
+
+
+def _tell_line(moment: Moment) -> Told:
     """The job's place in the lines of its type, its part of the total time, and who comes before it there."""
     rule = (
         "Jobs are matched to GPUs and places in line so that their completion times add up to least; the first of each "

@@ -1,105 +1,170 @@
 """First in, first out: jobs start in the order of their arrival and keep their GPUs until they are done.
 
 Not preemptive: a job stays on the type it started on even when a faster one becomes free (`srtf` and `las` move jobs).
-The first job that does not fit blocks those behind it (knob `blocking`). With the preset `authors` the same greedy
-choice, made anew for all jobs at most every 1920 s, passes as shares of 0 or 1 through the rounds of Gavel's simulator
-(its policy `fifo_perf`): there a running job may be moved to another type.
+The first job that does not fit blocks those behind it (knob `blocking`). Without `heterogeneity_aware` a job's type is
+drawn among those with room (as the authors' code does), for the cluster's order may be that of speed.
+
+With the preset `authors` the greedy choice is made anew at most every 1920 s and passes as shares of 0 or 1 through the
+rounds of Gavel's simulator (its policy `fifo_perf`): a running job may be moved to another type; without
+`heterogeneity_aware` (`fifo`) it keeps the one that was drawn. As in that code only a job whose gang has room on no
+type at all blocks the line; one that has room only on types on which it cannot run is passed.
+
+With `space_sharing` (`fifo_packed`) those still in line then share the GPUs of jobs that run alone, each with the one
+with which the two do most, as long as that is more than 1.5 of what one does alone; the first who finds nobody ends it.
+(code): a job that blocks the line is left out of this.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, IntArray, Shares, Snapshot
+from workbench.contract import Knobs, Memory
+from workbench.decision import Decision, IntArray, Shares, Snapshot, Unit
+from workbench.errors import InputError
 from workbench.knob import Knob, Value
 from workbench.labels import listed
-from workbench.mechanisms import priority, queue, rounds
-from workbench.mechanisms.line import Rule
+from workbench.mechanisms import queue
+from workbench.mechanisms.line import Rule, fill
+from workbench.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.priority.telling import Why, teller
+from workbench.mechanisms.share_scheduler import require_sharing
 from workbench.mechanisms.telling import arrival, told, verb
 from workbench.moment import Moment, Told
 from workbench.scenario import Scenario
 from workbench.throughput import FloatArray
 
 AWARE = queue.aware(
-    "Start a job on the fastest type that has room (otherwise on the first in the cluster's order that has). It stays "
-    "on that type even if a faster one becomes free: FIFO is not preemptive (through gavel_rounds it may move)"
-)
-PRESET = Knob(
-    "preset",
-    "ours",
-    "The plain queue, or the knobs of the authors' simulator of Gavel",
-    kind="str",
-    choices=("ours", "authors"),
-)
-THROUGH = Knob(
-    "through",
-    "queue",
-    "Start jobs as GPUs become free, or in the rounds of Gavel's simulator (running jobs may then move)",
-    source="code",
-    kind="str",
-    choices=("queue", "gavel_rounds"),
+    "Start a job on the fastest type that has room (otherwise its type is drawn among those that have). It stays on "
+    "that type even if a faster one becomes free: FIFO is not preemptive (aware, through gavel_rounds, it may move)"
 )
 BLOCKING = Knob("blocking", True, "Nobody passes a job that does not fit", source="code", kind="bool")
-GAVEL_ROUNDS = {**priority.AUTHORS, "refresh_s": None, "shuffle_types": "never", "leftovers": "none"}
+SPACE_SHARING = Knob(
+    "space_sharing",
+    False,
+    "Let those in line share the GPUs of jobs that run, where the pair gains much (through gavel_rounds)",
+    source="code",
+    kind="bool",
+)
+MUCH = 1.5
+"""What the normalised speeds of a pair must sum to at least, strictly (code: `packing_threshold`)."""
+
+Kinds = dict[str, int]
+"""Types by job, in the order in which they were given."""
 
 
-class Fifo(Scheduler):
+class Fifo(LineScheduler):
     """In the order of arrival; not preemptive, so nobody moves to a faster type."""
 
     name = "fifo"
     title = "First in, first out"
-    knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH)
-    presets = {"ours": {}, "authors": {"through": "gavel_rounds"}}
+    knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH, SPACE_SHARING)
+    leftovers = "none"
 
     def settle(self, given: Knobs) -> dict[str, Value]:
         knobs = super().settle(given)
-        if knobs["through"] == "gavel_rounds":
-            rounds.ROUND_S.check(knobs["round_s"])
+        if knobs["space_sharing"] and not in_rounds(knobs):
+            raise InputError("knob space_sharing", True, "false, or through=gavel_rounds (preset=authors) with it")
         return knobs
 
-    def timing(self, knobs: Knobs) -> Timing:
-        return rounds.timing(_gavel(knobs)) if knobs["through"] == "gavel_rounds" else queue.timing(knobs)
-
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return priority.start(scenario.cluster.types) if knobs["through"] == "gavel_rounds" else None
+        require_sharing(scenario, knobs)
+        return super().start(scenario, knobs)
 
-    def decide(
-        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, Memory]:
-        if knobs["through"] == "gavel_rounds":
-            return priority.decide(snapshot, memory, _gavel(knobs), rng, greedy)
-        return queue.serve(snapshot, _arrival, _rule(knobs), {}), None
+    def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
+        aware, blocking = bool(knobs["heterogeneity_aware"]), bool(knobs["blocking"])
+        rule = Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
+
+        def choose(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
+            return fill(rows, rule, trial, draw=None if aware else rng)
+
+        return queue.serve(snapshot, _arrival, rule, {}, choose=choose)
+
+    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
+        return greedy(snapshot, knobs, memory, rng)
 
 
-def greedy(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
-    """Share 1 of its type for every job that FIFO would start on the empty cluster."""
-    jobs = snapshot.jobs
-    values = np.zeros((len(jobs), len(snapshot.types)))
-    for row, kind in queue.fits(snapshot, _arrival, _rule(knobs)):
-        values[row, kind] = 1.0
-    return Allocated(Shares(jobs.names, snapshot.types, values))
+def greedy(snapshot: Snapshot, knobs: Knobs, memory: Kinds | None, rng: np.random.Generator) -> Allocated:
+    """Share 1 of its type for every job that starts on the empty cluster, and with `space_sharing` for every pair.
+
+    memory: the types that were drawn before, which stay.
+    """
+    jobs, left = snapshot.jobs, snapshot.workers.tolist()
+    drawn = {} if knobs["heterogeneity_aware"] else _kept(snapshot, memory or {}, left)
+    line = iter([row for row, name in enumerate(jobs.names) if name not in drawn])
+    kinds = drawn | dict(_started(snapshot, knobs, line, left, rng))
+    held: dict[Unit, int] = {str(name): kind for name, kind in kinds.items()}
+    if knobs["space_sharing"]:
+        _pack(snapshot, line, held)
+    pairs = [unit for unit in held if not isinstance(unit, str)]
+    units: tuple[Unit, ...] = (*jobs.names, *pairs)
+    values = np.zeros((len(units), len(snapshot.types)))
+    at: dict[Unit, int] = {unit: row for row, unit in enumerate(units)}
+    for unit, kind in held.items():
+        values[at[unit], kind] = 1.0
+    return Allocated(Shares(units, snapshot.types, values), memory=kinds)
+
+
+def _kept(snapshot: Snapshot, memory: Kinds, left: list[int]) -> Kinds:
+    """Those of the types drawn before whose workers are still there; takes the workers from `left`."""
+    jobs, found = snapshot.jobs, {}
+    for name, kind in memory.items():
+        gang = int(jobs.gpus[jobs.at[name]]) if name in jobs.at else 0
+        if 0 < gang <= left[kind]:
+            left[kind] -= gang
+            found[name] = kind
+    return found
+
+
+def _started(
+    snapshot: Snapshot, knobs: Knobs, line: Iterator[int], left: list[int], rng: np.random.Generator
+) -> Iterator[tuple[str, int]]:
+    """(job, type) down the line, until a job whose gang has room on no type; equally fast types go by name."""
+    jobs, speed = snapshot.jobs, snapshot.belief.speeds(snapshot.jobs)
+    by_name = sorted(range(len(left)), key=lambda kind: snapshot.types[kind])
+    while any(left) and (row := next(line, None)) is not None:
+        gang = int(jobs.gpus[row])
+        room = [kind for kind in by_name if left[kind] >= gang]
+        if not room and knobs["blocking"]:
+            return
+        if not room:
+            continue
+        aware = knobs["heterogeneity_aware"]
+        kind = max(room, key=lambda kind: speed[row, kind]) if aware else room[int(rng.integers(len(room)))]
+        if speed[row, kind] > 0:
+            left[kind] -= gang
+            yield jobs.names[row], kind
+
+
+def _pack(snapshot: Snapshot, line: Iterator[int], held: dict[Unit, int]) -> None:
+    """Put those still in line with jobs that hold GPUs alone; the pairs come last in `held`."""
+    jobs, belief = snapshot.jobs, snapshot.belief
+
+    def together(unit: Unit, row: int) -> float:
+        other = jobs.at[unit] if isinstance(unit, str) else row
+        if other == row or jobs.gpus[other] != jobs.gpus[row]:
+            return 0.0
+        pair, kind = [jobs.jobs[other], jobs.jobs[row]], snapshot.types[held[unit]]
+        rates = belief.pair(pair[0], pair[1], kind) or (0.0, 0.0)
+        alone = [belief.steps_per_s(job, kind, job.gpus) for job in pair]
+        return sum(rate / one for rate, one in zip(rates, alone, strict=True) if rate > 0)
+
+    for row in line:
+        best = max(held, key=lambda unit: together(unit, row), default=None)
+        if best is None or together(best, row) <= MUCH:
+            return
+        first, last = sorted((jobs.at[str(best)], row))
+        held[jobs.names[first], jobs.names[last]] = held.pop(best)
 
 
 def _arrival(rows: IntArray) -> FloatArray:
     """Jobs stand in the order of (arrival, position) already."""
     return rows.astype(float)
-
-
-def _rule(knobs: Knobs) -> Rule:
-    aware, blocking = bool(knobs["heterogeneity_aware"]), bool(knobs["blocking"])
-    return Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
-
-
-def _gavel(knobs: Knobs) -> Knobs:
-    """The mechanism's knobs beside FIFO's own."""
-    return {**GAVEL_ROUNDS, **knobs}
 
 
 TITLE = "First in, first out"
@@ -110,22 +175,30 @@ def _not_started(moment: Moment, block: pd.DataFrame) -> Why | None:
     """Who comes before a job to which the greedy choice gives no share, and blocks the line or has the GPUs."""
     order, made_s = arrival(moment), float(block["time_s"].iloc[0])
     ahead = [name for name in order.values if order.before(name, moment.job) and order.values[name] <= made_s]
-    started = [name for name in ahead if name in set(block["unit"])]
-    blocked = [name for name in ahead if name not in started and _has_a_type(replace(moment, job=name))]
+    kinds = {name: kind for unit, kind in zip(block["unit"], block["accelerator"], strict=True)
+             for name in unit.split(" + ")}  # fmt: skip
     rule = "The share of a job is 1 if it starts, by arrival, on the cluster without any job, and 0 if it does not."
-    if blocked and moment.run.knobs["blocking"]:
-        head = min(blocked, key=lambda name: order.place(name) or 0)
+    head = _head(moment, sorted(ahead, key=lambda name: order.place(name) or 0), kinds)
+    if head is not None and moment.run.knobs["blocking"]:
         return Why(f"its share of time is 0: {head} came before it and finds no room, and nobody passes it", (rule,),
                    order=order)  # fmt: skip
+    started = [name for name in ahead if name in kinds]
     if not started:
         return None
     had = f"{listed(started)} came before it and {verb('take', started)} GPUs that it could use"
     return Why(f"its share of time is 0: by arrival {had}", (rule,), order=order)
 
 
-def _has_a_type(moment: Moment) -> bool:
-    """Whether the nodes that are up have as many GPUs of some type as a job needs."""
-    return any(moment.up[kind] >= gpus for kind, gpus in moment.needs.items())
+def _head(moment: Moment, line: list[str], kinds: dict[str, str]) -> str | None:
+    """The first down the line whose gang has room on no type of the nodes that are up, once those before it started."""
+    left = dict(moment.up)
+    for name in line:
+        gang = replace(moment, job=name).spec.gpus
+        if name in kinds:
+            left[kinds[name]] -= gang
+        elif all(gang > gpus for gpus in left.values()):
+            return name
+    return None
 
 
 _tell_shares = teller(_not_started)

@@ -6,16 +6,21 @@ together until one is done; any other is split, and its members try others. If a
 single jobs divide all types' time equally, like heterogeneity-agnostic least attained service, by Gavel's mechanism.
 
 Source: the policy `gandiva` of Gavel's authors (policies/gandiva.py). (ours): a pair is tried by running it, and judged
-by what is then measured, on whichever type it ran (the authors look its speeds up, summed over all types), beside what
-jobs alone do on the same nodes (`workbench.estimators.node_speeds`); jobs that did not gain together are not paired
-again, unless a node turns out to be slow on which they were tried; who cannot share at all on a type where both run
-(memory) is known and not paired.
+by what is then measured, on whichever type it ran, beside what jobs alone do on the same nodes
+(`workbench.estimators.node_speeds`); jobs that did not gain together are not paired again, unless a node turns out to
+be slow on which they were tried; who cannot share at all on a type where both run (memory) is known and not paired.
 Where a scenario lets nobody share (`core.space_sharing`), the scheduler only divides time.
+
+With the preset `authors` (knob `pairing`) pairs are drawn as in that code, when shares are computed: two jobs at a time
+out of those in no pair, as often as there are such jobs, kept if they have equally many GPUs. At the next computation a
+pair's normalised speeds are looked up: it is split if they are 0 on some type, or less than 1 in sum over all types and
+both members, which is rare. GPUs without a taker may go to any two jobs, whoever they are paired with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import random
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -24,6 +29,7 @@ import numpy as np
 from workbench.contract import Knobs, Scheduler, Timing
 from workbench.decision import Decision, Observation, Shares, Snapshot, Unit
 from workbench.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
+from workbench.knob import Knob
 from workbench.mechanisms import priority, rounds
 from workbench.mechanisms.priority import Allocated
 from workbench.mechanisms.priority.telling import tell
@@ -33,6 +39,23 @@ from workbench.shares import isolated_share
 
 Pair = tuple[str, str]
 
+PAIRING = Knob(
+    "pairing",
+    "tried",
+    "Pairs are tried by running them and kept if they gain, or drawn and looked up as in the authors' code",
+    source="code",
+    kind="str",
+    choices=("tried", "looked_up"),
+)
+PAIR_SEED = Knob(
+    "pair_seed",
+    None,
+    "Seed of Python's generator for drawing pairs to be looked up (that of the authors' run); none: the run's own",
+    source="code",
+    kind="int",
+    minimum=0,
+    optional=True,
+)
 GAIN = 1e-9
 """How far the sum of normalised speeds must exceed 1: below that it is rounding."""
 
@@ -77,8 +100,11 @@ class Gandiva(Scheduler):
 
     name = "gandiva"
     title = "Gandiva: ad-hoc packing, time divided equally"
-    knobs = (PRESET, *priority.KNOBS)
-    presets = {"paper": {}, "authors": priority.AUTHORS}
+    knobs = (PRESET, PAIRING, PAIR_SEED, *priority.KNOBS)
+    presets = {
+        "paper": {},
+        "authors": {**priority.AUTHORS, "shuffle_types": "never", "pairing": "looked_up", "pair_seed": 0},
+    }
     packs = True
 
     def timing(self, knobs: Knobs) -> Timing:
@@ -90,6 +116,14 @@ class Gandiva(Scheduler):
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
+        if knobs["pairing"] == "looked_up":
+            sharing = memory.sharing
+
+            def drawn(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+                return looked_up(snapshot, knobs, memory, rng, sharing)
+
+            decision, after = priority.decide(snapshot, memory.rounds, knobs, rng, drawn)
+            return decision, replace(memory, rounds=after)
         speeds = memory.speeds.learnt(snapshot.observations, lambda seen: _believed(seen, snapshot))
         packing = judged(without(memory.packing, snapshot), snapshot, speeds)
         crowded = memory.sharing and overloaded(snapshot)
@@ -211,6 +245,83 @@ def divided(packing: Packing, snapshot: Snapshot) -> Shares:
     units: tuple[Unit, ...] = (*packing.pairs, *(name for name in jobs.names if name not in taken))
     gangs = [jobs.gpus[jobs.at[unit if isinstance(unit, str) else unit[0]]] for unit in units]
     return Shares(units, snapshot.types, isolated_share(snapshot.workers, gangs))
+
+
+class Drawn(NamedTuple):
+    """Pairs drawn so far that are together, and the state of Python's generator."""
+
+    pairs: tuple[Pair, ...]
+    state: Any
+
+
+def looked_up(
+    snapshot: Snapshot, knobs: Mapping[str, Any], before: Drawn | None, rng: np.random.Generator, sharing: bool
+) -> Allocated:
+    """Equal shares for pairs as the authors' code draws them; those of all other pairs that could share are 0."""
+    jobs, generator = snapshot.jobs, random.Random()
+    if before is None:
+        seed = knobs["pair_seed"]
+        generator.seed(int(rng.integers(2**32)) if seed is None else int(seed))
+    else:
+        generator.setstate(before.state)
+    together = _Together(snapshot)
+    pairs = [pair for pair in (before.pairs if before else ()) if together.stay(*pair)]
+    crowded = sharing and overloaded(snapshot)
+    if crowded:
+        taken = {name for pair in pairs for name in pair}
+        single = [row for row, name in enumerate(jobs.names) if name not in taken]
+        for _ in range(len(single)):
+            if len(single) < 2:
+                break
+            one, two = generator.sample(single, 2)
+            if jobs.gpus[one] == jobs.gpus[two]:
+                single = [row for row in single if row not in (one, two)]
+                pairs.append(_pair(snapshot, one, two))
+    found = divided(Packing(kept=tuple(pairs) if crowded else ()), snapshot)
+    share = dict(zip(found.units, found.values, strict=True))
+    units = tuple(_all_units(snapshot, together) if sharing else jobs.names)
+    values = np.array([share.get(unit, np.zeros(len(snapshot.types))) for unit in units])
+    return Allocated(Shares(units, snapshot.types, values), memory=Drawn(tuple(pairs), generator.getstate()))
+
+
+class _Together:
+    """Normalised speeds of pairs, looked up once for each two models."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._found: dict[tuple[str, str, int], list[float]] = {}
+
+    def stay(self, one: str, two: str) -> bool:
+        """Whether both are there, can share on every type, and their normalised speeds sum to 1 over all types."""
+        at = self._snapshot.jobs.at
+        if one not in at or two not in at:
+            return False
+        sums = self.sums(at[one], at[two])
+        return min(sums) > 0 and sum(sums) >= 1
+
+    def sums(self, one: int, two: int) -> list[float]:
+        """By type, the sum of both members' normalised speeds; 0 where one of them does not run."""
+        jobs, belief = self._snapshot.jobs.jobs, self._snapshot.belief
+        a, b = jobs[one], jobs[two]
+        key = (a.model, b.model, a.gpus)
+        if key not in self._found:
+            self._found[key] = []
+            for kind in self._snapshot.types:
+                rates = belief.pair(a, b, kind) or (0.0, 0.0)
+                alone = (belief.steps_per_s(job, kind, job.gpus) for job in (a, b))
+                part = [rate / speed if speed > 0 else 0.0 for rate, speed in zip(rates, alone, strict=True)]
+                self._found[key].append(sum(part) if min(part) > 0 else 0.0)
+        return self._found[key]
+
+
+def _all_units(snapshot: Snapshot, together: _Together) -> Iterator[Unit]:
+    """Each job, and then its pairs with earlier ones that can share somewhere: the order in the authors' code."""
+    names, gangs = snapshot.jobs.names, snapshot.jobs.gpus.tolist()
+    for row, name in enumerate(names):
+        yield name
+        for other in range(row):
+            if gangs[other] == gangs[row] and any(together.sums(other, row)):
+                yield names[other], name
 
 
 TITLE = "Gandiva"

@@ -26,8 +26,8 @@ class Rule:
     """How a line is served.
 
     preemptive: a job may take the GPUs of jobs behind it in line; blocking: nobody passes a job that does not fit;
-    aware: a job takes the fastest type that has room, else the first in cluster order; steady: the order changes only
-    by arrivals and completions, so that nothing need be decided between them.
+    aware: a job takes the fastest type that has room, else the first in cluster order (or a drawn one, see `fill`);
+    steady: the order changes only by arrivals and completions, so that nothing need be decided between them.
     """
 
     preemptive: bool
@@ -42,14 +42,20 @@ def in_line(rows: Sequence[int], keys: Keys) -> list[int]:
     return [int(row) for row in chosen[queues.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
 
 
-def fill(rows: Sequence[int], rule: Rule, trial: Trial, most: float = math.inf) -> list[tuple[int, int]]:
-    """(row, type) for jobs down the line while there are free GPUs; most: GPUs that they may get together."""
+def fill(
+    rows: Sequence[int], rule: Rule, trial: Trial, most: float = math.inf, draw: np.random.Generator | None = None
+) -> list[tuple[int, int]]:
+    """(row, type) for jobs down the line while there are free GPUs.
+
+    most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
+    """
     kinds, gangs = _Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.gpus
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(trial.left):
             break
-        kind = next((k for k in kinds.of(spot) if gangs[row] <= most and trial.take(row, k)), None)
+        preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
+        kind = next((k for k in preferred if gangs[row] <= most and trial.take(row, k)), None)
         if kind is not None:
             most -= gangs[row]
             chosen.append((row, kind))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from workbench.boundaries import LONGEST_ROUND_S
 from workbench.contract import Timing
@@ -98,13 +96,6 @@ def serve(
         why=_reasons(snapshot, plan, gone),
         next_s=math.inf if len(plan.held) == len(names) or (rule.steady and not moved) else None,
     )
-
-
-def fits(snapshot: Snapshot, keys: Keys, rule: Rule) -> list[tuple[int, int]]:
-    """(row, type) of the jobs that the line would run on the empty cluster."""
-    rows = in_line(list(range(len(snapshot.jobs))), keys)
-    nodes = snapshot.nodes
-    return fill(rows, rule, Trial(snapshot, Room(replace(nodes, free=np.where(nodes.up, nodes.gpus, 0)))))
 
 
 def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], Room]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from workbench.metrics.intervals import Intervals, left_s, over_s
+from workbench.metrics.kept import strayed
 from workbench.run import Run
 from workbench.units import format_duration
 
@@ -40,7 +41,7 @@ def beyond_the_log(run: Run) -> tuple[str, ...]:
     return tuple(said)
 
 
-CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = (beyond_the_log,)
+CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = (beyond_the_log, strayed)
 """Each returns its sentences on a run, none where it has nothing to say."""
 
 

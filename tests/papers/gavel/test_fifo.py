@@ -58,7 +58,9 @@ def test_the_programme_lets_small_jobs_pass_a_large_one_where_the_greedy_line_wa
     found = POLICY.run(data, {})
     assert found.objective == pytest.approx(7)
     assert table(found, data).ravel() == pytest.approx([0.25, 1, 1, 1])
-    assert greedy(look(scenario), find_scheduler("fifo").settle({})).shares.values.ravel().tolist() == [1, 0, 0, 0]
+    assert greedy(
+        look(scenario), find_scheduler("fifo").settle({}), None, np.random.default_rng(0)
+    ).shares.values.ravel().tolist() == [1, 0, 0, 0]
 
 
 def test_fastest_is_a_type_on_which_the_job_can_run():

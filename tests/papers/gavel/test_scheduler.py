@@ -91,7 +91,7 @@ def test_the_tiny_simulation_round_by_round(log: dict[str, Any], tiny: Scenario)
     assert len(rounds) == len(scheduler.calls) == len(log["rounds"]) - 2 and not policy.rows
     for row, (now_s, decision, memory) in zip(rounds, scheduler.calls, strict=True):
         assert now_s == pytest.approx(row["start"], abs=1e-6)
-        found = priority.priorities(memory)
+        found = priority.priorities(memory, scheduler.settle({}))
         assert {numbers[str(unit)] for unit in memory.plan.units} == {str(job) for job in row["active"]}
         for j, kind in enumerate(memory.plan.types):
             for i, unit in enumerate(memory.plan.units):

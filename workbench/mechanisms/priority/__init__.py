@@ -5,6 +5,10 @@ type j since the shares X were computed. Highest priority first; a gang must fit
 units that share a job with a chosen one drop out. If nodes are too cut up for all who are chosen, each one finds its
 nodes before the next is chosen (ours).
 
+This f is a part of what others receive, so types do not compare: a job that is alone on two types has f = 1 on both
+after a round on each, and is from then on always on the type of its larger share. Section 3.2 (Fig. 4) divides by the
+rounds that the unit itself has had on the type, f_mj = t_mj / round (knob `priority_over`), which keeps to X.
+
 A gang counts its time once, and a finished job's time stays in the sum until the shares are computed anew (as in the
 authors' simulator). Then times start afresh, while deficits carry over: `X_mj` times the seconds since the last
 computation minus the seconds received. Ties go by the larger deficit, then the larger X, then the order of the units.
@@ -50,12 +54,12 @@ def decide(
     memory = book(memory, snapshot)
     order = type_order(memory.plan.types, knobs, rng, memory.rounds)
     fresh = due(memory, snapshot, knobs)
-    memory = allocate(memory, snapshot, knobs, policy) if fresh else carry_over(memory, snapshot)
-    priority = priorities(memory)
+    memory = allocate(memory, snapshot, knobs, policy) if fresh else carry_over(memory, snapshot, knobs["inherit"])
+    priority = priorities(memory, knobs)
     picked = pick(memory, priority, order, knobs)
     if not picked.units and len(snapshot.jobs) and not fresh and memory.changed:
         # nothing would run although there are jobs whose share nobody has computed
         fresh, memory = True, allocate(memory, snapshot, knobs, policy)
-        priority = priorities(memory)
+        priority = priorities(memory, knobs)
         picked = pick(memory, priority, order, knobs)
     return carry_out(snapshot, memory, knobs, priority, order, picked, fresh)

@@ -118,7 +118,10 @@ def least_round_s(snapshot: Snapshot, memory: Memory) -> float:
 
 
 def _work(snapshot: Snapshot, memory: Memory, unit: IntArray, kind: IntArray, knobs: Mapping[str, Any]) -> rounds.Work:
-    """What the units do this round; a pair runs for as long as its slower member needs, without a cap on steps."""
+    """What the units do this round; a pair runs for as long as its slower member needs.
+
+    With whole steps each member does at most the steps of whichever does more: also where it goes on alone.
+    """
     left, plan = snapshot.jobs.steps_left, memory.plan
     least_s = least_round_s(snapshot, memory)
     work = rounds.work(snapshot.now_s, left[plan.row[unit]], plan.speed[unit, kind], knobs, least_s)
@@ -128,7 +131,10 @@ def _work(snapshot: Snapshot, memory: Memory, unit: IntArray, kind: IntArray, kn
     last = np.array([snapshot.jobs.at[plan.members[u][-1]] for u in unit[pairs].tolist()], dtype=np.int64)
     both = rounds.work(snapshot.now_s, left[last], plan.other[unit[pairs], kind[pairs]], knobs)
     until_s = max(work.until_s, both.until_s)
-    work.steps[pairs] = np.nan
+    if knobs["whole_steps"]:
+        one, two = work.steps[pairs], both.steps
+        one, two = np.where(np.isnan(one), left[plan.row[unit[pairs]]], one), np.where(np.isnan(two), left[last], two)
+        work.steps[pairs] = np.maximum(one, two)
     work.seconds[pairs] = np.maximum(work.seconds[pairs], both.seconds)
     return work._replace(until_s=until_s)
 

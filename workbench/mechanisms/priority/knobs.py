@@ -21,11 +21,21 @@ KNOBS = (
     Knob(
         "refresh_s",
         None,
-        "Compute the shares anew after this time even if the jobs are the same (none: never)",
+        "Compute the shares anew after this time even if the jobs are the same (none: never; 0: in every round, and "
+        "times received go on; the default of policies with SLOs, whose steps and time left move)",
         "s",
         "paper",
-        minimum=1.0,
+        minimum=0.0,
         optional=True,
+    ),
+    Knob(
+        "priority_over",
+        "time_by_type",
+        "What a share is divided by: the part of the time given out on the type so far that went to the job (section "
+        "5), or the rounds that the job itself has had there (section 3.2, Fig. 4)",
+        source="paper",
+        kind="str",
+        choices=("time_by_type", "rounds_of_job"),
     ),
     Knob(
         "initial_time",
@@ -79,6 +89,13 @@ KNOBS = (
         choices=("all", "known", "none"),
     ),
     Knob(
+        "inherit",
+        True,
+        "What a pair had of shares goes to the member that is left; otherwise it has none until they are computed anew "
+        "(the authors' simulator)",
+        kind="bool",
+    ),
+    Knob(
         "placement",
         "consolidate",
         "Nodes for a new placement: the fewest, or nodes in order",
@@ -94,12 +111,15 @@ AUTHORS: Mapping[str, Any] = {
     "whole_steps": True,
     "round_end": "last_job",
     "recompute_s": 1920.0,
+    "refresh_s": None,
+    "priority_over": "time_by_type",
     "initial_time": 0.5,
     "pick": "by_type",
     "type_order": ",".join(AUTHORS_ORDER),
     "shuffle_types": "agnostic",
     "shuffle_seed": 5,
     "leftovers": "known",
+    "inherit": False,
     "placement": "fill",
 }
 """The knobs above as in the authors' simulator."""

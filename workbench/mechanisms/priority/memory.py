@@ -196,16 +196,16 @@ def book(memory: Memory, snapshot: Snapshot) -> Memory:
     return replace(memory, time_s=time_s, total_s=total_s, ran=ran._replace(unit=ran.unit[:0], kind=ran.kind[:0]))
 
 
-def carry_over(memory: Memory, snapshot: Snapshot) -> Memory:
+def carry_over(memory: Memory, snapshot: Snapshot, inherit: bool = True) -> Memory:
     """Drop units of jobs that have gone, add jobs that have come: those have no share until the next computation.
 
-    What a pair had goes to the member that is left (ours).
+    inherit: what a pair had goes to the member that is left (ours).
     """
     jobs = snapshot.jobs
     if memory.plan.jobs == jobs.names:
         return memory
     at, old = jobs.at, set(memory.plan.jobs)
-    memory = inherited(memory, snapshot)
+    memory = inherited(memory, snapshot) if inherit else memory
     plan = memory.plan
     kept = np.array([all(name in at for name in names) for names in plan.members], dtype=bool)
     new = [row for row, name in enumerate(jobs.names) if name not in old]

@@ -27,10 +27,14 @@ class Picked(NamedTuple):
         return Picked(list(compress(self.units, wanted)), list(compress(self.kinds, wanted)))
 
 
-def priorities(memory: Memory) -> FloatArray:
-    """(units x types) `X / f`; infinite where a unit with a share has not run, 0 without a share or a speed."""
+def priorities(memory: Memory, knobs: Mapping[str, Any]) -> FloatArray:
+    """(units x types) `X / f`; infinite where a unit with a share has not run, 0 without a share or a speed.
+
+    f: the unit's part of the time given out on the type, or its own rounds there (the knob `priority_over`).
+    """
     plan, never = memory.plan, np.full(memory.time_s.shape, np.inf)
-    value = np.divide(plan.share * memory.total_s, memory.time_s, out=never, where=memory.time_s > 0)
+    unit_s = knobs["round_s"] if knobs["priority_over"] == "rounds_of_job" else memory.total_s
+    value = np.divide(plan.share * unit_s, memory.time_s, out=never, where=memory.time_s > 0)
     return np.where(plan.entitled, value, 0.0)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.decision import Shares, Snapshot, Solution, Unit, WorkerType, members
+from workbench.decision import IntArray, Shares, Snapshot, Solution, Unit, WorkerType, members
 from workbench.errors import InputError
 from workbench.mechanisms.priority.memory import Memory, SharePlan, inherited
 from workbench.mechanisms.worker_types import speeds
@@ -51,11 +51,17 @@ def due(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
 
 
 def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], policy: SharePolicy) -> Memory:
-    """Ask the policy for shares of the jobs that are there; times start afresh, deficits carry over."""
+    """Ask the policy for shares of the jobs that are there; times start afresh, deficits carry over.
+
+    (ours): with `refresh_s` 0 times go on while jobs and workers are the same. Afresh in every round, they would say
+    nothing.
+    """
     found = policy(snapshot, knobs, memory.policy)
-    plan = _plan(snapshot, found.shares, inherited(memory, snapshot))
     start_s = knobs["initial_time"] * knobs["round_s"]
-    return replace(
+    before = inherited(memory, snapshot) if knobs["inherit"] else memory
+    plan, place = _plan(snapshot, found.shares, before, 0.0 if knobs["inherit"] else start_s)
+    same = not memory.changed and memory.plan.jobs == plan.jobs and not (memory.plan.workers != plan.workers).any()
+    fresh = replace(
         memory,
         plan=plan,
         time_s=np.full(plan.share.shape, start_s),
@@ -68,6 +74,16 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
         policy=found.memory,
         signals=found.signals,
     )
+    return _going_on(fresh, before, place) if same and knobs["refresh_s"] == 0 else fresh
+
+
+def _going_on(fresh: Memory, before: Memory, place: IntArray) -> Memory:
+    """The same with the times of before; place: rows of its units there, -1 for new ones. Deficits count them once."""
+    known = (place >= 0)[:, None]
+    time_s = np.where(known, before.time_s[place], fresh.time_s)
+    received_s = time_s - fresh.begun_s[:, None]
+    plan = replace(fresh.plan, deficit_s=fresh.plan.deficit_s + received_s)
+    return replace(fresh, plan=plan, time_s=time_s, total_s=before.total_s)
 
 
 def _owed(memory: Memory, now_s: float) -> FloatArray:
@@ -76,8 +92,12 @@ def _owed(memory: Memory, now_s: float) -> FloatArray:
     return memory.plan.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
 
 
-def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> SharePlan:
-    """Units with their shares; a job that is in none of them follows alone, without a share. Deficits carry over."""
+def _plan(snapshot: Snapshot, shares: Shares, memory: Memory, start_s: float) -> tuple[SharePlan, IntArray]:
+    """Units with their shares; a job that is in none of them follows alone, without a share. Deficits carry over.
+
+    start_s: what a new pair is owed: in the authors' simulator, where it begins without the time of `initial_time`,
+    that time. Returns also (units,) the rows of `memory` where they were, -1 for new ones.
+    """
     before = memory.plan
     if shares.types != before.types:
         raise InputError("shares of time, types", shares.types, f"{', '.join(before.types)}")
@@ -89,8 +109,12 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> SharePlan:
     speed = speeds(snapshot, jobs, before.kinds)[row]
     place_of = {unit: i for i, unit in enumerate(before.units)}
     place = np.array([place_of.get(unit, -1) for unit in units], dtype=np.int64)  # new ones have the row after the last
-    owed_s = np.concatenate([_owed(memory, snapshot.now_s), np.zeros((1, len(before.types)))])
-    return SharePlan(
+    owed_s = np.concatenate([_owed(memory, snapshot.now_s), np.zeros((1, len(before.types)))])[place]
+    if start_s > 0:
+        owed_s[[new < 0 and not isinstance(unit, str) for new, unit in zip(place.tolist(), units, strict=True)]] = (
+            start_s
+        )
+    plan = SharePlan(
         before.types,
         before.kinds,
         before.pool,
@@ -100,10 +124,11 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: Memory) -> SharePlan:
         row,
         *_with_pairs(snapshot, units, before.kinds, speed),
         np.where(share < SMALLEST_SHARE, 0.0, share),
-        owed_s[place],
+        owed_s,
         np.ones(len(units), dtype=bool),
         snapshot.workers,
     )
+    return plan, place
 
 
 def _with_pairs(

@@ -18,6 +18,7 @@ from workbench.units import format_duration
 FULL = 1e-6
 """A limit is met when less than this is left of it, relative."""
 RULE = "A round goes to the jobs furthest behind: priority = share of time / part of the time received so far."
+BY_ROUNDS = "A round goes to the jobs furthest behind: priority = share of time / rounds had on the type so far."
 
 
 class Why(NamedTuple):
@@ -51,7 +52,7 @@ def _told(moment: Moment, why_none: WhyNone) -> Told:
     order = moment.order("priority", "priority on its best type", "", "highest")
     block, nowhere = shares_now(moment), _fits_nowhere(moment)
     if block is None or nowhere:
-        return Told((RULE,), binding=nowhere, order=order)
+        return Told((_rule(moment),), binding=nowhere, order=order)
     own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]
     sums = own.groupby("accelerator", sort=False)["share"].sum()
     shares = {str(kind): float(share) for kind, share in sums.items()}
@@ -60,9 +61,10 @@ def _told(moment: Moment, why_none: WhyNone) -> Told:
     facts += [Fact(f"{kind} given out by the shares", taken[kind], f"of {moment.up[kind]} GPUs") for kind in taken]
     received = _received(order.values.get(moment.job) if order is not None else None, shares)
     if received is not None:
-        facts.append(Fact("part of the time received", received))
+        what = "rounds had there" if _by_rounds(moment) else "part of the time received"
+        facts.append(Fact(what, received))
     limits = _limits(moment, shares, taken)
-    sentences = [_shares_in_words(moment, shares, block), RULE]
+    sentences = [_shares_in_words(moment, shares, block), _rule(moment)]
     if limits:
         sentences.append(f"Limits of the policy's problem that the shares meet with equality: {'; '.join(limits)}.")
     if not shares and moment.state == "waiting":
@@ -75,6 +77,15 @@ def _told(moment: Moment, why_none: WhyNone) -> Told:
         facts += [Fact(f"priority on {kind}", known[kind][moment.job]) for kind in shares if moment.job in known[kind]]
         sentences += _about_ties(moment, shares, known)
     return Told(tuple(sentences), tuple(facts), _binding(moment, shares, order, known), order)
+
+
+def _by_rounds(moment: Moment) -> bool:
+    """Whether priorities are over the rounds that a job has had (section 3.2)."""
+    return moment.run.knobs.get("priority_over") == "rounds_of_job"
+
+
+def _rule(moment: Moment) -> str:
+    return BY_ROUNDS if _by_rounds(moment) else RULE
 
 
 def _without(moment: Moment, block: pd.DataFrame, why_none: WhyNone) -> Why:
@@ -257,7 +268,8 @@ def by_type(moment: Moment, block: pd.DataFrame, best: Mapping[str, float]) -> B
     rows = zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True)
     for unit, kind, share in rows:
         got_s = float(time_s.get((unit, kind), 0.0))
-        value = (share * float(total_s[kind]) / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
+        unit_s = float(moment.run.knobs["round_s"] if _by_rounds(moment) else total_s.get(kind, 0.0))
+        value = (share * unit_s / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
         for name in unit.split(" + "):
             found[kind][name] = max(found[kind].get(name, 0.0), value)
     largest = {name: max((one.get(name, 0.0) for one in found.values()), default=0.0) for name in best}

@@ -93,7 +93,15 @@ class Makespan(ShareFormulation[StepsData]):
         "its end; inf (null) without a share. Without heterogeneity_aware it is the largest believed_duration_s, with "
         "the one speed that the policy takes for all types."
     )
-    knobs = (gavel.AWARE, gavel.REFERENCE, METHOD, bisection.TOLERANCE, *gavel.EXTENSIONS, gavel.OPTIMUM)
+    knobs = (
+        gavel.AWARE,
+        gavel.REFERENCE,
+        METHOD,
+        bisection.TOLERANCE,
+        bisection.BRACKET,
+        *gavel.EXTENSIONS,
+        gavel.OPTIMUM,
+    )
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> StepsData:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
@@ -150,6 +158,7 @@ class Makespan(ShareFormulation[StepsData]):
             known.steps,
             float(knobs.get("tolerance", bisection.TOLERANCE.default)),
             lambda makespan_s: bisection.attempt(parts, parts.steps, makespan_s / unit_s, solver),
+            str(knobs.get("bracket", bisection.BRACKET.default)),
         )
         shares = check(data, found.shares, self.name)
         solved = found.solved(objective(known, shares))

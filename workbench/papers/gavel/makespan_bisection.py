@@ -8,7 +8,9 @@ s.t.  M / n_m throughput(m, X) >= 1                     for all m      (A.1)   f
 
 M is a number here, and any allocation will do. The appendix prints the row of capacity without z_k and c_a (erratum);
 section 3.1 has them. (ours): the search begins between the time that some job needs on its fastest type and the
-makespan of the isolated allocation, which is known to be possible.
+makespan of the isolated allocation, which is known to be possible. The authors' code (knob `bracket`) begins between
+100 and 1e6 s, and goes on from there to ten times as much while nothing is possible; where it stops, and so how late
+its makespan is within the tolerance, depends on that.
 """
 
 from __future__ import annotations
@@ -35,6 +37,17 @@ TOLERANCE = Knob(
     minimum=1e-8,
     maximum=1.0,
 )
+BRACKET = Knob(
+    "bracket",
+    "isolated",
+    "Where a bisection begins: from the fastest job alone to the isolated allocation, or from 100 to 1e6 s as in the "
+    "authors' code",
+    source="code",
+    kind="str",
+    choices=("isolated", "authors"),
+)
+AUTHORS_S = (100.0, 1e6)
+"""The authors' bracket in seconds."""
 ROUNDING = 1e-9
 """The isolated makespan is this much longer (relative), so that rounding does not make it infeasible."""
 
@@ -57,6 +70,11 @@ class Found(NamedTuple):
     solver: str
     seconds: float
     iterations: tuple[Mapping[str, Any], ...]
+
+    @property
+    def kept_s(self) -> float:
+        """The last makespan that could be kept."""
+        return min(float(tried["makespan_s"]) for tried in self.iterations if tried["feasible"])
 
     def solved(self, makespan_s: float | None) -> Solved:
         """The report, for shares with that makespan."""
@@ -103,22 +121,42 @@ def bracket(data: AllocationData, steps: FloatArray) -> tuple[float, float]:
 
 
 def search(
-    data: AllocationData, steps: FloatArray, tolerance: float, attempt: Callable[[float], Attempt | None]
+    data: AllocationData,
+    steps: FloatArray,
+    tolerance: float,
+    attempt: Callable[[float], Attempt | None],
+    begin: str = "isolated",
 ) -> Found:
-    """Halve the interval until it is narrower than `tolerance`, relative to the makespan."""
+    """Halve the interval until it is narrower than `tolerance`, relative to the makespan; begin: the knob `bracket`."""
     began = time.perf_counter()
-    low, high = bracket(data, steps)
-    best = attempt(high)
+    tried: list[tuple[float, bool]] = []
+    best: Attempt | None = None
+
+    def possible(makespan_s: float) -> bool:
+        nonlocal best
+        found = attempt(makespan_s)
+        best = found or best
+        tried.append((makespan_s, found is not None))
+        return found is not None
+
+    low, high = AUTHORS_S if begin == "authors" else bracket(data, steps)
+    if begin == "authors":
+        low, high = _halved(low, high, tolerance, possible)
+        most = AUTHORS_S[1]
+        while best is None:  # ends, since the isolated allocation has a makespan
+            low, high = _halved(most, 10 * most, tolerance, possible)
+            most *= 10
+    elif possible(high):
+        low, high = _halved(low, high, tolerance, possible)
     if best is None:
         raise InfeasibleError("gavel.makespan", f"the isolated allocation's makespan of {high:g} s cannot be kept")
-    tried = [(high, True)]
-    while high > low * (1.0 + tolerance):
-        middle = (low + high) / 2
-        found = attempt(middle)
-        tried.append((middle, found is not None))
-        if found is None:
-            low = middle
-        else:
-            high, best = middle, found
     iterations = tuple({"makespan_s": makespan_s, "feasible": able} for makespan_s, able in tried)
     return Found(best.shares, low, best.solved.solver, time.perf_counter() - began, iterations)
+
+
+def _halved(low: float, high: float, tolerance: float, possible: Callable[[float], bool]) -> tuple[float, float]:
+    """The interval in which the least possible makespan is, narrower than `tolerance`."""
+    while high > low * (1.0 + tolerance):
+        middle = (low + high) / 2
+        low, high = (low, middle) if possible(middle) else (middle, high)
+    return low, high

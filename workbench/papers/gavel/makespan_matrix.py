@@ -44,8 +44,14 @@ def allocate(data: StepsData, optimum: str = "vertex", solver: Solver | None = N
     return Allocation(shares, replace(point.solved, objective=value, bound=bound, build_s=build_s))
 
 
-def bisect(data: StepsData, tolerance: float, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
-    """The same by the paper's bisection."""
+def bisect(
+    data: StepsData,
+    tolerance: float,
+    optimum: str = "vertex",
+    solver: Solver | None = None,
+    begin: str = "isolated",
+) -> Allocation:
+    """The same by the paper's bisection; begin: the knob `bracket`."""
     if not data.jobs:
         return Allocation.of_nobody(data)
     exact = (solver or Solver()).to_within(TOLERANCE)
@@ -56,7 +62,7 @@ def bisect(data: StepsData, tolerance: float, optimum: str = "vertex", solver: S
     first = rows.add(grid.speed_class, grid.speed_column, grid.speed, lower=np.zeros(classes))
     programme = rows.programme(np.zeros(len(grid)), NAME, maximise=True)
 
-    def attempt(makespan_s: float) -> bisection.Attempt | None:
+    def attempt(makespan_s: float, optimum: str = "vertex") -> bisection.Attempt | None:
         lower = programme.row_lower.copy()
         lower[first:] = unit_s / makespan_s
         try:
@@ -65,6 +71,8 @@ def bisect(data: StepsData, tolerance: float, optimum: str = "vertex", solver: S
             return None
         return bisection.Attempt(grid.shares(point.values), point.solved)
 
-    found = bisection.search(data, data.steps, tolerance, attempt)
-    shares = check(data, found.shares, NAME)
+    found = bisection.search(data, data.steps, tolerance, attempt, begin)
+    # An interior point is looked for only where there is one: HiGHS's method for it may fail where there is none.
+    inside = attempt(found.kept_s, optimum) if optimum != "vertex" else None
+    shares = check(data, found.shares if inside is None else inside.shares, NAME)
     return Allocation(shares, found.solved(objective(data, shares)))

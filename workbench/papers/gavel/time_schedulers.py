@@ -16,7 +16,7 @@ from workbench.papers.gavel.view import seen
 def _makespan(data: steps.StepsData, knobs: Knobs) -> Allocation:
     known, optimum = seen(data, knobs), str(knobs["optimum"])
     if knobs["method"] == "bisection":
-        return makespan_matrix.bisect(known, float(knobs["tolerance"]), optimum)
+        return makespan_matrix.bisect(known, float(knobs["tolerance"]), optimum, begin=str(knobs["bracket"]))
     return makespan_matrix.allocate(known, optimum)
 
 
@@ -33,7 +33,13 @@ TIMES = (
         "Gavel: minimum makespan",
         forgetful(steps.gather),
         _makespan,
-        authors={"optimum": "interior", "reference": "v100", "method": "bisection", "tolerance": 0.05},
+        authors={
+            "optimum": "interior",
+            "reference": "v100",
+            "method": "bisection",
+            "tolerance": 0.05,
+            "bracket": "authors",
+        },
         combine=max,
     ),
     scheduler(

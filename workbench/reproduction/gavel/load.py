@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from workbench.knob import Value
 from workbench.reproduction.figure import Figure, Row
 from workbench.reproduction.gavel.settings import Size
 from workbench.reproduction.gavel.sweep import (
@@ -18,7 +19,7 @@ from workbench.reproduction.gavel.sweep import (
     sweep,
 )
 
-LAS, FIFO, FTF = "gavel.max_min_fairness", "gavel.fifo", "gavel.finish_time_fairness"
+LAS, FIFO, FTF = "gavel.max_min_fairness", "fifo", "gavel.finish_time_fairness"
 AGNOSTIC, AWARE, SHARED = "agnostic", "Gavel", "Gavel with space sharing"
 GANDIVA, ALLOX = "agnostic with Gandiva's packing", "AlloX"
 HIGH, LOW = 5.0, 1.0  # code: weights of the two priorities
@@ -29,10 +30,10 @@ PAIRS = "in the built-in table only jobs of one GPU share, and no pair does more
 JCT_X = "Job completion time (h, logarithmic)"
 
 
-def _lines(scheduler: str, shared: bool = True) -> list[Line]:
+def _lines(scheduler: str, shared: bool = True, **knobs: Value) -> list[Line]:
     """A policy without and with knowledge of speeds, and with space sharing."""
-    found = [Line(AGNOSTIC, scheduler, {"heterogeneity_aware": False}), Line(AWARE, scheduler)]
-    return [*found, *([Line(SHARED, scheduler, {"space_sharing": True})] if shared else [])]
+    found = [Line(AGNOSTIC, scheduler, {**knobs, "heterogeneity_aware": False}), Line(AWARE, scheduler, knobs)]
+    return [*found, *([Line(SHARED, scheduler, {**knobs, "space_sharing": True})] if shared else [])]
 
 
 def _gain_row(table: pd.DataFrame, slow: str, fast: str, paper: float | None, source: str, why: str) -> Row:
@@ -114,14 +115,14 @@ def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, 
 
 
 def figure_16(size: Size) -> Figure:
-    """FIFO on continuous-single."""
-    jobs = sweep(single(size), _lines(FIFO), size)
+    """FIFO on continuous-single: the greedy line in Gavel's rounds, and with packing, as the authors run it."""
+    jobs = sweep(single(size), _lines(FIFO, preset="authors"), size)
     return _fifo("Fig. 16", "First in, first out, single-GPU jobs", jobs, (2.7, 3.8, 1.4))
 
 
 def figure_18(size: Size) -> Figure:
     """FIFO on continuous-multiple; of this trace the paper prints only what sharing adds."""
-    jobs = sweep(multiple(size), _lines(FIFO), size)
+    jobs = sweep(multiple(size), _lines(FIFO, preset="authors"), size)
     return _fifo("Fig. 18", "First in, first out, jobs of 1 to 8 GPUs", jobs, (None, None, 1.1))
 
 
