@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workbench.frozen import Count, Frozen, Name, NonNegative, Positive
+from workbench.frozen import Count, Factor, Frozen, Name, Positive, Price
 
 MOST_GPUS = 1_000_000
 
@@ -17,7 +17,7 @@ class Accelerator(Frozen):
     """An accelerator type. Prices in USD per GPU and hour, memory in GB, link inside a node in Gbit/s."""
 
     name: Name
-    price_per_hour: NonNegative | None = None
+    price_per_hour: Price | None = None
     memory_gb: Positive | None = None
     tflops: Positive | None = None
     pcie_scaling: Positive = 1.0
@@ -31,7 +31,7 @@ class NodeGroup(Frozen):
     accelerator: Name
     gpus: Annotated[int, Field(strict=True, ge=1, le=1024)]
     count: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
-    speed: Positive = 1.0
+    speed: Factor = 1.0
 
     def node_names(self) -> list[str]:
         """The names of the group's nodes, in order."""
@@ -44,7 +44,7 @@ class Node(Frozen):
     name: Name
     accelerator: Name
     gpus: Count
-    speed: Positive = 1.0
+    speed: Factor = 1.0
 
 
 class Cluster(Frozen):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from workbench.text import MOST_LETTERS, UNSEEN, UNSEEN_IN_PROSE
 
@@ -36,6 +36,29 @@ Positive = Annotated[float, Field(strict=True, gt=0)]
 NonNegative = Annotated[float, Field(strict=True, ge=0)]
 Seconds = Annotated[float, Field(strict=True, ge=0, le=MOST_S)]
 PositiveSeconds = Annotated[float, Field(strict=True, gt=0, le=MOST_S)]
+LEAST_SPEED, MOST_SPEED = 1e-12, 1e12
+MOST_PRICE = 1e6
+"""Speeds and prices are such that every measure is a finite number: a million GPUs for 300 years at the highest price
+cost 3e18 USD, and the steps of so long a time at the highest speed are 1e22. No step takes 30,000 years."""
+
+
+def _not_too_slow(value: float) -> float:
+    if 0 < value < LEAST_SPEED:
+        raise ValueError(f"0, or a number >= {LEAST_SPEED:g}")
+    return value
+
+
+Speed = Annotated[
+    float,
+    Field(
+        strict=True, ge=0, le=MOST_SPEED, json_schema_extra={"not": {"exclusiveMinimum": 0, "exclusiveMaximum": 1e-12}}
+    ),
+    AfterValidator(_not_too_slow),
+]
+"""Steps/s: 0, or from 1e-12 to 1e12."""
+Price = Annotated[float, Field(strict=True, ge=0, le=MOST_PRICE)]
+Factor = Annotated[float, Field(strict=True, ge=1e-6, le=1e6)]
+"""What multiplies a speed."""
 Fraction = Annotated[float, Field(strict=True, gt=0, le=1)]
 Weight = Annotated[float, Field(strict=True, ge=LEAST_WEIGHT, le=MOST_WEIGHT)]
 """A weight. Only ratios count; with larger ones in one scenario a solver takes the small weights for rounding."""

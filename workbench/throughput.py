@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cluster import Cluster
-from workbench.frozen import Count, Fraction, Frozen, Name, NonNegative
+from workbench.frozen import Count, Fraction, Frozen, Name, NonNegative, Speed
 
 FloatArray = npt.NDArray[np.float64]
 Placement = Literal["consolidated", "unconsolidated"]
@@ -32,7 +32,7 @@ class ThroughputRow(Frozen):
     gpus: Count = 1
     placement: Placement = "consolidated"
     nodes: Count | None = None
-    steps_per_s: NonNegative
+    steps_per_s: Speed
     sync_s: NonNegative | None = None
 
 
@@ -47,8 +47,8 @@ class ColocatedRow(Frozen):
     accelerator: Name
     gpus: Count = 1
     placement: Placement = "consolidated"
-    steps_per_s: NonNegative
-    with_steps_per_s: NonNegative
+    steps_per_s: Speed
+    with_steps_per_s: Speed
 
 
 class Scaling(Frozen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -12,8 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.simulation.support import make
+from workbench import Scenario
 from workbench.cli import main
+from workbench.errors import InputError
 from workbench.processes import how_ended
+from workbench.scenario import json_schema
 
 FULL = Path("/dev/full")
 
@@ -61,3 +66,20 @@ def test_a_disk_that_is_full_names_the_file_and_leaves_nothing(
 def test_a_process_that_the_system_ended_is_told_in_words() -> None:
     assert how_ended(-signal.SIGKILL) == "was ended by the system, most likely for want of memory"
     assert how_ended(-signal.SIGTERM) == "was ended by signal 15" and how_ended(3) == "ended with code 3"
+
+
+@pytest.mark.parametrize("speed", [1e-320, 9e-13, 2e12, 1e308])
+def test_a_speed_that_no_measure_can_hold_is_refused(speed: float) -> None:
+    data = make([{"steps": 3.0}]).to_dict()
+    data["throughputs"][0]["steps_per_s"] = speed
+    with pytest.raises(InputError, match=r"throughputs\[0\].steps_per_s: got .*; expected .*number [<>]= 1"):
+        Scenario.from_dict(data)
+
+
+def test_a_price_has_bounds_and_the_schema_says_them() -> None:
+    data = make([{"steps": 3.0}]).to_dict()
+    data["cluster"]["accelerators"][0]["price_per_hour"] = 1e308
+    with pytest.raises(InputError, match=r"price_per_hour: got 1e\+308; expected a number <= 1"):
+        Scenario.from_dict(data)
+    text = json.dumps(json_schema())
+    assert all(bound in text for bound in ('"maximum": 1000000.0', '"maximum": 1000000000000.0', "1e-12"))
