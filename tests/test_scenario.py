@@ -102,7 +102,7 @@ def test_the_schema_is_one() -> None:
         ("cluster.nodes[0].gpus", 4.0, "a whole number"),
         ("cluster.nodes[0].gpus", 10**9, "a number <= "),
         ("cluster.nodes[0].gpus", True, "a whole number"),
-        ("cluster.nodes[0].speed", 0, "a number > 0"),
+        ("cluster.nodes[0].speed", 0, "a number >= 1e-06"),
         ("cluster.nodes[1].name", "a", "a name of its own"),
         ("jobs[0].name", "a + b", "without ' + '"),
         ("jobs[0].name", 3, "text"),
