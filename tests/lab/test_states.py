@@ -33,7 +33,10 @@ def test_solved_only_when_asked_until_it_is_known_to_be_quick(work: Waiter) -> N
     assert lab.state == "working" and len(work.asked) == 3
     work.answer()
     lab.open(preset("gavel_physical"))
-    assert lab.state == "ready" and len(work.asked) == 3, "another scenario may be slow"
+    assert lab.state == "working" and len(work.asked) == 4, "to open a scenario is a change too"
+    lab._asked_at -= 10
+    jobs(lab).edit(0, "steps", "3000")
+    assert lab.state == "edited" and len(work.asked) == 4, "this one is known to be slow"
 
 
 def test_wrong_cells_wait_to_be_mended(work: Waiter) -> None:

@@ -42,7 +42,8 @@ from workbench.run import Run
 from workbench.scenario import PlanEntry, Scenario
 
 SMALL_S = 5.0
-"""A change is solved at once when the last solve took less than this."""
+"""A change is solved at once when the run that is shown took less than this, what is being solved has not taken longer
+yet, and nothing was cancelled since."""
 PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
 EDITED = "Edited, not solved."
@@ -70,6 +71,7 @@ class Lab(LabBase):
         self._shown: LabSetting | None = None
         self._summary = ""
         self._wall_s = math.inf
+        self._cancelled = False
         self._quiet = Quiet()
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
@@ -227,7 +229,7 @@ class Lab(LabBase):
     # Changes ---------------------------------------------------------------------------------------------------------
 
     def _open(self, scenario: Scenario, scheduler: str | None = None) -> None:
-        """Show a scenario with the scheduler of that name; it is solved when somebody asks.
+        """Show a scenario with the scheduler of that name; it is solved at once where changes are.
 
         Without a name: the first entry of its plan that is this paper's. A plan of one entry, as Save writes it, is
         taken whatever it names; else the paper's first scheduler. Raises ScenarioError for a plan that cannot be.
@@ -243,7 +245,6 @@ class Lab(LabBase):
         plan = next((p for p in scenario.plan if p.scheduler in names), first)
         found = find_scheduler(plan.scheduler)
         self._show(LabSetting(scenario, found.name, found.settle(plan.knobs), found.belief))
-        self._wall_s = math.inf
         self._on_change("ready", LOADED)
 
     def _show(self, setting: LabSetting) -> None:
@@ -296,14 +297,20 @@ class Lab(LabBase):
         elif setting == self._asked:
             self._bar.say("working", "Solving what is set ...")
         elif self._asked is None and setting == self._shown:
+            self._cancelled = False
             self._results.outdated(False)
             self._bar.say("done", self._summary)
         else:
             self._results.outdated(self._run is not None)
-            if self._run is not None and self._wall_s < SMALL_S:
+            if self._is_quick():
                 self.solve()
             else:
                 self._bar.say(state, text)
+
+    def _is_quick(self) -> bool:
+        """Whether a change is solved at once, also one to another scenario."""
+        waited_s = 0.0 if self._asked is None else time.monotonic() - self._asked_at
+        return not self._cancelled and max(self._wall_s, waited_s) < SMALL_S
 
     def _go_to(self, setting: LabSetting) -> None:
         self._formulation.stale = True
@@ -366,6 +373,7 @@ class Lab(LabBase):
         self._bar.busy = False
         if kind == "done":
             self._run, self._shown, self._wall_s = message["run"], asked, float(message["wall_s"])
+            self._cancelled = False
             self._summary = words.done(message["run"], self._wall_s)
             try:
                 errors = message["errors"]
@@ -376,7 +384,7 @@ class Lab(LabBase):
                 raise
             self._on_solved("done", self._summary)
         elif kind == "cancelled":
-            self._wall_s = math.inf
+            self._cancelled = True
             self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
         else:
             self._on_solved("failed", mistakes.told(WorkbenchError.from_json(message)))
