@@ -66,6 +66,7 @@ ALLOWED: dict[str, set[str]] = {
     "run": DECISION | {"run_key"},
     "simulation": DECISION | {"run", "estimators"},
     "metrics": DECISION | {"run"},
+    "verification": SCENARIO | {"run"},
     "charts": DECISION | {"run", "metrics"},
 }
 """What each room may import beside itself."""

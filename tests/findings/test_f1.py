@@ -40,7 +40,7 @@ def test_a_table_without_its_last_line_is_refused(
     assert len(lines) > 1, "the run has rows in every table"
     (folder / f"{table}.csv").write_bytes(b"".join(lines[:-1]))
     page = tmp_path / "p.html"
-    readers = (["report", folder, "-o", page], ["explain", folder, "--job", "job 0", "--at", "10"])
+    readers = (["report", folder, "-o", page], ["explain", folder, "--job", "job 0", "--at", "10"], ["verify", folder])
     for argv in readers:
         assert main([str(part) for part in argv]) == 2
         said = capsys.readouterr().err

@@ -147,7 +147,7 @@ def test_the_check_of_numbers_finds_what_cannot_be(table: str, column: str, valu
 def test_the_check_of_numbers_finds_a_wrong_metric(name: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     def summed(run: Run) -> Summary:
         found = summary(run)
-        return dataclasses.replace(found, values={**found.values, name: value})
+        return dataclasses.replace(found, found={**found, name: value})
 
     monkeypatch.setattr(measuring, "summary", summed)
     with pytest.raises(AssertionError, match=name):

@@ -83,9 +83,9 @@ def trial(number: int, name: str) -> Outcome:
                 knobs.pop("space_sharing", None)  # else it is refused
             run = _run(scenario, scheduler, knobs, belief)
             check_run(run)
+            check_numbers(run)
             if rng.random() < 0.2:
                 _check_more(run, _run(scenario, scheduler, knobs, belief))
-                check_numbers(run)
                 check_explanations(run, rng)
     except STATED as error:
         wrong = _without_reason(world(number), error) if isinstance(error, Stalled) else ""

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
-from workbench.cli import compute, data, describe, explain, make, report, sweep
+from workbench.cli import compute, data, describe, explain, make, report, sweep, verify
 from workbench.cli.output import Answer, Unheard, say, show, silence
 from workbench.cli.parser import Parser
 from workbench.errors import InputError, Words, WorkbenchError, why
@@ -47,6 +47,7 @@ def _parser() -> Parser:
     explain.add_commands(commands)
     sweep.add_commands(commands)
     report.add_commands(commands)
+    verify.add_commands(commands)
     make.add_commands(commands)
     data.add_commands(commands)
     return parser
