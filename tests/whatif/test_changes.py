@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import workbench
+from tests.whatif.logs import HOURS, of_hours
 from workbench.errors import InputError, ScenarioError
 from workbench.scenario import Scenario
 from workbench.whatif import (
@@ -22,6 +23,7 @@ from workbench.whatif import (
     drawn,
     parse_change,
 )
+from workbench.whatif.draws import block_s, left_out, varied
 
 CHANGES = (
     Nodes("v100", 8),
@@ -154,30 +156,43 @@ def test_load_needs_arrivals_to_compress() -> None:
         Load(2.0).applied(Configuration(workbench.preset("gavel_physical"), "las"))
 
 
-def test_a_bootstrap_keeps_arrivals_and_draws_jobs_with_replacement() -> None:
-    scenario = today().scenario
-    draw = drawn(scenario, 5, True)
-    assert [job.arrival_s for job in draw.scenario.jobs] == [job.arrival_s for job in scenario.jobs]
-    bodies = {job.name: job for job in scenario.jobs}
-    for job in draw.scenario.jobs:
-        body = bodies[draw.of[job.name]]
-        assert job == body.model_copy(update={"name": job.name, "arrival_s": job.arrival_s})
-    assert len(set(draw.of.values())) < len(scenario.jobs)  # some come twice, so some do not come
-    assert drawn(scenario, 5, True) == draw and drawn(scenario, 6, True) != draw
-    assert drawn(scenario, 5, False).scenario == scenario
+def test_a_bootstrap_draws_blocks_with_replacement() -> None:
+    """Each hour of a draw is one of the log's with all its jobs, the rest the first 200 s of one."""
+    scenario = of_hours()
+    blocks = [tuple((i, at % 3600) for i, at in enumerate(HOURS) if at // 3600 == hour) for hour in range(4)]
+    bodies, seen = {job.name: job for job in scenario.jobs}, set()
+    for seed in range(30):
+        jobs = drawn(scenario, seed).jobs
+        assert len({job.name for job in jobs}) == len(jobs)
+        for job in jobs:
+            body = bodies[job.name.split(".")[0]]
+            assert job == body.model_copy(update={"name": job.name, "arrival_s": job.arrival_s})
+        for hour in range(4):
+            mine = [job for job in jobs if job.arrival_s // 3600 == hour]
+            block = tuple((int(job.name.split(".")[0][1:]), job.arrival_s % 3600) for job in mine)
+            if hour < 3:
+                assert block in blocks[:3]
+            else:
+                assert block in [tuple(one for one in each if one[1] <= 200) for each in blocks]
+            seen.add((hour, block))
+    assert len(seen) >= 3 * 3 + 3
+    assert drawn(scenario, 5) == drawn(scenario, 5) != drawn(scenario, 6)
+
+
+def test_blocks_are_days_if_there_are_enough_and_a_short_log_stays_as_it_is() -> None:
+    assert [block_s(of_hours(at)) for at in (11_000, 2 * 86_400, 3 * 86_400)] == [3600, 3600, 86_400]
+    short = workbench.preset("start_here")
+    assert block_s(short) == 0 and drawn(short, 3) is short
+    assert "too short a log" in varied(short, True) and "these very jobs" in left_out(short, True)
+    assert "3 hours" in varied(of_hours(), True) and "longer than an hour" in left_out(of_hours(), True)
 
 
 def test_jobs_that_hold_gpus_stay_in_a_bootstrap() -> None:
-    scenario = workbench.preset("start_here")
+    scenario = of_hours()
     job, node = scenario.jobs[0], scenario.cluster.machines[0]
     held = scenario.replace(running=[{"job": job.name, "gpus": {node.name: job.gpus}}])
     for seed in range(5):
-        assert drawn(held, seed, True).scenario.jobs[0] == job
-
-
-def test_a_bootstrap_is_asked_for_by_true_or_false() -> None:
-    with pytest.raises(InputError, match=r"bootstrap: got 'jobs'; expected True .* or False"):
-        drawn(today().scenario, 0, "jobs")  # type: ignore[arg-type]
+        assert drawn(held, seed).jobs[0] == job
 
 
 def test_failures_are_said_to_be_instead_of_todays() -> None:

@@ -10,7 +10,7 @@ import pytest
 from workbench.batch import checked_seeds
 from workbench.errors import InputError
 from workbench.metrics.confidence import t_quantile
-from workbench.whatif.paired import paired
+from workbench.whatif.paired import around_first, paired
 
 
 def test_the_interval_is_the_one_worked_by_hand() -> None:
@@ -21,6 +21,15 @@ def test_the_interval_is_the_one_worked_by_hand() -> None:
     assert found.low == pytest.approx(-3 - half, rel=1e-6) and found.high == pytest.approx(-3 + half, rel=1e-6)
     assert not found.is_shown  # -6.4 to +0.4
     assert paired([10.0, 20.0, 30.0, 40.0], [9.0, 18.0, 27.0, 34.0], level=0.8).is_shown
+
+
+def test_the_interval_around_a_log_has_the_spread_of_its_draws() -> None:
+    """The log's difference is -3, its draws' -1, -2, -6: mean -3, variance (4 + 1 + 9) / 2; t of 2 degrees: 4.303."""
+    found = around_first([50.0, 10.0, math.nan, 20.0, 40.0], [47.0, 9.0, 1.0, 18.0, 34.0])
+    assert (found.before, found.after, found.difference, found.pairs) == (50.0, 47.0, -3.0, 4)
+    assert found.high - found.difference == pytest.approx(4.302653 * math.sqrt(7), rel=1e-6)
+    assert math.isnan(around_first([1.0, 2.0], [2.0, 3.0]).low)
+    assert around_first([math.nan, 2.0, 3.0], [2.0, 3.0, 4.0]).pairs == 0
 
 
 @pytest.mark.parametrize(("freedom", "level", "printed"), [(1, 0.95, 12.706), (9, 0.95, 2.262), (9, 0.99, 3.250)])

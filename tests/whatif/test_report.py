@@ -157,7 +157,10 @@ def test_the_command_writes_the_page_of_a_run_and_of_a_change(saved: Path, tmp_p
     )
     change = ["--change", "nodes v100=+1", "--seeds", "0:2", "--bootstrap"]
     assert main(["report", str(saved), "-o", str(target), "--force", *change]) == 0
-    assert "over 2 pairs" in capsys.readouterr().out and "2 pairs of runs" in safe(target.read_text("utf-8")).text
+    assert (
+        "too short a log to draw" in capsys.readouterr().out
+        and "2 pairs of runs" in safe(target.read_text("utf-8")).text
+    )
     assert main(["report", str(saved), "-o", str(tmp_path / "b.html"), "--json", *change]) == 0
     assert '"measure": "mean_jct_s"' in capsys.readouterr().out
 

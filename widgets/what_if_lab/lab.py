@@ -37,7 +37,7 @@ OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
 DEFAULT = "las"
 """Today's scheduler where nobody says another."""
-DIFFER_IN = (("the trace, drawn anew", True), ("the seed alone", False))
+DIFFER_IN = (("days of the log, drawn anew", True), ("the seed alone", False))
 """What pairs differ in, and whether that is the bootstrap."""
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""
@@ -155,7 +155,7 @@ class WhatIfLab(LabBase):
         ):
             raise InputError("pairs", pairs, f"1 to {MOST_PAIRS}")
         if bootstrap is not None and not isinstance(bootstrap, bool):
-            raise InputError("bootstrap", bootstrap, "True (the trace differs) or False (the seed alone)")
+            raise InputError("bootstrap", bootstrap, "True (the jobs differ) or False (the seed alone)")
         told_of = parse_change(change) if isinstance(change, str) else change
         with self._quiet():
             self._today.value = found.name

@@ -10,7 +10,7 @@ from workbench.whatif import Change, Configuration, WhatIfPlan
 
 
 class WhatIfSetting(NamedTuple):
-    """Today's scenario, scheduler and knobs; the change; how many pairs of runs, and whether the trace is drawn anew
+    """Today's scenario, scheduler and knobs; the change; how many pairs of runs, and whether the log is drawn anew
     for each.
     """
 

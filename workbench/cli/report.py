@@ -35,7 +35,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     help = f"what if this were different, as `{CHANGE}`; may come several times"
     parser.add_argument("--change", metavar="CHANGE", action="append", default=[], help=help)
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="one pair of runs for each; default: the run's")
-    help = "draw the trace's jobs anew for each pair (default: only the seed differs between pairs)"
+    help = "draw the log anew, by days, for each pair but the first (default: only the seed differs)"
     parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
     help = "of the confidence intervals, default 0.95"
     parser.add_argument("--level", metavar="L", type=number("--level"), help=help)

@@ -6,6 +6,8 @@ arrives with its original (ours: the paper does not say when), so that bursts st
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 
 from workbench.errors import InputError
@@ -50,9 +52,14 @@ def _copies(jobs: tuple[Job, ...], positions: list[int]) -> list[Job]:
     taken = {job.name for job in jobs}
     made = []
     for position in positions:
-        number = 2
-        while f"{jobs[position].name}.{number}" in taken:
-            number += 1
-        fresh = {"name": f"{jobs[position].name}.{number}", "steps_done": 0.0, "attained_s": 0.0}
+        fresh = {"name": numbered(jobs[position].name, taken), "steps_done": 0.0, "attained_s": 0.0}
         made.append(jobs[position].model_copy(update=fresh))
     return made
+
+
+def numbered(name: str, taken: Container[str]) -> str:
+    """A name for a copy of a job: `name.2`, or the first number after that which is not taken."""
+    number = 2
+    while f"{name}.{number}" in taken:
+        number += 1
+    return f"{name}.{number}"

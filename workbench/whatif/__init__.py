@@ -14,7 +14,7 @@ from workbench.whatif.changes import (
     parse_change,
 )
 from workbench.whatif.configuration import Configuration
-from workbench.whatif.draws import Draw, drawn
+from workbench.whatif.draws import drawn
 from workbench.whatif.paired import Paired, paired
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Change",
     "Configuration",
     "Density",
-    "Draw",
     "FaultsTo",
     "KnobTo",
     "Load",

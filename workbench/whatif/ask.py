@@ -27,7 +27,7 @@ from workbench.scenario import Scenario
 from workbench.whatif.changes import Change, parse_change
 from workbench.whatif.configuration import Configuration
 from workbench.whatif.differences import difference_table, job_table
-from workbench.whatif.draws import STATED, Draw, check_bootstrap, drawn
+from workbench.whatif.draws import block_s, check_bootstrap, drawn, varied
 from workbench.whatif.paired import check_level
 from workbench.whatif.words import conclusions, impossible
 
@@ -81,10 +81,16 @@ class WhatIfPlan:
         """`today`, then each change as text."""
         return (TODAY, *(change.text for change in self.changes))
 
+    @property
+    def of_draws(self) -> bool:
+        """Whether the pairs after the first have draws of the log."""
+        return self.bootstrap and block_s(self.today.scenario) > 0
+
     @cached_property
-    def draws(self) -> tuple[Draw, ...]:
-        """The scenario of each seed, before any change."""
-        return tuple(drawn(self.today.scenario, seed, self.bootstrap) for seed in self.seeds)
+    def draws(self) -> tuple[Scenario, ...]:
+        """The scenario of each seed, before any change: the first one is the log itself."""
+        given = self.today.scenario
+        return (given, *(drawn(given, seed) if self.bootstrap else given for seed in self.seeds[1:]))
 
     def requests(self) -> list[RunRequest]:
         """The runs to make: all of today's by seed, then those of each change."""
@@ -99,8 +105,8 @@ class WhatIfPlan:
             for side, seed in sides
         ]
 
-    def _changed(self, change: Change | None, draw: Draw) -> Configuration:
-        base = Configuration(draw.scenario, self.today.scheduler, self.today.knobs)
+    def _changed(self, change: Change | None, draw: Scenario) -> Configuration:
+        base = Configuration(draw, self.today.scheduler, self.today.knobs)
         return base if change is None else change.applied(base)
 
     def said(self, number: int) -> str:
@@ -115,8 +121,8 @@ class WhatIf:
 
     differences: one row per change and measure: change, measure, label, unit, better (lower | higher | empty), before,
     after, difference (after - before), low, high (the interval, NaN without one), pairs.
-    jobs: one row per change and job of the trace that finished on both sides: change, job, pairs, before_s, after_s,
-    difference_s (mean JCT over the pairs).
+    jobs: one row per change and job that finished on both sides: change, job, pairs, before_s, after_s, difference_s
+    (mean JCT over the pairs). With draws of the log both tables show the log itself, and the draws make the intervals.
     """
 
     plan: WhatIfPlan
@@ -127,9 +133,10 @@ class WhatIf:
     def __post_init__(self) -> None:
         before, *after = self.runs
         changes = [change.text for change in self.plan.changes]
-        object.__setattr__(self, "differences", difference_table(before, after, changes, self.plan.level))
-        origins = [draw.of for draw in self.plan.draws]
-        object.__setattr__(self, "jobs", job_table(before, after, changes, origins))
+        draws = self.plan.of_draws
+        object.__setattr__(self, "differences", difference_table(before, after, changes, self.plan.level, draws))
+        own = 1 if draws else None  # jobs of the log itself, which no draw has all of
+        object.__setattr__(self, "jobs", job_table(before[:own], [runs[:own] for runs in after], changes))
 
     @property
     def conclusions(self) -> list[str]:
@@ -146,7 +153,7 @@ class WhatIf:
     @property
     def varied(self) -> str:
         """What varies between the pairs, in words."""
-        return STATED[self.plan.bootstrap]
+        return varied(self.plan.today.scenario, self.plan.bootstrap)
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
         """Write a self-contained HTML page of one sheet to mail; raises InputError if the file exists."""
@@ -183,9 +190,10 @@ def what_if(
 
     change: a `Change` or its text (`nodes v100=+8`; `help(workbench.whatif.changes)` lists all), or several, each of
     which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
-    scenario's; bootstrap: draw the trace anew for each pair (see `workbench.whatif.draws`), else the seed alone differs
-    between them; level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
-    `workbench.simulate`; workers: processes; on_run: called with the number of runs made and of all.
+    scenario's; bootstrap: draw the log anew, by days, for each pair but the first (`workbench.whatif.draws`), else the
+    seed alone differs between them; level: of the confidence intervals; belief: of both sides, as for
+    `workbench.compare`; until_s: as for `workbench.simulate`; workers: processes; on_run: called with the number of
+    runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
     """

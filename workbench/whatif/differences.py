@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from workbench.metrics import Summary, metric, summary, with_known
 from workbench.metrics.declared import MAIN
 from workbench.metrics.difference import SAME_S
 from workbench.run import Run
-from workbench.whatif.paired import paired
+from workbench.whatif.paired import around_first, paired
 
 MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:])
 """What is compared: `metrics.MAIN`, the tail, the wait, the cost per job; with those of SLOs where there are any."""
@@ -41,10 +41,11 @@ JOB_COLUMNS = ["change", "job", "pairs", "before_s", "after_s", "difference_s"]
 
 
 def difference_table(
-    before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str], level: float
+    before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str], level: float, of_draws: bool
 ) -> pd.DataFrame:
     """One row per change and measure that some pair has on both sides; columns as in `WhatIf.differences`.
 
+    of_draws: the first pair is of the log itself, the others of draws of it (`around_first`).
     `OF_CAPACITY` has no better way where the cluster or the jobs are changed.
     Where the pairs do not differ in any measure (nothing random plays a part) they are one pair, without an interval.
     """
@@ -57,7 +58,8 @@ def difference_table(
         names = with_known(MEASURES, [*today, *then])
         count = 1 if _all_equal(today, names) and _all_equal(then, names) else len(today)
         for name in names:
-            found = paired([s[name] for s in today[:count]], [s[name] for s in then[:count]], level)
+            sides = [s[name] for s in today[:count]], [s[name] for s in then[:count]]
+            found = around_first(*sides, level) if of_draws and count > 1 else paired(*sides, level)
             if found.pairs:
                 what = metric(name)
                 better = "" if other and name in OF_CAPACITY else what.better
@@ -76,27 +78,22 @@ def _all_equal(found: Sequence[Summary], names: Sequence[str]) -> bool:
     return all(one[name] == first[name] or math.isnan(one[name] + first[name]) for one in found for name in names)
 
 
-def job_table(
-    before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str], origins: Sequence[Mapping[str, str]]
-) -> pd.DataFrame:
-    """One row per change and job of the trace that finished on both sides of a pair; columns as in `WhatIf.jobs`.
-
-    origins: for each seed, of each job which job of the trace it is; a job without one (added by the change) is left
-    out.
-    """
+def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
+    """One row per change and job that finished on both sides of a pair, so none that the change adds; columns as in
+    `WhatIf.jobs`."""
     today = [_jct_s(run) for run in before]
     parts = []
     for change, runs in zip(changes, after, strict=True):
         pairs = [
-            pd.DataFrame({"before_s": was, "after_s": _jct_s(run), "of": pd.Series(of)}).dropna()
-            for was, run, of in zip(today, runs, origins, strict=True)
+            pd.DataFrame({"before_s": was, "after_s": _jct_s(run)}).rename_axis("job").dropna()
+            for was, run in zip(today, runs, strict=True)
         ]
         table = pd.concat(pairs)
-        grouped = table.groupby("of", sort=False).agg(
+        grouped = table.groupby("job", sort=False).agg(
             pairs=("before_s", "size"), before_s=("before_s", "mean"), after_s=("after_s", "mean")
         )
         grouped["difference_s"] = grouped["after_s"] - grouped["before_s"]
-        parts.append(grouped.reset_index(names="job").assign(change=change))
+        parts.append(grouped.reset_index().assign(change=change))
     return pd.concat(parts, ignore_index=True)[JOB_COLUMNS]
 
 

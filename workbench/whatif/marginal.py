@@ -105,6 +105,9 @@ class MarginalValues:
             return f"No single GPU of any type improves the objective of {self.formulation}."
         best = max(helping, key=lambda value: value.one_more)
         text = f"One more {best.accelerator} helps {self.formulation} most: by {amount(best.one_more, self.unit)}"
+        if self.unit == "1" and self.objective:  # a number without a unit says nothing by itself
+            part = 100 * best.one_more / abs(self.objective)
+            text += f", {part:.2g} % of its objective today, {amount(self.objective, self.unit)}"
         priced = [value for value in helping if not math.isnan(value.one_more_per_usd)]
         if not priced:
             return f"{text}."

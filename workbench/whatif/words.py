@@ -12,6 +12,7 @@ from workbench.metrics.summary import shown
 from workbench.scenario import Faults, Scenario
 from workbench.units import format_duration
 from workbench.whatif.differences import Difference, rows_of, sooner_and_later
+from workbench.whatif.draws import left_out
 
 if TYPE_CHECKING:
     from workbench.whatif.ask import WhatIf
@@ -164,7 +165,11 @@ def _caveats(found: WhatIf) -> list[str]:
     count = len(found.plan.seeds)
     notes = [f"What varies between {counted(count, 'pair')} of runs: {found.varied}."] if count > 1 else []
     if count > 1 and not found.plan.bootstrap and (found.differences["pairs"] == 1).all():
-        notes.append("All seeds gave equal runs: nothing random plays a part here. `bootstrap` varies the trace.")
+        notes.append("All seeds gave equal runs: nothing random plays a part here. `bootstrap` varies the jobs.")
+    if found.differences["low"].notna().any():
+        notes.append(left_out(found.plan.today.scenario, found.plan.bootstrap))
+    elif count == 2 and found.plan.of_draws:
+        notes.append("One draw of the log: there is no interval. From three seeds on there is one.")
     if count == 1:
         notes.append("One pair of runs: there is no interval. More seeds, or `bootstrap`, give one.")
     if any(run.scenario.core.faults != Faults() for run, *_ in found.runs):
