@@ -129,7 +129,7 @@ def test_times_are_told_as_people_read_them() -> None:
 
 
 def test_a_simulation_can_be_asked_for() -> None:
-    found = marginal_values(of_hours(), scheduler="las", seeds=range(3), bootstrap=True)
+    found = marginal_values(of_hours(like=1), scheduler="las", seeds=range(3), bootstrap=True)
     value = of(found, "v100")
     assert value.jct_change_s < 0 and value.low_s < value.jct_change_s < value.high_s
     assert "jct_change_s" in found.table and "jct_change_s" not in marginal_values(instance(0)).table
