@@ -389,12 +389,11 @@ def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
 
 
 class Held(NamedTuple):
-    """A slot of a unit; what was profiled and then runs has another assignment, on whatever GPUs."""
+    """A slot of a unit."""
 
     unit: str
     node: str
     slot: int
-    profile: bool
 
 
 @dataclass
@@ -435,7 +434,7 @@ def _changes(run: Run) -> dict[float, _Change]:
         elif row.kind != "sync":
             start.busy += 1
             end.busy -= 1
-            held = Held(row.unit, row.node, row.slot, row.kind == "profile")
+            held = Held(row.unit, row.node, row.slot)
             start.began.add(held)
             end.ended.add(held)
             for name in (row.job, row.with_job):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench import compare
+from workbench.reproduction.chronus.first_days import kept
 from workbench.scenario import Scenario
 from workbench.traces import convert, parse_cluster
 
@@ -33,3 +34,5 @@ def test_chronus_is_ahead_on_the_first_five_days(shared: Path, workload: str) ->
     found = compare(first_days(shared, workload, 5, 10, 1270), (*LINES, ("genie", {}), ("edf", {}))).measures
     default, known, *others = found["weighted_miss_rate"]
     assert max(default, known) < min(others)
+    again = kept()[kept()["workload"] == f"P_{workload}"]["weighted_miss_rate"]
+    assert again.tolist() == pytest.approx([default, known, *others], abs=1e-4), "the table that is kept"

@@ -60,7 +60,8 @@ def test_the_chart_says_how_many_jobs_there_are(figures: dict[str, Figure]) -> N
 
 def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
     three, four = (figures[name].table.set_index("measure")["paper"] for name in ("Table 3", "Table 4"))
-    assert [three[f"makespan, {name}"] for name in ("Hops", "Sia", "Gavel")] == [9.51, 11.68, 14.46]
+    assert [three[f"makespan, {name}"] for name in ("Sia", "Gavel")] == [11.68, 14.46]
+    assert math.isnan(three["makespan, Hops (calibrated)"]) and math.isnan(four["makespan, Hops (calibrated)"])
     assert [four[f"fragments, {name}"] for name in ("Hops", "Sia", "Gavel")] == [0.45, 56, 18]
     # 4.2 and 4.3: Hops shortens the makespan by 18.5 and 34.2 %, by 15.2 and 32.0 %; JCT by 27.4 and 45.9 %.
     for table, other, less in (

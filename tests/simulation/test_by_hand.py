@@ -95,7 +95,9 @@ def test_profiling_counts_its_steps_unless_told_not_to() -> None:
     steps = {0.0: give("j0", A, 60.0, kind="profile"), 60.0: give("j0", A)}
     kept = played(two_nodes([{"steps": 100.0}]), steps)
     assert spans(kept, "j0") == [("a-0", "profile", 0, 60), ("a-0", "run", 60, 100)]
-    assert row(kept, "j0").moves == 1  # another kind of assignment is a new one
+    assert row(kept, "j0").moves == 0 and kept.decisions["changed"].tolist()[:2] == [True, False]  # on the same GPUs
+    moved = played(two_nodes([{"steps": 100.0}]), {**steps, 60.0: give("j0", B)})
+    assert row(moved, "j0").moves == 1 and moved.decisions["changed"].tolist()[:2] == [True, True]
     lost = played(two_nodes([{"steps": 100.0}]), {**steps, 0.0: give("j0", A, 60.0, kind="profile", steps=0.0)})
     assert spans(lost, "j0") == [("a-0", "profile", 0, 60), ("a-0", "run", 60, 160)]
 

@@ -114,11 +114,17 @@ class Leasing:
             book.only_profiled.discard(rank)
 
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Sequence[bool]) -> None:
-        """may_move: of each job whether it has begun before, and does not just go on."""
-        unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
+        """may_move: of each job whether it has begun before, and does not just go on.
+
+        A job moves if it had GPUs until now and has other ones: not where its profile becomes a run, or it comes into a
+        pair or out of one, on what it had.
+        """
+        unit, book, slots = lease.assignment.unit, self._jobs, set(lease.slots)
+        gpus, copied = len(slots), is_copy(unit)
         where = ", ".join([f"{node} x {count}" for node, count in lease.assignment.gpus.items()])
         for name, rank, begun in zip(lease.names, lease.jobs, may_move, strict=True):
-            moved = begun and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
+            goes_on = begun and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
+            moved = goes_on and slots != set(self.former.get(unit if copied else name, ()))
             book.settle(rank, now_s, gpus)
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1

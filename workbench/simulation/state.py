@@ -248,17 +248,19 @@ class State:
         self._check_verdicts(decision)
         self._check_sequences(decision)
         again = {name for a in fresh for name in members(a.unit)}
+        had = {}
         for unit in dropped:
             reason = NOT_RENEWED if unit in self.leasing.ended else "preempted"
-            self._suspend(unit, reason, decision.why, again)
+            had[unit] = set(self._suspend(unit, reason, decision.why, again).slots)
         self.leasing.renew(renewed, self.now_s)
         if fresh:
             self.leasing.start(fresh, rates, self.now_s, decision.why)
+        moved = had != {a.unit: set(self.leasing.leases[a.unit].slots) for a in fresh}
         if decision.sequences is not None:
             self.sequences.replace(decision.sequences, self.now_s, decision.why, decision.switching)
         refused = self._take_verdicts(decision)
         self._happened.clear()
-        self._record(decision, cause, changed=bool(dropped or fresh or refused or decision.sequences is not None))
+        self._record(decision, cause, changed=bool(moved or refused or decision.sequences is not None))
 
     def _sort_out(self, decision: Decision) -> tuple[dict[Unit, Assignment], list[Assignment]]:
         """Assignments that repeat a lease on the same GPUs, and the new ones."""
