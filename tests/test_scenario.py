@@ -94,7 +94,7 @@ def test_the_schema_is_one() -> None:
         ("cluster.accelerators", [], "at least 1"),
         ("cluster.accelerators[0].name", "", "at least 1 character"),
         ("cluster.accelerators[0].name", "a\nb", "without control and bidirectional characters"),
-        ("cluster.accelerators[0].memory_gb", 0, "a number > 0"),
+        ("cluster.accelerators[0].memory_gb", 0, "a number >= 1e-06"),
         ("cluster.accelerators[1].name", "v100", "a name of its own"),
         ("cluster.nodes", [], "at least 1"),
         ("cluster.nodes[0].accelerator", "v1000", "a name in cluster.accelerators"),
@@ -112,7 +112,7 @@ def test_the_schema_is_one() -> None:
         ("jobs[0].arrival_s", -1, "a number >= 0"),
         ("jobs[0].arrival_s", math.nan, "finite number"),
         ("jobs[0].arrival_s", "0", "number"),
-        ("jobs[0].steps", 0, "a number > 0"),
+        ("jobs[0].steps", 0, "a number >= 1e-06"),
         ("jobs[0].steps", math.inf, "finite number"),
         ("jobs[0].steps", None, "number"),
         ("jobs[0].weight", 0, "a number >= 1e-06"),
@@ -365,7 +365,7 @@ def test_from_frames() -> None:
 
 UNSEEN = ("Cs", "Cc", "Cf", "Zl", "Zp")
 NAMES = st.text(st.characters(exclude_categories=UNSEEN), min_size=1, max_size=20).filter(lambda s: " + " not in s)
-AMOUNTS = st.floats(1e-9, 1e12, allow_nan=False)
+AMOUNTS = st.floats(1e-6, 1e12, allow_nan=False)
 
 
 @st.composite

@@ -8,9 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workbench.frozen import Count, Factor, Frozen, Name, Positive, Price
-
-MOST_GPUS = 1_000_000
+from workbench.frozen import Amount, Count, Frozen, Name, Price
 
 
 class Accelerator(Frozen):
@@ -18,10 +16,10 @@ class Accelerator(Frozen):
 
     name: Name
     price_per_hour: Price | None = None
-    memory_gb: Positive | None = None
-    tflops: Positive | None = None
-    pcie_scaling: Positive = 1.0
-    link_gbps: Positive | None = None
+    memory_gb: Amount | None = None
+    tflops: Amount | None = None
+    pcie_scaling: Amount = 1.0
+    link_gbps: Amount | None = None
 
 
 class NodeGroup(Frozen):
@@ -31,7 +29,7 @@ class NodeGroup(Frozen):
     accelerator: Name
     gpus: Annotated[int, Field(strict=True, ge=1, le=1024)]
     count: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
-    speed: Factor = 1.0
+    speed: Amount = 1.0
 
     def node_names(self) -> list[str]:
         """The names of the group's nodes, in order."""
@@ -44,7 +42,7 @@ class Node(Frozen):
     name: Name
     accelerator: Name
     gpus: Count
-    speed: Factor = 1.0
+    speed: Amount = 1.0
 
 
 class Cluster(Frozen):
@@ -52,7 +50,7 @@ class Cluster(Frozen):
 
     accelerators: tuple[Accelerator, ...] = Field(min_length=1)
     nodes: tuple[NodeGroup, ...] = Field(min_length=1)
-    network_gbps: Positive | None = None
+    network_gbps: Amount | None = None
 
     @cached_property
     def types(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ValidationInfo, model_validator
 
 from workbench.errors import InputError
-from workbench.frozen import Count, Frozen, Name, NonNegative, Positive, Seconds, Weight
+from workbench.frozen import Count, Frozen, GpuSeconds, Name, Reward, Seconds, Steps, StepsDone, Weight
 
 
 def _not_a_pair(name: str) -> str:
@@ -46,10 +46,10 @@ def _rising(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 JobName = Annotated[Name, AfterValidator(_not_a_pair)]
-Reward = tuple[NonNegative, NonNegative]
+RewardStep = tuple[Seconds, Reward]
 
 
-def _falling(rewards: tuple[Reward, ...] | None, info: ValidationInfo) -> tuple[Reward, ...] | None:
+def _falling(rewards: tuple[RewardStep, ...] | None, info: ValidationInfo) -> tuple[RewardStep, ...] | None:
     if rewards is None:
         return None
     owner = f"job {info.data.get('name')}"
@@ -63,7 +63,7 @@ def _falling(rewards: tuple[Reward, ...] | None, info: ValidationInfo) -> tuple[
     return rewards
 
 
-Rewards = Annotated[tuple[Reward, ...] | None, AfterValidator(_falling)]
+Rewards = Annotated[tuple[RewardStep, ...] | None, AfterValidator(_falling)]
 
 
 class Job(Frozen):
@@ -80,9 +80,9 @@ class Job(Frozen):
     model: Name
     user: Name | None = None
     arrival_s: Seconds = 0.0
-    steps: Positive
-    steps_done: NonNegative = 0.0
-    attained_s: NonNegative = 0.0
+    steps: Steps
+    steps_done: StepsDone = 0.0
+    attained_s: GpuSeconds = 0.0
     gpus: Count = 1
     gpu_choices: Annotated[tuple[Count, ...], AfterValidator(_rising)] | None = None
     weight: Weight = 1.0

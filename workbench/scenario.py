@@ -14,20 +14,23 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, WithJsonSchema
 
 from workbench.card import card
-from workbench.cluster import MOST_GPUS, Cluster, NodeGroup
+from workbench.cluster import Cluster, NodeGroup
 from workbench.errors import InputError, Problem, ScenarioError, Words, counted, one_of, shorten, why
 from workbench.files import NotJsonError, parse_json, write_text
 from workbench.frozen import (
     LEAST_MTBF_S,
+    MOST_GPUS,
     MOST_RESTART_S,
     MOST_S,
     MOST_WEIGHT_RATIO,
     Count,
     Frozen,
+    Gigabytes,
+    GpuSeconds,
     Line,
     Name,
-    NonNegative,
     PositiveSeconds,
+    Probability,
     Seconds,
     Text,
     Weight,
@@ -52,13 +55,13 @@ class Model(Frozen):
     normals `(probability, mean s, standard deviation s)`."""
 
     name: Name
-    parameters_gb: NonNegative | None = None
-    model_gb: NonNegative | None = None
-    memory_gb: NonNegative | None = None
+    parameters_gb: Gigabytes | None = None
+    model_gb: Gigabytes | None = None
+    memory_gb: Gigabytes | None = None
     batch_size: Count | None = None
     size_class: Name | None = None
     dataset_class: Name | None = None
-    load_s: tuple[tuple[NonNegative, NonNegative, NonNegative], ...] | None = None
+    load_s: tuple[tuple[Probability, Seconds, Seconds], ...] | None = None
 
 
 class Entity(Frozen):
@@ -67,7 +70,7 @@ class Entity(Frozen):
     name: Name
     weight: Weight = 1.0
     policy: Literal["fairness", "fifo"] = "fairness"
-    quota_gpus: Annotated[int, Field(strict=True, ge=0)] | None = None
+    quota_gpus: Annotated[int, Field(strict=True, ge=0, le=MOST_GPUS)] | None = None
 
 
 class Running(Frozen):
@@ -149,7 +152,7 @@ class Recorded(Frozen):
 
     end_s: PositiveSeconds
     told: Annotated[bool, Field(strict=True)]
-    gpu_s: NonNegative
+    gpu_s: GpuSeconds
 
 
 class Scenario(Frozen):

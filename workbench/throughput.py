@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cluster import Cluster
-from workbench.frozen import Count, Fraction, Frozen, Name, NonNegative, Speed
+from workbench.frozen import Count, Fraction, Frozen, Name, Seconds, Speed
 
 FloatArray = npt.NDArray[np.float64]
 Placement = Literal["consolidated", "unconsolidated"]
@@ -33,7 +33,7 @@ class ThroughputRow(Frozen):
     placement: Placement = "consolidated"
     nodes: Count | None = None
     steps_per_s: Speed
-    sync_s: NonNegative | None = None
+    sync_s: Seconds | None = None
 
 
 class ColocatedRow(Frozen):

@@ -11,12 +11,12 @@ pty = pytest.importorskip("pty", reason="pseudo-terminals are for Unix")
 
 @pytest.fixture
 def on_a_terminal(tmp_path):
-    """Run a simulation of 60 jobs with every decision reported and stderr a terminal; returns (stdout, stderr)."""
+    """Run a command with every decision and job reported and stderr a terminal; returns code, stdout and stderr."""
 
     def run(*argv):
         code = (
-            "import sys\nfrom workbench.cli import compute, main\ncompute.PROGRESS_S = 0.0\n"
-            "sys.exit(main(['simulate', 'preset:gavel_physical', '--scheduler', 'las', *sys.argv[1:]]))"
+            "import sys\nfrom workbench.cli import compute, main\nfrom workbench.traces import synthetic\n"
+            "compute.PROGRESS_S, synthetic.EVERY = 0.0, 1\nsys.exit(main(sys.argv[1:]))"
         )
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
@@ -39,8 +39,11 @@ def on_a_terminal(tmp_path):
     return run
 
 
+SIMULATE = ("simulate", "preset:gavel_physical", "--scheduler", "las")
+
+
 def test_a_simulation_tells_a_terminal_how_far_it_is(on_a_terminal):
-    code, out, said = on_a_terminal()
+    code, out, said = on_a_terminal(*SIMULATE)
     assert code == 0 and "Mean JCT" in out and "jobs finished" not in out
     lines = said.split("\r\033[K")
     assert lines[0] == "" and len(lines) > 10
@@ -51,11 +54,19 @@ def test_a_simulation_tells_a_terminal_how_far_it_is(on_a_terminal):
 
 
 def test_json_comes_without_progress(on_a_terminal):
-    code, out, said = on_a_terminal("--json")
+    code, out, said = on_a_terminal(*SIMULATE, "--json")
     assert code == 0 and out.startswith("{") and "jobs finished" not in said
 
 
 def test_an_error_is_not_written_behind_the_progress(on_a_terminal):
-    code, out, said = on_a_terminal("--belief", "nothing_like_it")
+    code, out, said = on_a_terminal(*SIMULATE, "--belief", "nothing_like_it")
     assert (code, out) == (2, "")
     assert said.split("\r\033[K")[-1].startswith("error: ")
+
+
+def test_a_scenario_that_is_made_up_tells_how_far_it_is(on_a_terminal, tmp_path):
+    code, out, said = on_a_terminal("generate", "--cluster", "v100=1x4", "--jobs", "5", "-o", str(tmp_path / "s.json"))
+    assert code == 0 and out.startswith(str(tmp_path))
+    lines = said.split("\r\033[K")
+    assert lines[0] == lines[-1] == "" and lines[1:6] == [f"{i} of 5 jobs made up" for i in range(5)]
+    assert lines[6:-1] == ["checking 5 jobs", "writing 5 jobs"]

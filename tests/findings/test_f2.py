@@ -15,12 +15,12 @@ import websocket
 from tests.browser_support import PATIENCE_S, Server, serving, write_notebook
 from tests.test_dashboard import dashboard, get, kernel_of  # noqa: F401
 
-OWN = 2
+OWN = 3
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    options = ("--kernels=5", f"--per-visitor={OWN}", "--Voila.ping_s=1", "--Kernels.away_s=6")
+    options = ("--kernels=5", f"--per-visitor={OWN}", "--Voila.ping_s=1", "--Kernels.away_s=4")
     with serving("voila", tmp_path_factory.mktemp("vanishing"), *options) as found:
         write_notebook(found, "one.ipynb", "print(6 * 7)")
         yield found
@@ -49,17 +49,15 @@ def test_a_browser_that_vanishes_frees_its_place_and_one_that_answers_keeps_it(s
 
     reader = threading.Thread(target=answer, daemon=True)
     reader.start()
-    full = get(address, server.token)
-    assert full.status == 503 and "You have too many pages open" in full.text, "3 places are free, but not for this one"
-    until = time.monotonic() + PATIENCE_S
-    while get(f"{server.url}/api/kernels/{gone}", server.token).status != 404:
-        assert time.monotonic() < until, "a browser that is gone keeps its place"
-        time.sleep(0.3)
-    assert get(f"{server.url}/api/kernels/{stays}", server.token).status == 200
     unseen = kernel_of(get(address, server.token).text)  # nobody ever connects to it: a request is no visitor
-    while get(f"{server.url}/api/kernels/{unseen}", server.token).status != 404:
-        assert time.monotonic() < until, "a request without a browser keeps its place"
-        time.sleep(0.3)
+    full = get(address, server.token)
+    assert full.status == 503 and "You have too many pages open" in full.text, "2 places are free, but not for this one"
+    until = time.monotonic() + PATIENCE_S
+    for kernel, whose in ((unseen, "a request without a browser"), (gone, "a browser that is gone")):
+        while get(f"{server.url}/api/kernels/{kernel}", server.token).status != 404:
+            assert time.monotonic() < until, f"{whose} keeps its place"
+            time.sleep(0.2)
+    assert get(f"{server.url}/api/kernels/{stays}", server.token).status == 200
     silent.shutdown()
     answering.shutdown()
     reader.join(30)

@@ -70,7 +70,7 @@ class Kernels(AsyncMappingKernelManager):
         if own >= (self.most_per_visitor or self.most_kernels):
             raise web.HTTPError(503, f"{visitor} has {own} kernels", reason="You have too many pages open")
         if self._look is None:
-            self._look = PeriodicCallback(self.end_deserted, 1000 * min(LOOK_S, self.away_s))
+            self._look = PeriodicCallback(self.end_deserted, 1000 * min(LOOK_S, self.away_s / 4))
             self._look.start()
         self._starting[visitor] += 1
         try:

@@ -72,8 +72,8 @@ class ScenarioFile:
             scenario = self._content()
             if self._download is None:
                 scenario.save(path, force=self._known.get(path) == _digest_of(path))
-        except InputError as error:
-            if error.where == str(path) and path.is_file():
+        except WorkbenchError as error:
+            if isinstance(error, InputError) and error.where == str(path) and path.is_file():
                 self._ask(path)
                 text = f"{path} exists and is not from this lab; Replace overwrites it, another name keeps it"
             else:

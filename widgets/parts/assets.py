@@ -13,7 +13,6 @@ import gzip
 import hashlib
 import os
 import sys
-import tempfile
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +20,9 @@ from pathlib import Path
 import anywidget
 import traitlets
 import vl_convert
+
+from workbench.errors import WorkbenchError
+from workbench.files import write_bytes
 
 STYLE = Path(__file__).parent / "style.css"
 VEGA_LITE = "6.4"
@@ -61,8 +63,9 @@ def vega_bundle() -> bytes:
         return code
     source = vl_convert.javascript_bundle(_EXPORTS, VEGA_LITE)
     code = gzip.compress(source.encode(), 6, mtime=0)
-    with contextlib.suppress(OSError):
-        _write_whole(kept, code)
+    with contextlib.suppress(OSError, WorkbenchError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(kept, code, force=True)
     return code
 
 
@@ -73,11 +76,3 @@ def cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "workbench"
     return Path.home() / ".cache" / "workbench"
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)

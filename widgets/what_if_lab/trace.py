@@ -14,6 +14,7 @@ from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
 from widgets.work.question import Question
 from widgets.work.work import Message
 from workbench.errors import NOTHING, InputError, Words, WorkbenchError, counted
+from workbench.files import write_bytes
 from workbench.scenario import Scenario
 from workbench.traces import formats, parse_cluster
 
@@ -77,7 +78,7 @@ class TraceChoice:
             name = Path(str(found["name"])).name
             try:
                 request = self._request(name, found["content"])
-            except InputError as error:
+            except WorkbenchError as error:
                 self.say(str(error.problem), bad=True)
                 continue
             self.say(f"Reading {name} ...")
@@ -112,7 +113,7 @@ class TraceChoice:
             self._speeds = None
 
     def _request(self, name: str, uploaded: Any) -> Message:
-        """What the worker is asked; raises InputError for a file or controls that cannot be."""
+        """What the worker is asked; raises WorkbenchError for a file or controls that cannot be."""
         content = _read(name, uploaded)
         types = str(self.cluster.value).strip()
         if not types:
@@ -123,10 +124,10 @@ class TraceChoice:
             self._folder.cleanup()
         self._folder, self._name = tempfile.TemporaryDirectory(), name
         path, speeds = Path(self._folder.name, name), None
-        path.write_bytes(content)
+        write_bytes(path, content)
         if self._speeds is not None:
             speeds = Path(self._folder.name, f"speeds-{self._speeds[0]}")
-            speeds.write_bytes(self._speeds[1])
+            write_bytes(speeds, self._speeds[1])
         return {
             "kind": "convert",
             "format": str(self.format.value),

@@ -8,7 +8,7 @@ import json
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -371,26 +371,32 @@ def watched(as_json: bool) -> bool:
 
 
 @contextlib.contextmanager
-def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
-    """Observers that keep one line on stderr up to date while somebody watches; it is gone at the end."""
-    from workbench.simulation.observers import Report
-
+def progress_line(as_json: bool) -> Iterator[Callable[[str], None] | None]:
+    """What writes the one line of progress on stderr, which is gone at the end; None where nobody watches."""
     if not watched(as_json):
-        yield []
+        yield None
         return
     try:
-        yield [Report(_progress, every_s=PROGRESS_S)]
+        yield lambda text: print(CLEAR_LINE + text, end="", file=sys.stderr, flush=True)
     finally:
         print(CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
 
-def _progress(progress: RunProgress) -> None:
+@contextlib.contextmanager
+def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
+    """Observers that keep the line of progress up to date."""
+    from workbench.simulation.observers import Report
+
+    with progress_line(as_json) as tell:
+        yield [] if tell is None else [Report(lambda progress: tell(_progress(progress)), every_s=PROGRESS_S)]
+
+
+def _progress(progress: RunProgress) -> str:
     from workbench.units import format_duration
 
     now = format_duration(progress.now_s, parts=2)
     jobs = f"{progress.finished} of {progress.jobs} jobs finished"
-    text = f"{jobs}, {progress.decisions} decisions, simulated up to {now}"
-    print(CLEAR_LINE + text, end="", file=sys.stderr, flush=True)
+    return f"{jobs}, {progress.decisions} decisions, simulated up to {now}"
 
 
 def _measures(

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli.compute import progress_line
 from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
 from workbench.cli.output import Answer, plain, say
 from workbench.cli.parser import Commands, Parser, add_command, add_output
-from workbench.errors import InputError, Words, counted
+from workbench.errors import InputError, Words, WorkbenchError, counted
 
 if TYPE_CHECKING:
     from workbench.scenario import Scenario
@@ -124,10 +125,16 @@ def convert(args: argparse.Namespace) -> Answer:
     )
     scenario = _shared(scenario, args.space_sharing)
     say(str(report))
+    answer = written(scenario, args.output, force=args.force, report=report.as_json())
     if args.report is not None:
         text = json.dumps(plain(report.as_json()), indent=1, ensure_ascii=False) + "\n"
-        write_text(Path(args.report), text, force=args.force)
-    return written(scenario, args.output, force=args.force, report=report.as_json())
+        try:
+            write_text(Path(args.report), text, force=args.force)
+        except WorkbenchError:
+            if args.output != STANDARD:  # both or neither
+                Path(args.output).unlink(missing_ok=True)
+            raise
+    return answer
 
 
 def generate(args: argparse.Namespace) -> Answer:
@@ -135,22 +142,26 @@ def generate(args: argparse.Namespace) -> Answer:
     from workbench.traces.synthetic import generate as make_up
 
     check_targets({"-o": args.output}, force=args.force)
-    scenario = make_up(
-        args.cluster,
-        args.jobs,
-        args.seed,
-        arrivals=args.arrivals,
-        mean_gap_s=args.mean_gap,
-        multi_gpu=args.multi_gpu,
-        durations=args.durations,
-        priority_share=args.priority_share,
-        slo=args.slo,
-        group=args.group,
-        reference=args.reference,
-        name=args.name,
-    )
-    scenario = _shared(scenario, args.space_sharing)
-    return written(scenario, args.output, force=args.force)
+    with progress_line(args.json) as tell:
+        scenario = make_up(
+            args.cluster,
+            args.jobs,
+            args.seed,
+            arrivals=args.arrivals,
+            mean_gap_s=args.mean_gap,
+            multi_gpu=args.multi_gpu,
+            durations=args.durations,
+            priority_share=args.priority_share,
+            slo=args.slo,
+            group=args.group,
+            reference=args.reference,
+            name=args.name,
+            progress=tell,
+        )
+        scenario = _shared(scenario, args.space_sharing)
+        if tell is not None:
+            tell(f"writing {counted(args.jobs, 'job')}")
+        return written(scenario, args.output, force=args.force)
 
 
 def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Answer:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.files import not_written
 from workbench.solvers.errors import (
     CancelledError,
     InfeasibleError,
@@ -71,7 +72,10 @@ def solve(programme: Programme, solver: Solver) -> Point:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         problem, answer = Path(folder, "problem.glp"), Path(folder, "answer.sol")
-        problem.write_text(_text(programme), encoding="ascii")
+        try:
+            problem.write_text(_text(programme), encoding="ascii")
+        except OSError as error:
+            raise not_written(problem, error) from None
         log, cancelled = _run(program, problem, answer, programme, solver)
         solve_s = time.perf_counter() - began
         text = answer.read_text(encoding="ascii") if answer.is_file() else ""

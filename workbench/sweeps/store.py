@@ -79,6 +79,7 @@ class Store:
             raise InputError(self.path, Words("a folder that is not there"), "a folder that exists")
 
     def __enter__(self) -> Self:
+        new = self.path != MEMORY and not os.path.exists(self.path)
         with _told(self.path):
             self._file = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None)
         try:
@@ -86,6 +87,8 @@ class Store:
                 self._begin()
         except BaseException:
             self._file.close()
+            if new and os.path.getsize(self.path) == 0:  # nobody else has begun to fill it
+                os.unlink(self.path)
             raise
         return self
 
@@ -193,7 +196,7 @@ def _told(path: str) -> Iterator[None]:
         if _is_locked(error):
             expected = f"no other program that holds it for longer than {PATIENCE_S:g} s"
             raise WorkbenchError(path, Words("a locked store"), expected) from None
-        raise WorkbenchError(path, why(error), "a store that can be read and written") from None
+        raise WorkbenchError(path, why(error), "a store that can be read and written, and room for it") from None
 
 
 def _code(error: sqlite3.Error) -> str:

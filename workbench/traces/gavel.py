@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, Words, counted
-from workbench.frozen import LEAST_WEIGHT, MOST_S, MOST_WEIGHT
+from workbench.frozen import LEAST_WEIGHT, MOST_GPUS, MOST_S, MOST_WEIGHT
 from workbench.scenario import Scenario
 from workbench.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.traces.report import Drops, Report
@@ -51,7 +51,6 @@ KNOWN_FORMS = {
 UNCONSOLIDATED = "_unconsolidated"
 REFERENCE = "v100"  # the type on which the authors' generator states durations
 LARGEST_FACTOR = 100.0
-MOST_GPUS = 1_000_000
 STATIC = "static"  # the mode of a job whose batch size stays
 PLAN = ("gavel.max_min_fairness", "las", "fifo")
 _KEY = re.compile(r"\('([^']{1,200})', ([1-9]\d{0,5})\)", re.ASCII)

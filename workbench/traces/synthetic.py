@@ -8,7 +8,7 @@ drawn from a random stream of its own, so that changing one option leaves the ot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -34,6 +34,8 @@ SLO_FACTORS = (1.2, 2.0, 10.0)  # paper: Gavel 7.3
 HIGH_PRIORITY = 5.0  # code: Gavel, for 20 % of the jobs
 MEAN_GAP_S = 900.0  # ours
 MOST_JOBS = 1_000_000
+EVERY = 10_000
+"""Jobs after which progress is told."""
 PLAN = ("gavel.max_min_fairness", "las", "fifo")
 
 
@@ -51,6 +53,7 @@ def generate(
     throughputs: Sequence[Mapping[str, Any]] | None = None,
     reference: str | None = None,
     name: str = "",
+    progress: Callable[[str], None] | None = None,
 ) -> Scenario:
     """A scenario with `jobs` made-up jobs on a cluster (`v100=8x4` or as in a scenario file).
 
@@ -59,7 +62,8 @@ def generate(
     durations: Gandiva's law, or "short", 1 to 4 whole hours as in Gavel's traces for the physical cluster;
     priority_share: share of jobs with weight 5; slo: deadlines of 1.2, 2 or 10 x the duration, reward 1;
     group: the built-in models to draw from; throughputs: rows to use instead of them;
-    reference: the type on which durations are meant (default: the fastest over all models, ties by position).
+    reference: the type on which durations are meant (default: the fastest over all models, ties by position);
+    progress: is told in words how far it is.
     Raises InputError.
     """
     check_seed(seed)
@@ -75,13 +79,17 @@ def generate(
     high = streams[4].random(jobs) < priority_share
     factors = streams[5].choice(SLO_FACTORS, size=jobs)
     made = []
+    tell = progress or (lambda text: None)
     for i, model in enumerate(models):
+        if i % EVERY == 0:
+            tell(f"{i} of {jobs} jobs made up")
         job = table.job(f"job-{i}", model, int(wanted[i]), float(length_s[i]), float(start_s[i]))
         if high[i]:
             job["weight"] = HIGH_PRIORITY
         if slo:
             job["rewards"] = [[round(float(factors[i] * length_s[i]), 3), 1.0]]
         made.append(job)
+    tell(f"checking {jobs} jobs")
     what = f"{jobs} made-up jobs, {'all at the start' if arrivals == 'static' else f'one every {gap_s:g} s'}"
     return Scenario.from_dict(
         {"name": name or f"generated-{seed}", "description": what, "seed": seed, **table.scenario(made)}, "generator"

@@ -25,8 +25,8 @@ import numpy as np
 
 from workbench.cluster import Cluster
 from workbench.errors import InputError, counted
-from workbench.frozen import MOST_S
-from workbench.job import Reward
+from workbench.frozen import MOST_GPUS, MOST_S
+from workbench.job import RewardStep
 from workbench.scenario import Recorded, Scenario
 from workbench.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.traces import builtin
@@ -54,7 +54,6 @@ PLAN: tuple[dict[str, Any], ...] = (
 )
 """paper: Chronus and whom it compares itself with, section 4.3."""
 MOST_LETTERS = 190
-MOST_GPUS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class TimedRow:
     arrival_s: float
     duration_s: float
     user: str | None = None
-    rewards: tuple[Reward, ...] | None = None
+    rewards: tuple[RewardStep, ...] | None = None
     ran_on: str | None = None
     ended: str | None = None
     end_s: float | None = None
