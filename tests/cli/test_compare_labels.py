@@ -50,7 +50,7 @@ def test_a_scheduler_that_comes_twice_has_both_labels(ask):
         ("a:b=las", "a label without :"),
         ("old=las,old=srtf", "once"),
         ("old=las,new=las", "each scheduler once with the same knobs"),
-        ("old=nothing_such", "las"),
+        ("old=nothing_such", "gavel.fifo"),
     ],
 )
 def test_labels_that_cannot_be_are_one_error(refused, schedulers, expected):

@@ -12,7 +12,7 @@ from workbench.cli import main
 
 def test_simulate(ask):
     found = ask("simulate", "preset:start_here", "--scheduler", "fifo", "--set", "round_s=300", "--seed", "4")
-    assert list(found) == ["scheduler", "knobs", "seed", "belief", "metrics", "rounds", "not_used", "wall_s"]
+    assert list(found) == ["scheduler", "knobs", "seed", "belief", "metrics", "notes", "rounds", "not_used", "wall_s"]
     assert (found["scheduler"], found["seed"], found["knobs"]["round_s"]) == ("fifo", 4, 300.0)
     metrics = found["metrics"]
     run = workbench.simulate("preset:start_here", "fifo", round_s=300, seed=4)
@@ -26,7 +26,7 @@ def test_a_belief_by_name(ask):
     options = ["simulate", "preset:gavel_sharing", "--scheduler", "gavel.max_min_fairness", "--until", "60 h"]
     options += ["--set", "space_sharing=on"]
     found = ask(*options, "--belief", "low_rank:profiled=0,rank=2")
-    assert found["belief"] == "low_rank:profiled=0,rank=2" and ask(*options)["belief"] == "oracle"
+    assert found["belief"] == "low_rank:profiled=0.0,rank=2" and ask(*options)["belief"] == "oracle"
     run = workbench.simulate(
         "preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=216_000.0, belief=found["belief"]
     )
@@ -119,7 +119,7 @@ def test_compare(ask, tmp_path):
     out = tmp_path / "c"
     argv = ("compare", "preset:start_here", "--schedulers", "fifo,las", "--set", "las:round_s=300", "--seeds", "0:3")
     found = ask(*argv, "--out", out)
-    assert list(found) == ["runs", "ended", "mean", "spread", "ratios_to", "ratios", "wall_s", "out"]
+    assert list(found) == ["runs", "ended", "mean", "spread", "ratios_to", "ratios", "wall_s", "out", "notes", "belief"]
     assert [(run["scheduler"], run["seed"]) for run in found["runs"]] == [
         (n, s) for n in ("fifo", "las") for s in range(3)
     ]
