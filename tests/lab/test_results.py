@@ -26,6 +26,19 @@ def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
     lab._results._gantt.view.picked = {}
 
 
+def test_a_warning_of_the_run_stands_above_its_gantt_chart(work: Waiter) -> None:
+    lab = GavelLab(scheduler="gavel.max_throughput")
+    lab.solve()
+    work.answer()
+    note, _, gantt, *_ = lab._results.box.children
+    assert gantt is lab._results._gantt.box
+    assert note.value.startswith("<p class='wb-note'>Warning: Rounds did not keep to the shares of time: translation")
+    lab.set("gavel.max_min_fairness")
+    lab.solve()
+    work.answer()
+    assert lab.state == "done" and note.value == ""
+
+
 def test_editing_the_jobs_leaves_the_selection_in_the_charts_alone(work: Waiter) -> None:
     lab = GavelLab()
     jobs(lab).followed(0)

@@ -8,10 +8,10 @@ import pandas as pd
 from workbench.errors import counted
 from workbench.run import Run
 
-ROUNDS = 5.0
-"""Rounds that a job may fall behind on a type: rounds are whole, and each computation of the shares starts afresh."""
+ROUNDS = 2.0
+"""Rounds that a job may be behind on a type where a mechanism follows: rounds are whole, and others have their turn."""
 PART = 0.25
-"""Part of its time that it may fall behind: less is what waiting for a turn costs where shares often change."""
+"""Part of its time that it may be behind (ours): what gangs lose that do not fit into one round together is less."""
 
 
 def behind(run: Run) -> pd.DataFrame:
@@ -49,7 +49,10 @@ def _by_job(shares: pd.DataFrame) -> pd.DataFrame:
 
 
 def strayed(run: Run) -> tuple[str, ...]:
-    """A sentence if jobs had much less of a type than their share: by over `ROUNDS` rounds and `PART` of their time."""
+    """A sentence if jobs had much less of a type than their share: by over `ROUNDS` rounds and `PART` of their time.
+
+    It names the job of which the largest part is missing. A job may have had more of another type for it.
+    """
     round_s = run.knobs.get("round_s")
     if run.detail is not None and run.detail < len(run.decisions):
         return ()  # later shares are not in the run
@@ -57,14 +60,15 @@ def strayed(run: Run) -> tuple[str, ...]:
         return ()
     found = behind(run)
     short_s = found["promised_s"] - found["received_s"]
-    bad = found[(short_s > ROUNDS * round_s) & (short_s > PART * found["life_s"])]
-    if bad.empty:
+    part = short_s / found["life_s"]
+    bad = (short_s > ROUNDS * round_s) & (part > PART)
+    if not bad.any():
         return ()
-    job, kind = str(bad["job"].iloc[0]), str(bad["accelerator"].iloc[0])
-    share, part = (float(bad[name].iloc[0] / bad["life_s"].iloc[0]) for name in ("promised_s", "received_s"))
-    others = bad["job"].nunique() - 1
-    too = f", and so {counted(others, 'other job')} fell behind" if others else ""
+    worst = found.loc[part.where(bad).idxmax()]
+    share, had = (f"{100 * worst[name] / worst['life_s']:.3g} %" for name in ("promised_s", "received_s"))
+    others = found["job"][bad].nunique() - 1
+    too = f" So it is with {counted(others, 'other job')}." if others else ""
     return (
-        f"The rounds did not keep to the shares: {job} had GPUs of {kind} for {part:.2g} of its time where its share "
-        f"was {share:.2g}{too}.",
+        f"Rounds did not keep to the shares of time: {worst['job']} ran on {worst['accelerator']} for {had} of its "
+        f"time, its share was {share}.{too}",
     )

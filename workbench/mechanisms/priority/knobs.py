@@ -32,7 +32,8 @@ KNOBS = (
         "priority_over",
         "time_by_type",
         "What a share is divided by: the part of the time given out on the type so far that went to the job (section "
-        "5), or the rounds that the job itself has had there (section 3.2, Fig. 4)",
+        "5), or the rounds that the job itself has had there (section 3.2, Fig. 4), which keeps closer to the shares "
+        "of a job alone on its types",
         source="paper",
         kind="str",
         choices=("time_by_type", "rounds_of_job"),
@@ -122,4 +123,7 @@ AUTHORS: Mapping[str, Any] = {
     "inherit": False,
     "placement": "fill",
 }
-"""The knobs above as in the authors' simulator."""
+"""The knobs above as in the authors' simulator.
+
+(ours): of a pair, the job with less to do in a round ends with its own last step; there both end with the pair's.
+"""

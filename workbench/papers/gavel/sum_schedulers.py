@@ -18,9 +18,8 @@ def _min_cost(data: PricedData, knobs: Knobs) -> Allocation:
 NO_LEFTOVERS: dict[str, Value] = {"leftovers": "none"}
 """A policy of cost leaves workers idle on purpose, where they cost more for what they do; others must not fill them."""
 
-TO_THE_SHARES: dict[str, Value] = {"refresh_s": 0.0, "priority_over": "rounds_of_job"}
-"""With SLOs a job needs its share of each type, not only its part of what others have: a job alone on two types would
-otherwise be on the type of its larger share all of the time. Steps and time left move from round to round."""
+EACH_ROUND: dict[str, Value] = {"refresh_s": 0.0}
+"""With SLOs the steps and the time that are left, and so the speed that is needed, move from round to round."""
 
 SUMS = (
     scheduler(
@@ -64,7 +63,7 @@ SUMS = (
         min_cost_slo.allocate,
         uses=frozenset({"rewards"}),
         authors={"optimum": "interior", "infeasible": "drop_all"},
-        defaults={"infeasible": "drop", **TO_THE_SHARES, **NO_LEFTOVERS},
+        defaults={"infeasible": "drop", **EACH_ROUND, **NO_LEFTOVERS},
         signals=("slo_dropped",),
         numbers=worths.per_dollar,
     ),

@@ -105,9 +105,9 @@ def figure_17(size: Size) -> Figure:
 def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, float | None, float]) -> Figure:
     table = points(jobs, "jct_h")
     rows = (
-        _gain_row(table, AGNOSTIC, AWARE, paper[0], "7.3", f"Most at the edge of saturation, and {DATA}."),
+        _gain_row(table, AGNOSTIC, AWARE, paper[0], "7.3", f"The agnostic line draws a type with room, and {DATA}."),
         _gain_row(table, AGNOSTIC, SHARED, paper[1], "7.3", f"Most at the edge of saturation, and {PAIRS}."),
-        _gain_row(table, AWARE, SHARED, paper[2], "7.3", f"What sharing adds; {PAIRS}."),
+        _gain_row(table, AWARE, SHARED, paper[2], "7.3", f"Pairs that gain over half share; {PAIRS}."),
         _load_row(table, "7.3"),
     )
     panels = {"a": load_panel(table, title), "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X)}
