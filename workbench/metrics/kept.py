@@ -64,7 +64,7 @@ def strayed(run: Run) -> tuple[str, ...]:
     bad = (short_s > ROUNDS * round_s) & (part > PART)
     if not bad.any():
         return ()
-    worst = found.loc[part.where(bad).idxmax()]
+    worst = found.iloc[int(np.argmax(np.where(bad, part, 0.0)))]
     share, had = (f"{100 * worst[name] / worst['life_s']:.3g} %" for name in ("promised_s", "received_s"))
     others = found["job"][bad].nunique() - 1
     too = f" So it is with {counted(others, 'other job')}." if others else ""

@@ -21,8 +21,8 @@ KNOBS = (
     Knob(
         "refresh_s",
         None,
-        "Compute the shares anew after this time even if the jobs are the same (none: never; 0: in every round, and "
-        "times received go on; the default of policies with SLOs, whose steps and time left move)",
+        "Compute the shares anew after this time even if the jobs are the same (none: never; 0: in every round, "
+        "the default of policies with SLOs, whose steps and time left move)",
         "s",
         "paper",
         minimum=0.0,

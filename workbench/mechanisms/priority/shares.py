@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.decision import IntArray, Shares, Snapshot, Solution, Unit, WorkerType, members
+from workbench.decision import Shares, Snapshot, Solution, Unit, WorkerType, members
 from workbench.errors import InputError
 from workbench.mechanisms.priority.memory import Memory, SharePlan, inherited
 from workbench.mechanisms.worker_types import speeds
@@ -53,15 +53,13 @@ def due(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
 def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], policy: SharePolicy) -> Memory:
     """Ask the policy for shares of the jobs that are there; times start afresh, deficits carry over.
 
-    (ours): with `refresh_s` 0 times go on while jobs and workers are the same. Afresh in every round, they would say
-    nothing.
+    With shares anew in every round no job has had time yet, so all priorities are infinite and deficits decide.
     """
     found = policy(snapshot, knobs, memory.policy)
     start_s = knobs["initial_time"] * knobs["round_s"]
     before = inherited(memory, snapshot) if knobs["inherit"] else memory
-    plan, place = _plan(snapshot, found.shares, before, 0.0 if knobs["inherit"] else start_s)
-    same = not memory.changed and memory.plan.jobs == plan.jobs and not (memory.plan.workers != plan.workers).any()
-    fresh = replace(
+    plan = _plan(snapshot, found.shares, before, 0.0 if knobs["inherit"] else start_s)
+    return replace(
         memory,
         plan=plan,
         time_s=np.full(plan.share.shape, start_s),
@@ -74,16 +72,6 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
         policy=found.memory,
         signals=found.signals,
     )
-    return _going_on(fresh, before, place) if same and knobs["refresh_s"] == 0 else fresh
-
-
-def _going_on(fresh: Memory, before: Memory, place: IntArray) -> Memory:
-    """The same with the times of before; place: rows of its units there, -1 for new ones. Deficits count them once."""
-    known = (place >= 0)[:, None]
-    time_s = np.where(known, before.time_s[place], fresh.time_s)
-    received_s = time_s - fresh.begun_s[:, None]
-    plan = replace(fresh.plan, deficit_s=fresh.plan.deficit_s + received_s)
-    return replace(fresh, plan=plan, time_s=time_s, total_s=before.total_s)
 
 
 def _owed(memory: Memory, now_s: float) -> FloatArray:
@@ -92,11 +80,11 @@ def _owed(memory: Memory, now_s: float) -> FloatArray:
     return memory.plan.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
 
 
-def _plan(snapshot: Snapshot, shares: Shares, memory: Memory, start_s: float) -> tuple[SharePlan, IntArray]:
+def _plan(snapshot: Snapshot, shares: Shares, memory: Memory, start_s: float) -> SharePlan:
     """Units with their shares; a job that is in none of them follows alone, without a share. Deficits carry over.
 
     start_s: what a new pair is owed: in the authors' simulator, where it begins without the time of `initial_time`,
-    that time. Returns also (units,) the rows of `memory` where they were, -1 for new ones.
+    that time.
     """
     before = memory.plan
     if shares.types != before.types:
@@ -114,7 +102,7 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: Memory, start_s: float) ->
         owed_s[[new < 0 and not isinstance(unit, str) for new, unit in zip(place.tolist(), units, strict=True)]] = (
             start_s
         )
-    plan = SharePlan(
+    return SharePlan(
         before.types,
         before.kinds,
         before.pool,
@@ -128,7 +116,6 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: Memory, start_s: float) ->
         np.ones(len(units), dtype=bool),
         snapshot.workers,
     )
-    return plan, place
 
 
 def _with_pairs(

@@ -15,8 +15,8 @@ Where the rows cannot all hold, or a deadline has passed, knob `infeasible` deci
 conflict (without any one of them the others can be met); `drop` leaves out the rows that fall short where the
 shortfalls, as parts of each job's own need, have the smallest sum; `drop_all` leaves out all rows, as the authors' code
 does. `slo_dropped` says whose. The scheduler drops by default, for jobs may be late in a simulation, and solves anew in
-every round (ours, knob `refresh_s`), for n_m and SLO_m move, and the mechanism may have given other than X. It still
-may: its priorities do not keep to X where a job is alone on two types (knob `priority_over`).
+every round (ours, knob `refresh_s`), for n_m and SLO_m move, and the mechanism may have given other than X. Rounds are
+whole, so a job may still be late by some of them.
 """
 
 from __future__ import annotations
