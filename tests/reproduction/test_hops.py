@@ -134,7 +134,8 @@ def test_all_three_have_the_same_jobs_rounds_and_restart_charge() -> None:
 def test_measures_agree_with_the_jobs_and_the_timeline(figures: dict[str, Figure]) -> None:
     for name, run in physical.runs(TINY).items():
         jobs, figure = run.jobs, figures["Table 3"]
-        assert figure.ours(f"makespan, {name}") == pytest.approx(jobs["finish_s"].max() / 3600)
+        row = f"makespan, {name}" + " (calibrated)" * (name == "Hops")
+        assert figure.ours(row) == pytest.approx(jobs["finish_s"].max() / 3600)
         assert figure.ours(f"JCT, {name}") == pytest.approx((jobs["finish_s"] - jobs["arrival_s"]).mean() / 3600)
         held = run.timeline[run.timeline["kind"].isin(["run", "restart", "profile"])]
         wait_h = []
