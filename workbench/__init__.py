@@ -81,7 +81,7 @@ def _refuse_other(folder: str) -> None:
 
     Its folders `api` and `batch` hide our modules of these names, whichever was installed last.
     """
-    for name in os.listdir(folder):
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
         if name.startswith("workbench-") and name.endswith(".dist-info"):
             raise ImportError(
                 f"another project named `workbench` ({name.removesuffix('.dist-info')}) is installed in {folder} too, "

@@ -210,7 +210,7 @@ def _read_head(path: Path) -> dict[str, Any]:
     needed = {"format", "key", "digests", "digest", *HEAD}
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         found = head.get("format") if isinstance(head, dict) else head
-        raise InputError(str(path), found, f"a run of format {FORMAT}")
+        raise InputError(str(path), found, f"a run of format {FORMAT}; one of an older version has to be made again")
     if not needed <= set(head):
         raise InputError(
             str(path), Words(f"no {', '.join(sorted(needed - set(head)))}"), "all that a run was made with"

@@ -229,7 +229,7 @@ def _sums(
     """Jobs whose two sums differ by more than rounding."""
     names = c.names()
     for n in np.flatnonzero(~(np.abs(found - expected) <= CLOSE * scale)).tolist():
-        yield Violation(rule, f"job {names[n]}", f"{what}: {found[n]!r}", repr(float(expected[n])))
+        yield Violation(rule, f"job {names[n]}", f"{what}: {float(found[n])!r}", repr(float(expected[n])))
 
 
 def _order_of_times(c: _Tables) -> Iterator[Violation]:

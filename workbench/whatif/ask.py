@@ -29,7 +29,7 @@ from workbench.whatif.configuration import Configuration
 from workbench.whatif.differences import difference_table, job_table
 from workbench.whatif.draws import block_s, check_bootstrap, drawn, varied
 from workbench.whatif.paired import check_level
-from workbench.whatif.words import conclusions, impossible
+from workbench.whatif.words import conclusions, surprising
 
 TODAY = "today"
 
@@ -148,7 +148,7 @@ class WhatIf:
         """What of the answer should not be believed as it stands: of the first pair's runs, and of the differences."""
         first = zip(("today", *(f"with {change.words}" for change in self.plan.changes)), self.runs, strict=True)
         of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
-        return (*of_runs, *impossible(self))
+        return (*of_runs, *surprising(self))
 
     @property
     def varied(self) -> str:

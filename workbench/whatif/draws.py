@@ -21,8 +21,8 @@ from workbench.scenario import Scenario
 from workbench.traces.density import numbered
 
 DAY_S, HOUR_S = 86_400.0, 3600.0
-FEWEST = 3
-"""Of fewer blocks hardly any draw differs from the log."""
+FEWEST, MANY = 3, 7
+"""Of fewer blocks hardly any draw differs from the log; of fewer than many, intervals are too narrow (ours)."""
 SEED = "the seed of scheduler, node failures and noise"
 _STREAM = 7
 
@@ -86,7 +86,8 @@ def left_out(scenario: Scenario, bootstrap: bool) -> str:
     if not blocks:
         return f"The intervals are about chance with these very jobs ({SEED}); they leave out other jobs, {rest}."
     cut = "" if block_s(scenario) == DAY_S else "what takes longer than an hour to come or go (the log has few days), "
-    return f"The intervals are about other orders of this log's {blocks}; they leave out {cut}other months, {rest}."
+    few = f" So few {blocks.split()[1]} make them too narrow." if int(blocks.split()[0]) < MANY else ""
+    return f"The intervals are about other orders of this log's {blocks}; they leave out {cut}other months, {rest}.{few}"
 
 
 def check_bootstrap(bootstrap: bool) -> None:

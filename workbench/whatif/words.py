@@ -69,9 +69,9 @@ def compared(row: Difference) -> tuple[str, ...]:
     return row.label, amount(row.before, unit), amount(row.after, unit), change_of(row.difference, unit), span, what
 
 
-def impossible(found: WhatIf) -> list[str]:
+def surprising(found: WhatIf) -> list[str]:
     """Warnings of changes that only take capacity away and yet shorten times, or fill the GPUs more than the loss of
-    some explains."""
+    some explains: a line of jobs may do that (Graham's anomalies), a log that is read wrongly does it often."""
     said = []
     for number, change in enumerate(found.plan.changes, start=1):
         was, now = found.runs[0][0].scenario, found.runs[number][0].scenario
@@ -81,9 +81,11 @@ def impossible(found: WhatIf) -> list[str]:
         for row in (rows[name] for name in ("makespan_s", "mean_jct_s") if name in rows):
             if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
                 said.append(
-                    f"with {change.words}: {_sentence(row, found.plan.level)} Less capacity helps no real cluster: "
-                    "jobs were ordered or placed otherwise, or ran on types where their speed is not recorded."
+                    f"with {change.words}: {_sentence(row, found.plan.level)} Less capacity seldom helps: see whether "
+                    "jobs are only ordered or placed otherwise, or run on types where their speed is not recorded."
                 )
+        if "utilisation" not in rows:
+            continue
         row = rows["utilisation"]
         expected = row.before * was.cluster.gpus / now.cluster.gpus
         if row.after > expected + RISE and verdict(row) != "not shown":

@@ -141,22 +141,21 @@ def search(
 
     low, high = AUTHORS_S if begin == "authors" else bracket(data, steps)
     if begin == "authors":
-        low, high = _halved(low, high, tolerance, possible)
-        most = AUTHORS_S[1]
+        _halve(low, high, tolerance, possible)
         while best is None:  # ends, since the isolated allocation has a makespan
-            low, high = _halved(most, 10 * most, tolerance, possible)
-            most *= 10
+            low, high = high, 10 * high
+            _halve(low, high, tolerance, possible)
     elif possible(high):
-        low, high = _halved(low, high, tolerance, possible)
+        _halve(low, high, tolerance, possible)
     if best is None:
         raise InfeasibleError("gavel.makespan", f"the isolated allocation's makespan of {high:g} s cannot be kept")
     iterations = tuple({"makespan_s": makespan_s, "feasible": able} for makespan_s, able in tried)
-    return Found(best.shares, low, best.solved.solver, time.perf_counter() - began, iterations)
+    too_short_s = max([bracket(data, steps)[0], *(makespan_s for makespan_s, able in tried if not able)])
+    return Found(best.shares, too_short_s, best.solved.solver, time.perf_counter() - began, iterations)
 
 
-def _halved(low: float, high: float, tolerance: float, possible: Callable[[float], bool]) -> tuple[float, float]:
-    """The interval in which the least possible makespan is, narrower than `tolerance`."""
+def _halve(low: float, high: float, tolerance: float, possible: Callable[[float], bool]) -> None:
+    """Try the middle of the interval, then of the half that it leaves, until that is narrower than `tolerance`."""
     while high > low * (1.0 + tolerance):
         middle = (low + high) / 2
         low, high = (low, middle) if possible(middle) else (middle, high)
-    return low, high

@@ -17,7 +17,7 @@ from workbench.papers.gavel.makespan import NAME, objective
 from workbench.papers.gavel.matrix import Allocation, Grid, Rows, solve
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.worst_job_matrix import worst_job
-from workbench.solvers import InfeasibleError, Solver
+from workbench.solvers import InfeasibleError, Solver, SolverFailedError
 
 TOLERANCE = 1e-9
 """How far rows may be off where they are all that is asked, unless the solver has been told: HiGHS's own 1e-7 took a
@@ -74,5 +74,7 @@ def bisect(
     found = bisection.search(data, data.steps, tolerance, attempt, begin)
     # An interior point is looked for only where there is one: HiGHS's method for it may fail where there is none.
     inside = attempt(found.kept_s, optimum) if optimum != "vertex" else None
+    if optimum != "vertex" and inside is None:
+        raise SolverFailedError(NAME, f"no {optimum} optimum where there is a vertex", "knob optimum: vertex")
     shares = check(data, found.shares if inside is None else inside.shares, NAME)
     return Allocation(shares, found.solved(objective(data, shares)))
