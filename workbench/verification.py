@@ -1,8 +1,8 @@
 """The measures of a run a second time: loops over its tables as a text book has them, nothing shared with the first.
 
 What the core counted itself (a job's wait, its restarts, busy GPUs after a decision ...) is not taken from its counters
-but found in the timeline and the events. What these do not tell is believed: steps done, verdicts, and what decisions say
-of GPUs where several share one time, at the run's end, with jobs running at time 0, or of tasks. What is measured, and how, is declared in `workbench/metrics/declared.py`.
+but found in the timeline and the events (declared in `workbench/metrics/declared.py`). What these do not tell is
+believed: steps done, verdicts, GPUs in use where decisions share a time, at the end, with jobs running at 0, of tasks.
 """
 
 from __future__ import annotations

@@ -58,3 +58,9 @@ def test_shares_that_no_rounds_can_keep_are_warned_of_and_turns_are_not():
     assert workbench.summary(workbench.simulate(given, "gavel.max_min_fairness")).warnings == ()
     (said,) = workbench.summary(workbench.simulate(given, "gavel.max_throughput")).warnings
     assert "translation ran on v100 for 66.7 % of its time, its share was 100 %" in said
+
+
+def test_both_jobs_of_a_pair_have_its_time():
+    given = workbench.preset("gavel_sharing")
+    run = workbench.simulate(given, "gavel.max_min_fairness", space_sharing=True)
+    assert (run.timeline["with_job"] != "").any() and workbench.summary(run).warnings == ()

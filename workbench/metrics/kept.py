@@ -31,6 +31,8 @@ def behind(run: Run) -> pd.DataFrame:
     rows["promised_s"] = rows["share"] * np.maximum(rows["end_s"] - rows["time_s"], 0.0)
     since = rows.groupby("job")["time_s"].min()
     held = run.timeline[~run.timeline["kind"].isin(["down", "sync"])]
+    other = held[held["with_job"] != ""]
+    held = pd.concat([held, other.assign(job=other["with_job"])])
     held = held[["job", "accelerator", "start_s", "end_s"]].drop_duplicates()
     begun = np.maximum(held["start_s"], held["job"].map(since))
     had = (held["end_s"] - begun).clip(lower=0.0).groupby([held["job"].astype(str), held["accelerator"].astype(str)])
@@ -51,7 +53,8 @@ def _by_job(shares: pd.DataFrame) -> pd.DataFrame:
 def strayed(run: Run) -> tuple[str, ...]:
     """A sentence if jobs had much less of a type than their share: by over `ROUNDS` rounds and `PART` of their time.
 
-    It names the job of which the largest part is missing. A job may have had more of another type for it.
+    It names the job of which the largest part is missing. A job may have had more of another type for it. Nothing is
+    said of a run that records the shares of some decisions only (`detail`).
     """
     round_s = run.knobs.get("round_s")
     if run.detail is not None and run.detail < len(run.decisions):

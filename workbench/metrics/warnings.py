@@ -41,7 +41,22 @@ def beyond_the_log(run: Run) -> tuple[str, ...]:
     return tuple(said)
 
 
-CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = (beyond_the_log, strayed)
+def short_of_a_round(run: Run) -> tuple[str, ...]:
+    """Of a log most of whose jobs run for less than a round: their waits are those for the next round."""
+    round_s = run.knobs.get("round_s")
+    if run.scenario.recorded is None or not isinstance(round_s, (int, float)) or round_s <= 0:
+        return ()
+    gpus = run.jobs["gpus"].to_numpy(dtype=float)
+    took_s = (run.jobs["run_s"].to_numpy(dtype=float) / gpus)[run.jobs["finish_s"].notna()]
+    if not len(took_s) or (middle_s := float(np.median(took_s))) >= round_s:
+        return ()
+    return (
+        f"Half of the jobs run for {format_duration(middle_s, parts=2)} or less, and jobs start only when a round of "
+        f"{format_duration(float(round_s), parts=2)} begins: they wait mostly for the next round. Shorten round_s.",
+    )
+
+
+CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = (beyond_the_log, short_of_a_round, strayed)
 """Each returns its sentences on a run, none where it has nothing to say."""
 
 

@@ -87,7 +87,9 @@ def left_out(scenario: Scenario, bootstrap: bool) -> str:
         return f"The intervals are about chance with these very jobs ({SEED}); they leave out other jobs, {rest}."
     cut = "" if block_s(scenario) == DAY_S else "what takes longer than an hour to come or go (the log has few days), "
     few = f" So few {blocks.split()[1]} make them too narrow." if int(blocks.split()[0]) < MANY else ""
-    return f"The intervals are about other orders of this log's {blocks}; they leave out {cut}other months, {rest}.{few}"
+    return (
+        f"The intervals are about other orders of this log's {blocks}; they leave out {cut}other months, {rest}.{few}"
+    )
 
 
 def check_bootstrap(bootstrap: bool) -> None:
