@@ -40,7 +40,7 @@ def test_more_gpus_for_the_profiler_are_a_reason_only_where_they_help() -> None:
 
 
 def test_misses_are_split_as_the_runs_own_counts_of_refused_jobs_say() -> None:
-    setting = replace(at(TINY), jobs=40, load=3.0, hostile=0.6)
+    setting = replace(at(TINY), jobs=40, load=5.0, hostile=0.6)
     found = lines.measured(setting, lines.CHRONUS, 0)
     jobs = [job for job in setting.scenario(0).jobs if job.rewards]
     counts = [
