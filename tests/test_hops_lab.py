@@ -159,7 +159,11 @@ def test_what_was_tried_is_set_against_each_other(lab: Lab) -> None:
     solve(lab, **{"lambda": 1.0})
     assert look_at(lab, "Trade-off").table["name"].tolist() == ["lambda 4", "lambda 1"], "the same run counts once"
     solve(lab, scheduler="sia")
-    assert look_at(lab, "Trade-off").table["name"].tolist() == ["hops, lambda 4", "hops, lambda 1", "sia"]
+    assert look_at(lab, "Trade-off").table["name"].tolist() == [
+        "hops, lambda 4, servers",
+        "hops, lambda 1, servers",
+        "sia, oracle",
+    ]
     lab._scenario.editors.tables["jobs"].edit(0, "weight", "2")
     solve(lab)
     assert "Trade-off" not in titles(lab), "another scenario begins anew"

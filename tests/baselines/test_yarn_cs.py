@@ -50,8 +50,8 @@ def test_one_queue_blocks_behind_its_head() -> None:
 
 
 @settings(max_examples=30)
-@with_random(scenarios())
-def test_one_queue_is_unaware_fifo(scenario: Scenario) -> None:
+@with_random(scenarios(most_types=1))
+def test_one_queue_is_unaware_fifo_where_there_is_no_type_to_draw(scenario: Scenario) -> None:
     for blocking in (True, False):
         yarn = simulate(scenario, YarnCs(), {"blocking": blocking})
         fifo = simulate(scenario, Fifo(), {"blocking": blocking, "heterogeneity_aware": False})

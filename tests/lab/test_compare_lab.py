@@ -164,6 +164,13 @@ def test_the_best_of_each_measure_is_marked(waiter: Waiter) -> None:
     assert shown and page.count("aria-label='best'") >= len(shown)
 
 
+def test_warnings_of_a_run_stand_below_its_measures(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "gavel.max_throughput"])
+    lab.compare()
+    waiter.end_all()
+    assert "Warning (gavel.max_throughput): Rounds did not keep to the shares" in lab._results._measures.value
+
+
 def test_an_edit_makes_the_charts_old_and_undoing_it_new_again(waiter: Waiter) -> None:
     lab = CompareLab("start_here", THREE)
     lab.compare()

@@ -194,9 +194,9 @@ class OneType(Watched):
 
 
 @st.composite
-def scenarios(draw: st.DrawFn) -> Scenario:
-    """Up to three types, eight jobs, types on which some jobs cannot run, restarts, and nodes that fail for a while."""
-    types = [f"t{i}" for i in range(draw(st.integers(1, 3)))]
+def scenarios(draw: st.DrawFn, most_types: int = 3) -> Scenario:
+    """Up to so many types, eight jobs, types on which some cannot run, restarts, and nodes that fail for a while."""
+    types = [f"t{i}" for i in range(draw(st.integers(1, most_types)))]
     sizes = {kind: draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)) for kind in types}
     nodes = [
         {"name": f"{kind}{i}", "accelerator": kind, "gpus": size}

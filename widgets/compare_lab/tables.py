@@ -18,7 +18,7 @@ from workbench.api import Reading, properties_set, reading
 from workbench.comparison import Comparison, best_of
 from workbench.estimators.registry import maker
 from workbench.labels import unit_beside, with_unit
-from workbench.metrics import metric
+from workbench.metrics import metric, warned
 from workbench.metrics.declared import MAIN
 from workbench.metrics.summary import shown, with_known
 from workbench.rounding import short_number
@@ -177,7 +177,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
     some = [f"{case.label} (seed {case.seed})" for case, _ in found.failed if case.label in found.labels]
     if some:
         said.append(f"Without the failed runs of {', '.join(some)}.")
-    return f"<p class='wb-note'>{html.escape(' '.join(said))}</p>"
+    lines = [" ".join(said), *warned((case.label, one) for case, one in zip(found.cases, found.summaries, strict=True))]
+    return "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
 
 
 def _row(label: str, cells: str) -> str:

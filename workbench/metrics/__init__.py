@@ -13,7 +13,7 @@ from workbench.metrics.over_time import (
     throughput_over_time,
     utilisation_over_time,
 )
-from workbench.metrics.page import comparison_page, run_page
+from workbench.metrics.page import comparison_page, run_page, warned
 from workbench.metrics.slo import broken_s
 from workbench.metrics.summary import Summary, as_json, summary, table, with_known
 
@@ -40,5 +40,6 @@ __all__ = [
     "table",
     "throughput_over_time",
     "utilisation_over_time",
+    "warned",
     "with_known",
 ]

@@ -45,13 +45,18 @@ def comparison_page(
     schedulers = len({name for (name, _, _), _ in rows})
     head = f"{schedulers} schedulers, {len(rows)} runs"
     more = "In numbers: table (these), measures (all), mean(), spread(), ratios(); runs has the runs."
-    warned: dict[str, list[str]] = {}
-    for (name, _, _), measures in rows:
-        for text in measures.warnings:
-            warned.setdefault(text, []).append(name)
-    mind = [f"Warning ({listed(dict.fromkeys(who))}): {text}" for text, who in warned.items()]
+    mind = warned((name, measures) for (name, _, _), measures in rows)
     mind += [*(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
     return card(head, cells, columns, [more], mind)
+
+
+def warned(found: Iterable[tuple[str, Summary]]) -> list[str]:
+    """The warnings of runs by name, each once with those that have it."""
+    names: dict[str, list[str]] = {}
+    for name, measures in found:
+        for text in measures.warnings:
+            names.setdefault(text, []).append(name)
+    return [f"Warning ({listed(dict.fromkeys(who))}): {text}" for text, who in names.items()]
 
 
 def _head(label: str, units: set[str]) -> str:
