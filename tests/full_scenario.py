@@ -9,7 +9,7 @@ FULL: dict[str, Any] = {
     "name": "full",
     "description": "every key once",
     "notes": ["made by hand"],
-    "recorded": {"end_s": 4000.5, "told": True, "gpu_s": 8000},
+    "recorded": {"end_s": 4000.5, "ends_known": True, "gpu_s": 8000},
     "seed": 2**62,
     "cluster": {
         "accelerators": [

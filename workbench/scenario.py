@@ -146,12 +146,12 @@ class PlanEntry(Frozen):
 class Recorded(Frozen):
     """What the log of a converted scenario shows, for runs to be compared with (`workbench.metrics.warnings`).
 
-    end_s: when its last job had ended; told: the log says so, else no job can have ended later than that if none had to
-    wait; gpu_s: GPU-seconds that its jobs held.
+    end_s: when its last job had ended; ends_known: the log says so, else no job can have ended later than that if none
+    had to wait; gpu_s: GPU-seconds that its jobs held.
     """
 
     end_s: PositiveSeconds
-    told: Annotated[bool, Field(strict=True)]
+    ends_known: Annotated[bool, Field(strict=True)]
     gpu_s: GpuSeconds
 
 

@@ -197,7 +197,7 @@ def test_every_number_of_a_scenario_has_bounds() -> None:
         for value in values:
             data = make([{"steps": 3.0}]).to_dict()
             data |= {"models": [{"name": data["jobs"][0]["model"]}], "entities": [{"name": "e"}]}
-            data["recorded"] = {"end_s": 1.0, "told": True, "gpu_s": 1.0}
+            data["recorded"] = {"end_s": 1.0, "ends_known": True, "gpu_s": 1.0}
             at: Any = data
             *way, last = path.replace("]", "").replace("[", ".").split(".")
             for step in way:

@@ -190,7 +190,7 @@ class Results:
             part.layout.display = None
 
     def outdated(self, old: bool) -> None:
-        """What to mind of the run: that it is from before the last change, its warnings, the scenario's notes."""
+        """What to mind of the run: that it is from before the last change, its warnings."""
         lines = [*(["The charts show the run before your last change."] if old else []), *self._mind]
         self._note.value = "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
 

@@ -93,7 +93,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     refused = measured & is_refused(run) & ~finished
     unfinished = int((measured & ~finished & ~refused).sum())
     saturated = window is not None and unfinished > 0
-    counted, begun = finished & (not saturated), _first_starts(jobs, measured & (not saturated))
+    averaged, begun = finished & (not saturated), _first_starts(jobs, measured & (not saturated))
     values = {
         **_cluster(run, intervals),
         **_faults(run, intervals),
@@ -109,10 +109,10 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
         "mean_first_start_s": float(begun.mean()) if len(begun) else math.nan,
     }
     for name in COLUMNS:
-        values |= _statistics(name, jobs[name].to_numpy(dtype=float)[counted])
+        values |= _statistics(name, jobs[name].to_numpy(dtype=float)[averaged])
     lived = jobs["wait_s"].to_numpy(dtype=float)[measured & (not saturated)]
     values |= _statistics("wait_s", lived[~np.isnan(lived)])
-    by_class = _by_class(jobs, counted)
+    by_class = _by_class(jobs, averaged)
     return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated, warnings_of(run))
 
 
@@ -240,7 +240,7 @@ def _statistics(name: str, values: FloatArray) -> Values:
     return {f"{statistic}_{name}": value for statistic, value in zip(STATISTICS, found, strict=True)}
 
 
-def _by_class(jobs: pd.DataFrame, counted: BoolArray) -> dict[str, float]:
+def _by_class(jobs: pd.DataFrame, averaged: BoolArray) -> dict[str, float]:
     """Mean JCT per size class in order of appearance, or per number of GPUs in rising order."""
     size_class, jct = jobs["size_class"].to_numpy(dtype=object), jobs["jct_s"].to_numpy(dtype=float)
     if (size_class != "").any():
@@ -251,7 +251,7 @@ def _by_class(jobs: pd.DataFrame, counted: BoolArray) -> dict[str, float]:
         labels = [f"{number} GPU" if number == 1 else f"{number} GPUs" for number in numbers]
     means = {}
     for code, label in enumerate(labels):
-        mine = jct[counted & (codes == code)]
+        mine = jct[averaged & (codes == code)]
         means[label] = float(mine.mean()) if len(mine) else math.nan
     return means
 

@@ -22,7 +22,7 @@ def beyond_the_log(run: Run) -> tuple[str, ...]:
         return ()
     end, said = over_s(run), []
     if end > FAR * log.end_s:
-        then = "in the log the last one had ended" if log.told else "without any waiting it would have ended"
+        then = "in the log the last one had ended" if log.ends_known else "without any waiting it would have ended"
         said.append(
             f"The last job ends after {format_duration(end, parts=2)}; {then} after "
             f"{format_duration(log.end_s, parts=2)}. Do not take waits and makespan for those of the logged cluster: "
@@ -33,7 +33,7 @@ def beyond_the_log(run: Run) -> tuple[str, ...]:
         used = float(intervals.seconds[intervals.running].sum()) / (cluster.gpus * end)
         logged = log.gpu_s / (cluster.gpus * log.end_s)
         if used > FAR * logged:
-            most = "" if log.told else "at most "
+            most = "" if log.ends_known else "at most "
             said.append(
                 f"Utilisation is {100 * used:.1f} %; the log shows {most}{100 * logged:.1f} % on so many GPUs. Either "
                 "its jobs were held back by what is not simulated here, or they run longer than recorded."

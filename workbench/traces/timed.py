@@ -210,8 +210,8 @@ def assemble(
 def _recorded_of(kept: Sequence[TimedRow], begin_s: float) -> Recorded:
     """What the trace shows of the jobs that are kept; where it does not tell ends, as if no job had waited."""
     ends = [max(row.arrival_s + row.duration_s, row.end_s or 0.0) for row in kept]  # clocks may jump: none ends earlier
-    told = all(row.end_s is not None for row in kept)
-    return Recorded(end_s=max(ends) - begin_s, told=told, gpu_s=sum(row.gpus * row.duration_s for row in kept))
+    known = all(row.end_s is not None for row in kept)
+    return Recorded(end_s=max(ends) - begin_s, ends_known=known, gpu_s=sum(row.gpus * row.duration_s for row in kept))
 
 
 def _group(types: Sequence[str]) -> str | None:

@@ -35,9 +35,9 @@ from workbench.throughput import FloatArray
 COPY_PAYOFF = Knob(
     "payoff",
     "utility",
-    "What nodes are given out by: the part of a job's steps left that a copy does in the slot (short jobs first), the "
-    "work that it does (all nodes at what they are best at), something between the two, or Hadar's utility less the "
-    "price",
+    "What nodes are given out by: Hadar's utility less the price (utility, the paper), or (ours) the work that a copy "
+    "does in the slot (work: all nodes at what they are best at), the part of its job's steps left (remaining: short "
+    "jobs first), or between these two (balanced)",
     kind="str",
     choices=("utility", "balanced", "remaining", "work"),
     main=True,
