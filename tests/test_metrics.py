@@ -400,7 +400,7 @@ def test_rounds_left_out_count_as_rounds() -> None:
     assert lazy["makespan_s"] == 145 and lazy["rounds"] == 15
     assert lazy["fragments_gpus"] == pytest.approx(10 / 15) and lazy["changed_rounds"] == pytest.approx(3 / 15)
     assert (lazy["decisions"], eager["decisions"]) == (3, 15)
-    assert {**lazy.values, "decisions": 15, "cost_usd": 0} == {**eager.values, "cost_usd": 0}
+    assert {**lazy, "decisions": 15, "cost_usd": 0} == {**eager, "cost_usd": 0}
 
 
 def test_an_empty_cluster_has_no_rounds() -> None:
