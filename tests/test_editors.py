@@ -102,7 +102,7 @@ def test_what_is_shown_again_is_left_alone() -> None:
         ("cluster.accelerators", 1, "name", "", "GPU types, row 2, Type: required"),
         ("jobs", 2, "gpus", "two", "Jobs, row 3, GPUs: 'two' is not a whole number"),
         ("cluster.nodes", 0, "speed", "-1", "Nodes, row 1, Speed: expected a number >= 1e-06"),
-        ("jobs", 0, "steps", "-1", "Jobs, row 1, Steps: expected a number > 0"),
+        ("jobs", 0, "steps", "-1", "Jobs, row 1, Steps: expected a number >= 1e-06"),
         ("jobs", 0, "weight", "-1", "Jobs, row 1, Weight: expected a number >= 1e-06"),
         ("jobs", 1, "gpus", "64", "Jobs, row 2: expected 64 GPUs in the cluster"),
         ("jobs", 1, "model", "nothing", "Jobs, row 2, Model: must be one of"),

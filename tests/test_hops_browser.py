@@ -86,7 +86,7 @@ def learn_speeds(page: Page) -> None:
     solved(page)
     see_chart(page, "Estimator", "estimator", "Error of believed speeds")
     shot(page, "estimator-page")
-    choice.select_option(label="True throughputs")
+    choice.select_option(label="True speeds of single nodes")
     expect(knob).to_be_hidden()
     wait_for_text(page, STATUS, "Edited, not solved|Solving|Done")
 

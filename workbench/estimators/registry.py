@@ -51,13 +51,13 @@ class Estimator(NamedTuple):
 ESTIMATORS = (
     Estimator(
         "oracle",
-        "true speeds of GPU types",
+        "True speeds of GPU types",
         "The scheduler is told the speeds of the tab Throughputs: nodes of one type count as alike.",
         Oracle,
     ),
     Estimator(
         "servers",
-        "true speeds of single nodes",
+        "True speeds of single nodes",
         "The scheduler is told the speeds of the tab Throughputs and how fast each single node is.",
         Servers,
     ),
