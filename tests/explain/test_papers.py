@@ -45,7 +45,7 @@ def test_gavel_who_runs_on_what_others_left_did_not_get_it_by_priority() -> None
 
 
 def test_gavel_a_policy_of_cost_leaves_gpus_idle_and_says_so() -> None:
-    run = workbench.simulate("preset:hadar_simulated", "gavel.min_cost_slo", until_s=6500.0)
+    run = workbench.simulate("preset:hadar_simulated", "gavel.min_cost_slo", until_s=6500.0, refresh_s=None)
     found = workbench.explain(run, "job-19", 6120.0)
     assert "Its shares: 1 of its time on v100." in found.reason and "5 of 20 p100, 8 of 20 k80" in found.reason
     idle = "p100 and k80 stay free, as nobody has GPUs without a share of them (leftovers=none)"
