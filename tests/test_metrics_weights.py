@@ -35,7 +35,7 @@ def test_it_is_not_shown_where_it_is_the_sum_of_jcts() -> None:
 
 def test_a_comparison_has_it_for_all_schedulers() -> None:
     found = compare(weighted(3.0, 1.0, 2.0), ["hare", "fifo"])
-    assert list(found.table.columns) == ["scheduler", "seed", *MAIN, "weighted_jct_s"]
+    assert list(found.table.columns) == ["scheduler", "belief", "seed", *MAIN, "weighted_jct_s"]
     assert "Total weighted JCT" in found._repr_html_() and "s x weight" in found._repr_html_()
     equal = compare(weighted(1.0, 1.0, 1.0), ["hare", "fifo"])
     assert "weighted_jct_s" not in equal.table.columns

@@ -23,9 +23,10 @@ def run_key(
 ) -> str:
     """SHA-256 of all that a run's measures depend on, as 64 hexadecimal digits: runs with the same key are equal.
 
-    scenario: `Scenario.key()`, which leaves out name, description and plan; knobs: all of the scheduler's, settled;
-    belief, until_s (s), window: as given to `workbench.simulate`, a part of the key where they are not None. The
-    version of the workbench is one too. The code of a scheduler declared in a session is not.
+    scenario: `Scenario.key()`, which leaves out name, description, notes, plan and record; knobs: all of the
+    scheduler's, settled; belief: what told it speeds (`Run.belief`); until_s (s), window: as given to
+    `workbench.simulate`. Those that are not None are parts of the key, and so is the version of the workbench. The
+    code of a scheduler declared in a session is not.
     """
     parts: list[Any] = [scenario, scheduler, knobs_as_json(knobs), seed, VERSION]
     ends = {"belief": belief, "until_s": until_s if until_s is None else float(until_s), "window": window}
