@@ -1,0 +1,100 @@
+"""tools/shape counts what a made-up tree has."""
+
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = {
+    "workbench/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workbench.run import Run\n",
+    "workbench/__main__.py": "from workbench.cli import main\n",
+    "workbench/version.py": "VERSION = '1'\n",
+    "workbench/loose.py": "def late():\n    from workbench.hidden import x\n",
+    "workbench/hidden.py": "import workbench.session\n",
+    "workbench/run.py": "class Run: ...\n",
+    "workbench/base/__init__.py": "from workbench.base.units import HOUR_S\n",
+    "workbench/base/units.py": "class Unit: ...\nclass _Own: ...\nHOUR_S = 3600\n",
+    "workbench/base/long.py": "x = 1\n" * 90,
+    "workbench/scenario/__init__.py": "from workbench.base.units import HOUR_S\nfrom workbench.base.long import x\n",
+    "workbench/scenario/job.py": "from workbench.base import units\nfrom workbench.version import VERSION\n",
+    "workbench/scheduling/knob.py": "import widgets.parts\nfrom workbench import run\nfrom workbench.loose import x\n",
+    "workbench/scheduling/own.py": "from workbench import Run\n",
+    "workbench/simulation/core.py": (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workbench.cli import main\n"
+        "else:\n    from workbench.session import load\n"
+    ),
+    "workbench/papers/one/__init__.py": "from workbench.papers.one.instance import Run\n",
+    "workbench/papers/one/instance.py": "from ..two import scheduler\nclass Run:\n    class Unit: ...\n",
+    "workbench/papers/one/lessons/toy.py": "",
+    "workbench/papers/two/scheduler.py": "from workbench.baselines import fifo\n",
+    "workbench/papers/two/telling.py": "",
+    "workbench/baselines/fifo.py": "from workbench.papers.two import scheduler\n",
+    "workbench/session/__init__.py": "",
+    "workbench/charts/__init__.py": "",
+    "workbench/cli/__init__.py": "from workbench import Run\nfrom workbench.charts import x\n",
+    "workbench/reproduction/__init__.py": "from workbench.papers.one.lessons.toy import x\nclass Run: ...\n",
+    "widgets/parts.py": "class Unit: ...\n",
+    "tests/test_x.py": "from workbench.papers.two.telling import x\n",
+}
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("shape", ROOT / "tools" / "shape.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_shape_of_a_tree(tool: ModuleType, tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = tool.shape(tmp_path)
+    assert found["rooms"] == [*tool.ROOMS[:7], "cli", "charts", "reproduction"]
+    assert found["loose_modules"] == ["hidden", "loose", "run", "version"]
+    assert found["violations"] == [
+        "workbench/charts: unknown room",
+        "workbench/reproduction: unknown room",
+        "workbench/baselines/fifo.py imports workbench.papers.two.scheduler",
+        "workbench/papers/one/instance.py imports workbench.papers.two.scheduler",
+        "workbench/scheduling/knob.py imports widgets.parts",
+        "workbench/scheduling/knob.py imports workbench.loose",
+        "workbench/scheduling/own.py imports workbench",
+        "workbench/simulation/core.py imports workbench.session",
+    ]
+    assert found["small_with_one_importer"] == {
+        "workbench/hidden.py": "workbench.loose",
+        "workbench/loose.py": "workbench.scheduling.knob",
+        "workbench/version.py": "workbench.scenario.job",
+        "workbench/baselines/fifo.py": "workbench.papers.two.scheduler",
+        "workbench/papers/one/instance.py": "workbench.papers.one",
+        "workbench/papers/one/lessons/toy.py": "workbench.reproduction",
+        "widgets/parts.py": "workbench.scheduling.knob",
+    }
+    assert (found["modules"], found["classes"]) == (17, 6)
+    assert found["class_names_used_twice"] == {
+        "Run": ["workbench/papers/one/instance.py:2", "workbench/run.py:1"],
+        "Unit": ["workbench/base/units.py:1", "widgets/parts.py:1"],
+    }
+    assert found["paper_parts"] == {
+        "one": {"__init__": True, "instance": True, "lessons": True},
+        "two": {"scheduler": True, "telling": False},
+    }
+    ours = sum(t.count("\n") for name, t in FILES.items() if not name.startswith(("tests", "workbench/reproduction")))
+    assert found["lines"] == {"workbench and widgets": ours, "tests": 1, "reproduction": 2}
+
+
+def test_this_project_is_told_as_text_and_as_json() -> None:
+    text, said = (
+        subprocess.run([ROOT / "tools" / "shape", *options], capture_output=True, text=True, check=True).stdout
+        for options in ((), ("--json",))
+    )
+    found = json.loads(said)
+    assert set(found["paper_parts"]) == {"gavel", "hadar", "hops", "hare", "chronus"}
+    assert f"{found['modules']:6} modules" in text and f"{len(found['violations']):6} violations" in text
