@@ -20,6 +20,7 @@ import nbformat
 import pytest
 
 from tests.browser_support import PROJECT, Server, child, free_port, private_home, serving, write_notebook
+from workbench.text import is_loopback
 
 SOURCE = PROJECT / "tools" / "jupyter" / "dashboard.py"
 PLACES = 2
@@ -164,9 +165,9 @@ def test_beyond_this_machine_an_empty_token_is_refused_and_none_is_made_up(tmp_p
         assert "/login" in get(url).url and get(url, made[2]).status == 200
 
 
-def test_which_addresses_only_this_machine_can_reach(dashboard: ModuleType) -> None:
-    assert all(map(dashboard.is_loopback, ("localhost", "127.0.0.1", "127.1.2.3", "::1")))
-    assert not any(map(dashboard.is_loopback, ("", "0.0.0.0", "::", "*", "192.168.1.7", "a-host", "localhost.org")))
+def test_which_addresses_only_this_machine_can_reach() -> None:
+    assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.1.2.3", "::1")))
+    assert not any(map(is_loopback, ("", "0.0.0.0", "::", "*", "192.168.1.7", "a-host", "localhost.org")))
 
 
 @pytest.mark.parametrize(

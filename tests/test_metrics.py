@@ -560,7 +560,7 @@ def test_warnings_and_notes_stand_where_a_run_is_shown(monkeypatch: pytest.Monke
     assert noted.key() == scenario.key() and Scenario.from_json(noted.to_json()) == noted
     run = workbench.simulate(noted, "fifo")
     assert summary(run).warnings == ()
-    monkeypatch.setattr(warnings, "CHECKS", (lambda run: (f"{run.scheduler} <i>",),))
+    monkeypatch.setattr(warnings, "strayed", lambda run: (f"{run.scheduler} <i>",))
     found = summary(run)
     assert found.warnings == ("fifo <i>",) and as_json(found)["warnings"] == ["fifo <i>"]
     page = run_page(run)

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 LEFT = ' style="text-align: left"'
-"""Jupyter sets cells to the right, as numbers stand."""
+"""Jupyter sets cells to the right, as numbers stand; names do not."""
 
 
 def card(
@@ -21,7 +21,7 @@ def card(
     mind: lines under the first one, to be read before the table; more: lines below it.
     """
     body = "".join(f"<tr>{_cells(row, facts=not columns)}</tr>" for row in rows)
-    heads = "".join(f"<th>{_escaped(name)}</th>" for name in columns)
+    heads = "".join(f"<th{'' if n else LEFT}>{_escaped(name)}</th>" for n, name in enumerate(columns))
     top = f"<thead><tr>{heads}</tr></thead>" if columns else ""
     return f"{_lines([head, *mind])}<table>{top}<tbody>{body}</tbody></table>{_lines(more)}"
 
@@ -33,7 +33,7 @@ def _lines(given: Iterable[str]) -> str:
 def _cells(row: Sequence[str], facts: bool) -> str:
     if facts:
         return f"<th{LEFT}>{_escaped(row[0])}</th><td{LEFT}>{_escaped(row[1])}</td>"
-    return "".join(f"<td>{_escaped(value)}</td>" for value in row)
+    return "".join(f"<td{'' if n else LEFT}>{_escaped(value)}</td>" for n, value in enumerate(row))
 
 
 def _escaped(text: str) -> str:

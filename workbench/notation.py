@@ -99,6 +99,9 @@ def equations(source: Any) -> list[Equation]:
 def source(formulation: Any) -> str:
     """The Python text of the module that states the formulation (a formulation, its class or a module), and of the
     functions elsewhere in its room with which `build` adds parts to the model.
+
+    A heuristic (ours): functions that `build` reaches by global names and whose text has `pyo.`. A method, a function
+    kept in a table, one that never writes `pyo.` are not shown.
     """
     module = _module(formulation)
     owner = module if isinstance(formulation, ModuleType) else formulation

@@ -23,17 +23,22 @@ GANTT_PX = 300.0
 """Height of the schedule."""
 
 
-def save_report(run: Run, path: str | Path, *, force: bool = False) -> None:
-    """Write the page about a run; raises InputError as `page.save` does."""
-    page.save(run_report(run), path, force=force)
+def save_report(run: Run, path: str | Path, *, force: bool = False) -> Summary:
+    """Write the page about a run, and return the measures on it; raises InputError as `page.save` does."""
+    found = summary(run)
+    page.save(run_report(run, found), path, force=force)
+    return found
 
 
-def run_report(run: Run) -> str:
-    """The page about a run: what was run, the cluster, its measures, the schedule, completion times, GPUs in use."""
+def run_report(run: Run, found: Summary | None = None) -> str:
+    """The page about a run: what was run, the cluster, its measures, the schedule, completion times, GPUs in use.
+
+    found: the run's summary, where it is there already.
+    """
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
+    found = found or summary(run)
     scenario, name = run.scenario, run.scenario.name or "a scenario without a name"
-    found = summary(run)
     measures = table(found)[["label", "value", "unit"]]
     rows = [(label, with_unit(value, unit)) for label, value, unit in measures.itertuples(index=False)]
     pictures = [

@@ -14,7 +14,7 @@ import pandas as pd
 from workbench.errors import InputError, Words, WorkbenchError, counted, why
 from workbench.files import new_folder, parse_json
 from workbench.run_key import knobs_as_json, run_key
-from workbench.scenario import Scenario
+from workbench.scenario import Scenario, read_json
 from workbench.schema import KINDS, TABLES, WALL_TIMES
 from workbench.units import format_duration
 
@@ -134,12 +134,12 @@ class Run:
             raise InputError("path", path, "the folder of a saved run")
         folder = Path(path)
         head = _read_head(folder / "run.json")
-        scenario = Scenario.load(folder / SCENARIO_FILE)
+        said = read_json(folder / SCENARIO_FILE)
+        scenario = Scenario.from_dict(said, str(folder / SCENARIO_FILE))
         tables: dict[str, Any] = {t.name: _read_table(folder / f"{t.name}.csv", t.name) for t in TABLES}
         fields = {name: head[name] for name in HEAD} | {"knobs": _from_json(head["knobs"])}
         fields["window"] = None if head["window"] is None else tuple(head["window"])
         run = cls(scenario=scenario, **fields, **tables)
-        said = parse_json((folder / SCENARIO_FILE).read_text(encoding="utf-8"))
         for name, digest in ((SCENARIO_FILE, _digest(said)), *run._digests().items()):
             if head["digests"].get(name) != digest:
                 raise InputError(str(folder / name), _altered(name, run), "what was saved with the run (see run.json)")

@@ -201,29 +201,14 @@ class Scenario(Frozen):
         """Read a scenario from JSON text; duplicate keys, NaN and infinities are errors."""
         if not isinstance(text, str):
             raise InputError(source, text, "JSON text")
-        try:
-            data = parse_json(text)
-        except NotJsonError as error:
-            expected = "a finite number, null, or nothing under this key (JSON has no NaN and no infinities)"
-            place = f"{source}: {error.path}".removesuffix(": ")
-            raise ScenarioError([Problem(place, Words(error.word), expected)]) from None
-        except ValueError as error:
-            raise ScenarioError(
-                [Problem(source, why(error), "a JSON object as `workbench schema` describes")]
-            ) from None
-        return cls.from_dict(data, source)
+        return cls.from_dict(_parsed(text, source), source)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a scenario file."""
         if not isinstance(path, (str, Path)):
             raise InputError("path", path, "the name of a scenario file")
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(str(path), why(error), "a readable scenario file (UTF-8 JSON)") from None
-        return cls.from_json(text, str(path))
+        return cls.from_dict(read_json(Path(path)), str(path))
 
     @classmethod
     def from_frames(
@@ -384,6 +369,26 @@ class Scenario(Frozen):
             if sum(self.cluster.workers[name] for name in types) >= size:
                 return True
         return False
+
+
+def read_json(path: Path) -> Any:
+    """What a scenario file says, not validated yet; raises InputError where it cannot be read or is not JSON."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), why(error), "a readable scenario file (UTF-8 JSON)") from None
+    return _parsed(text, str(path))
+
+
+def _parsed(text: str, source: str) -> Any:
+    try:
+        return parse_json(text)
+    except NotJsonError as error:
+        expected = "a finite number, null, or nothing under this key (JSON has no NaN and no infinities)"
+        place = f"{source}: {error.path}".removesuffix(": ")
+        raise ScenarioError([Problem(place, Words(error.word), expected)]) from None
+    except ValueError as error:
+        raise ScenarioError([Problem(source, why(error), "a JSON object as `workbench schema` describes")]) from None
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Text from users: which characters it may hold, and how it is shown in each place where it could be more than text.
+"""Text from users: what it may hold, and how it is shown in each place where it could be more than text.
 
 HTML is escaped by `html.escape` of the standard library, everything else here.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -66,3 +67,11 @@ def for_spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
         if not (kind.kind in "biufcMm" if hasattr(kind, "kind") else False):
             found.isetitem(position, table.iloc[:, position].map(cell).array)
     return found
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and no other can reach it by that name."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

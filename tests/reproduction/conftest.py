@@ -12,7 +12,7 @@ from tests.load import crowding
 from workbench.reproduction.registry import reproductions
 from workbench.reproduction.report import Done, run_all
 
-MOST_CPU_S = 150.0  # of all papers at the tiny size; 140 on a busy machine, of which Chronus 59
+MOST_CPU_S = 60.0  # of all papers at the tiny size, of which Chronus is about 10
 
 
 @pytest.fixture(scope="session")

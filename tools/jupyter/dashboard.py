@@ -5,7 +5,6 @@ tools/serve dashboard [--ip=0.0.0.0] [--port=8866] [--token=WORD] [--kernels=8] 
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import sys
 import time
@@ -24,6 +23,8 @@ from traitlets import Integer
 from voila.app import Voila
 from voila.handler import BaseVoilaHandler
 from voila.tornado.handler import TornadoVoilaHandler
+
+from workbench.text import is_loopback
 
 LOGIN = Path(__file__).parent / "login"
 CITED = re.compile(r"\band others\b|\b(?:19|20)\d\d\b")
@@ -186,16 +187,6 @@ def longest_s(ping_s: float, away_s: float) -> float:
     """Seconds until the place of a browser that vanished is free, at most: it is asked `UNANSWERED` times, the
     connection is given up, and the kernel stays for `away_s`, in case that it comes back."""
     return (UNANSWERED + 2) * ping_s + LOOK_S + away_s + LOOK_S
-
-
-def is_loopback(ip: str) -> bool:
-    """Whether only this machine can connect to a server on that address; an empty one is all of them."""
-    if ip == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(ip).is_loopback
-    except ValueError:
-        return False
 
 
 def card_of(path: Path) -> Card:

@@ -47,7 +47,6 @@ def add_commands(commands: Commands[Parser]) -> None:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench import page
-    from workbench.metrics.warnings import warnings_of
     from workbench.report import save_report
     from workbench.run import Run
 
@@ -71,9 +70,8 @@ def report(args: argparse.Namespace) -> Answer:
         expected = f"a change to compare with, as --change '{CHANGE}'"
         raise InputError(f"--{next(iter(given))}", Words("no --change"), expected)
     else:
-        save_report(run, args.output, force=args.force)
-        data["warnings"] = warnings_of(run)
-        said = [run.headline(), *(f"Warning: {text}" for text in warnings_of(run))]
+        data["warnings"] = save_report(run, args.output, force=args.force).warnings
+        said = [run.headline(), *(f"Warning: {text}" for text in data["warnings"])]
     data["notes"] = run.scenario.notes
     size = Path(args.output).stat().st_size
     data["bytes"] = size

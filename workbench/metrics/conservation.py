@@ -57,6 +57,10 @@ class _Tables:
         """Names of the jobs."""
         return self.run.jobs["job"].to_numpy(dtype=object)
 
+    def job(self, n: int) -> str:
+        """A row of the jobs, with whose it is."""
+        return f"jobs row {n} ({self.names()[n]})"
+
 
 Rule = Callable[[_Tables], Iterator[Violation]]
 
@@ -204,7 +208,7 @@ def _steps(c: _Tables) -> Iterator[Violation]:
     finished = ~np.isnan(jobs["finish_s"].to_numpy(dtype=float))
     yield from _sums(c, "steps", "steps done by its finish", done, np.where(finished, total, done), total)
     for n in np.flatnonzero(done > total * (1 + CLOSE)).tolist():
-        yield Violation("steps", f"job {c.names()[n]}", f"{done[n]:g} steps done", f"at most {total[n]:g}")
+        yield Violation("steps", c.job(n), f"{done[n]:g} steps done", f"at most {total[n]:g}")
 
 
 def _time(c: _Tables) -> Iterator[Violation]:
@@ -227,14 +231,13 @@ def _sums(
     c: _Tables, rule: str, what: str, found: FloatArray, expected: FloatArray, scale: FloatArray
 ) -> Iterator[Violation]:
     """Jobs whose two sums differ by more than rounding."""
-    names = c.names()
     for n in np.flatnonzero(~(np.abs(found - expected) <= CLOSE * scale)).tolist():
-        yield Violation(rule, f"job {names[n]}", f"{what}: {float(found[n])!r}", repr(float(expected[n])))
+        yield Violation(rule, c.job(n), f"{what}: {float(found[n])!r}", repr(float(expected[n])))
 
 
 def _order_of_times(c: _Tables) -> Iterator[Violation]:
     """Arrival, first start, first interval, completion, end of the run follow each other."""
-    jobs, i, names = c.run.jobs, c.i, c.names()
+    jobs, i = c.run.jobs, c.i
     arrival, start, finish = (jobs[n].to_numpy(dtype=float) for n in ("arrival_s", "first_start_s", "finish_s"))
     first = np.full(len(jobs), np.inf)
     for member in (i.job, i.other):
@@ -248,9 +251,9 @@ def _order_of_times(c: _Tables) -> Iterator[Violation]:
     )
     for early, a, late, b in pairs:
         for n in np.flatnonzero(a > b + c.slack_s).tolist():
-            yield Violation("order of times", f"job {names[n]}", f"{early} {a[n]:g} s", f"by {late} {b[n]:g} s")
+            yield Violation("order of times", c.job(n), f"{early} {a[n]:g} s", f"by {late} {b[n]:g} s")
     for n in np.flatnonzero(np.isnan(start) & np.isfinite(first)).tolist():
-        yield Violation("order of times", f"job {names[n]}", "no first start", f"one by {first[n]:g} s, when it runs")
+        yield Violation("order of times", c.job(n), "no first start", f"one by {first[n]:g} s, when it runs")
 
 
 def _decisions(c: _Tables) -> Iterator[Violation]:

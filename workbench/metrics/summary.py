@@ -113,7 +113,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     lived = jobs["wait_s"].to_numpy(dtype=float)[measured & (not saturated)]
     values |= _statistics("wait_s", lived[~np.isnan(lived)])
     by_class = _by_class(jobs, averaged)
-    return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated, warnings_of(run))
+    return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated, warnings_of(run, intervals))
 
 
 def as_json(found: Summary) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from workbench.metrics.intervals import Intervals, left_s, over_s
@@ -15,7 +13,7 @@ FAR = 1.5
 """How many times what a log shows is far beyond it (ours)."""
 
 
-def beyond_the_log(run: Run) -> tuple[str, ...]:
+def beyond_the_log(run: Run, intervals: Intervals | None = None) -> tuple[str, ...]:
     """A makespan or a utilisation far beyond what the log of a converted scenario shows, for the same jobs."""
     log, cluster = run.scenario.recorded, run.scenario.cluster
     if log is None:
@@ -29,7 +27,7 @@ def beyond_the_log(run: Run) -> tuple[str, ...]:
             "look at the nodes, at the length of a round, and at the scenario's notes."
         )
     if np.isfinite(left_s(run)).all():
-        intervals = Intervals.of(run)
+        intervals = intervals or Intervals.of(run)
         used = float(intervals.seconds[intervals.running].sum()) / (cluster.gpus * end)
         logged = log.gpu_s / (cluster.gpus * log.end_s)
         if used > FAR * logged:
@@ -56,10 +54,6 @@ def short_of_a_round(run: Run) -> tuple[str, ...]:
     )
 
 
-CHECKS: tuple[Callable[[Run], tuple[str, ...]], ...] = (beyond_the_log, short_of_a_round, strayed)
-"""Each returns its sentences on a run, none where it has nothing to say."""
-
-
-def warnings_of(run: Run) -> tuple[str, ...]:
-    """The sentences of all `CHECKS`."""
-    return tuple(sentence for check in CHECKS for sentence in check(run))
+def warnings_of(run: Run, intervals: Intervals | None = None) -> tuple[str, ...]:
+    """All sentences on a run, none where there is nothing to say; intervals: the run's, where there already."""
+    return (*beyond_the_log(run, intervals), *short_of_a_round(run), *strayed(run))

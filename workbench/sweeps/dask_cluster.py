@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import ipaddress
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any
 from urllib.parse import urlsplit
 
 from workbench.errors import InputError, Words, WorkbenchError, why
+from workbench.text import is_loopback
 
 EXPECTED = "the address of a Dask scheduler that answers, such as tls://10.0.0.5:8786 or, here, tcp://127.0.0.1:8786"
 ANSWER_S = 20.0
@@ -55,14 +55,6 @@ def _check_secure(address: str) -> None:
         return
     expected = "tls://..., as who reaches an open port runs code as you (certificates: distributed.comm.tls in Dask)"
     raise InputError("dask", address, expected)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine and no other can reach it by that name."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _library() -> Any:
