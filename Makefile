@@ -1,10 +1,10 @@
 # `make` alone lists what there is. Everything runs in .venv, which `make setup` makes and keeps up to date.
 #   PYTHON=python3.12   the Python to make .venv with       LAB_ARGS=, DASHBOARD_ARGS=, TEST_ARGS=, BENCH_ARGS=, LOCK_ARGS=
-#   OUT=reproduction    where `make reproduce` writes
+#   OUT=build/reproduction    where `make reproduce` writes
 .DEFAULT_GOAL := help
 .PHONY: help setup lab dashboard test test-long bench reproduce lint lock clean
 export PYTHON
-OUT ?= reproduction
+OUT ?= build/reproduction
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -29,7 +29,7 @@ bench: setup ## measure the budgets of this machine (BENCH_ARGS=)
 	@.venv/bin/python -m benchmarks $(BENCH_ARGS)
 
 reproduce: setup ## the papers' evaluations at full size, an hour or more, written to OUT (REPRODUCE_ARGS="--size middle")
-	@.venv/bin/python -m workbench.reproduction --size full --workers 2 --out "$(OUT)" $(REPRODUCE_ARGS)
+	@.venv/bin/python -m reproduction --size full --workers 2 --out "$(OUT)" $(REPRODUCE_ARGS)
 
 lint: setup ## style and types only
 	@tools/lint

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from benchmarks.case import Case
 from benchmarks.cases import CASES, MEMORY_MB
-from workbench.data import VARIABLE
+from workbench.scenario.data import VARIABLE
 
 ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7}  {}"
 

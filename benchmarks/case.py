@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.data import VARIABLE
+from workbench.scenario.data import VARIABLE
 
 Work = Callable[[], object]
 

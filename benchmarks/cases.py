@@ -21,7 +21,7 @@ from benchmarks.rounds import (
 
 if TYPE_CHECKING:
     from workbench.papers.gavel.allocation import AllocationData
-    from workbench.scenario import Scenario
+    from workbench.scenario.scenario import Scenario
 
 MEMORY_MB = 2000.0
 GAVEL_TRACE = "gavel/cs36_n400_lam900_s0.trace"
@@ -134,7 +134,7 @@ def parts(jobs: int) -> Work:
 
 def pyomo_model(jobs: int) -> Work:
     """The Pyomo model as the formulation shows it: build, solve, read."""
-    from workbench.papers.paper import find_formulation
+    from workbench.session.registry import find_formulation
 
     formulation = find_formulation("gavel.max_min_fairness")
     data = fairness_data(jobs)
@@ -147,7 +147,7 @@ def replay(jobs: int) -> Work:
     With 400 jobs it takes 1,917 decisions, 570 computations of shares and 27,292 starts: under the built-in speeds
     jobs move twice as often as in the authors' own trace of this law (`replay_of_authors`).
     """
-    from workbench.traces.synthetic import generate
+    from workbench.scenario.traces.synthetic import generate
 
     return las(generate("v100=36x1,p100=36x1,k80=36x1", jobs, 0, "poisson", 900.0))
 
@@ -157,7 +157,7 @@ def replay_of_authors(jobs: int) -> Work:
 
     With 400 jobs it takes 1,981 decisions, 579 computations of shares and 14,428 starts.
     """
-    from workbench.traces import convert, parse_cluster
+    from workbench.scenario.traces import convert, parse_cluster
 
     folder, cluster = data_folder(), parse_cluster("v100=36x1,p100=36x1,k80=36x1")
     scenario, _ = convert("gavel", folder / GAVEL_TRACE, throughputs=folder / GAVEL_SPEEDS, cluster=cluster)
@@ -168,7 +168,7 @@ def replay_of_authors(jobs: int) -> Work:
 
 def las(scenario: Scenario) -> Work:
     """The scenario under Gavel's heterogeneity-aware LAS."""
-    from workbench.api import simulate
+    from workbench.session.api import simulate
 
     def work() -> str:
         run = simulate(scenario, "gavel.max_min_fairness")
@@ -183,8 +183,8 @@ def knob_to_chart(jobs: int) -> Work:
 
     from widgets.work.process import ProcessWork
     from widgets.work.work import Message
-    from workbench.charts import gantt
-    from workbench.traces.synthetic import generate
+    from workbench.analysis.charts import gantt
+    from workbench.scenario.traces.synthetic import generate
 
     scenario = generate("v100=5x4,p100=5x4,k80=5x4", jobs, 0, "static", multi_gpu=True, durations="short")
     process = ProcessWork()
@@ -212,8 +212,8 @@ def long_run(scheduler: str) -> Callable[[int], Work]:
     """Many jobs of 1 or more GPUs on 512 GPUs at load 0.9, at most 100 decisions recorded in detail."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.api import simulate
-        from workbench.scenario import Scenario
+        from workbench.scenario.scenario import Scenario
+        from workbench.session.api import simulate
 
         rng = np.random.default_rng(1)
         gpus = rng.choice([1, 2, 4, 8], p=[0.7, 0.1, 0.15, 0.05], size=jobs)

@@ -12,9 +12,9 @@ from benchmarks.case import Work
 
 def hadar_round(jobs: int) -> Work:
     """One round of Hadar from a snapshot to the decision, all GPUs free: 60 of them for 480 jobs, 768 for 2048."""
-    from workbench.api import snapshot_at
-    from workbench.papers.paper import find_scheduler
-    from workbench.traces.synthetic import generate
+    from workbench.scenario.traces.synthetic import generate
+    from workbench.session.api import snapshot_at
+    from workbench.session.registry import find_scheduler
 
     nodes = {480: 5, 2048: 64}.get(jobs, max(1, jobs // 96))
     cluster = f"v100={nodes}x4,p100={nodes}x4,k80={nodes}x4"
@@ -122,9 +122,9 @@ def hops_queue(jobs: int) -> Work:
     From a snapshot, nothing known of any job: ages, the queue, its window and the first plan, which the window keeps
     from growing with the queue. The jobs are the preset's 500, again and again.
     """
-    from workbench.api import snapshot_at
-    from workbench.papers.paper import find_scheduler
-    from workbench.presets import preset
+    from workbench.scenario.presets import preset
+    from workbench.session.api import snapshot_at
+    from workbench.session.registry import find_scheduler
 
     base, hops = preset("hops_512_100"), find_scheduler("hops")
     again = [base.jobs[i % len(base.jobs)].model_copy(update={"name": f"job-{i}"}) for i in range(jobs)]
@@ -145,10 +145,10 @@ def hops_queue(jobs: int) -> Work:
 
 def sia_round(jobs: int) -> Work:
     """From a snapshot of Hops's 512 GPUs, all jobs waiting, to each job's configuration, with the scheduler's gap."""
-    from workbench.api import snapshot_at
     from workbench.baselines.sia import Sia, SiaScheduler, choose
-    from workbench.presets import preset
-    from workbench.solvers import Solver
+    from workbench.scenario.presets import preset
+    from workbench.scheduling.solvers import Solver
+    from workbench.session.api import snapshot_at
 
     scenario, problem = preset("hops_512_100"), Sia()
     snapshot = snapshot_at(scenario.replace(jobs=scenario.jobs[:jobs]), scenario.jobs[jobs - 1].arrival_s)
@@ -178,7 +178,7 @@ def chronus_cycle(kind: str) -> Callable[[int], Work]:
         from workbench.papers.chronus.admission import admit_all
         from workbench.papers.chronus.instance import Asked, Instance
         from workbench.papers.chronus.options import Pool, Run
-        from workbench.rewards import SOFT_STEPS
+        from workbench.scenario.rewards import SOFT_STEPS
 
         rng, asked, offered = np.random.default_rng(jobs), [], {"ordinary": jobs + jobs // 3, "full": 2 * jobs}
         for gang in rng.choice(
@@ -223,11 +223,11 @@ def chronus_cycle(kind: str) -> Callable[[int], Work]:
 def chronus_run(jobs: int) -> Work:
     """A run of the scheduler on 120 nodes of 8 GPUs, jobs as in the preset chronus_120x8, workload MIX2, a job every
     four minutes (load about 0.8); at most 100 decisions recorded in detail. How many guarantees broke is told."""
-    from workbench.api import simulate
-    from workbench.presets.parts import cluster_of, node_groups, streams
-    from workbench.scenario import Scenario
-    from workbench.traces.deadlines import WORKLOADS, draw_rewards
-    from workbench.traces.synthetic import Workload, draw_arrivals, draw_short
+    from workbench.scenario.presets.parts import cluster_of, node_groups, streams
+    from workbench.scenario.scenario import Scenario
+    from workbench.scenario.traces.deadlines import WORKLOADS, draw_rewards
+    from workbench.scenario.traces.synthetic import Workload, draw_arrivals, draw_short
+    from workbench.session.api import simulate
 
     length, pick, scale, gaps = streams(jobs, 4)
     work = Workload.build(cluster_of(node_groups(("node", "v100", 120, 8)), 100.0), "chronus")
@@ -255,9 +255,9 @@ def hops_model(model: str) -> Callable[[int], Work]:
     """The same by the Pyomo model as shown: the aggregated one solved; the printed one built only, for its size."""
 
     def prepare(gpus: int) -> Work:
-        from workbench.notation import model_size
         from workbench.papers.hops.listing import list_configurations
         from workbench.papers.hops.round import Round
+        from workbench.scheduling.notation import model_size
 
         given, formulation = hops_data(gpus), Round()
         knobs = formulation.settle({"model": model})

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
 
-from workbench.errors import WorkbenchError  # noqa: E402
+from workbench.base.errors import WorkbenchError  # noqa: E402
 
 Runner = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 

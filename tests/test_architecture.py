@@ -14,87 +14,24 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted(path for folder in ("workbench", "widgets") for path in (ROOT / folder).rglob("*.py"))
+SOURCES = sorted(path for folder in ("workbench", "widgets", "reproduction") for path in (ROOT / folder).rglob("*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb")) if (ROOT / "notebooks").is_dir() else []
 MOST_LINES = 600
 
-LEAVES = {
-    "arrays",
-    "boundaries",
-    "card",
-    "errors",
-    "frozen",
-    "labels",
-    "units",
-    "version",
-    "files",
-    "knob",
-    "cluster",
-    "job",
-    "processes",
-    "rewards",
-    "rounding",
-    "schema",
-    "text",
-}
-SCENARIO = LEAVES | {"throughput", "scenario"}
-DECISION = SCENARIO | {"decision", "shares", "solvers", "notation"}
-CONTRACT = DECISION | {"contract"}
-HELPERS = CONTRACT | {"placement", "queues", "estimators"}
-TELLING = {"run", "moment"}
-"""What a paper's explanations of a finished run are written with."""
-ALLOWED: dict[str, set[str]] = {
-    **dict.fromkeys(LEAVES, LEAVES),
-    "throughput": LEAVES,
-    "scenario": LEAVES | {"throughput"},
-    "presets": SCENARIO | {"traces"},
-    "traces": SCENARIO | {"presets"},
-    "decision": SCENARIO,
-    "shares": SCENARIO | {"decision"},
-    "contract": DECISION,
-    "own_scheduler": CONTRACT,
-    "solvers": SCENARIO,
-    "notation": SCENARIO | {"solvers"},
-    "placement": DECISION,
-    "queues": DECISION,
-    "estimators": HELPERS,
-    "mechanisms": HELPERS | TELLING,
-    "papers": HELPERS | TELLING | {"mechanisms"},
-    "baselines": HELPERS | TELLING | {"mechanisms"},
-    "moment": DECISION | {"run"},
-    "run_key": LEAVES,
-    "run": DECISION | {"run_key"},
-    "simulation": DECISION | {"run", "estimators"},
-    "metrics": DECISION | {"run"},
-    "verification": SCENARIO | {"run"},
-    "charts": DECISION | {"run", "metrics"},
-}
-"""What each room may import beside itself."""
-ABOVE: dict[str, set[str]] = {
-    "data": set(),
-    "api": set(),
-    "batch": {"api"},
-    "comparison": {"api", "batch"},
-    "sweeps": {"api", "batch", "comparison"},
-    "explanation": {"api"},
-    "symbols": {"api"},
-    "page": set(),
-    "report": {"page"},
-    "whatif": {"api", "batch", "page", "report"},
-    "reproduction": {"api"},
-    "worker": {"api", "batch", "whatif"},
-}
-"""Rooms above all of these: which of each other they may import."""
+ROOMS = ("base", "scenario", "scheduling", "simulation", "baselines", "papers", "session", "analysis", "cli")
+"""Rooms of the package, each imports those before it."""
 WIDGETS = ("parts", "editors", "work", "lab", "pages", "what_if_lab", "compare_lab")
 """Rooms of the widgets, each may import those before it."""
-TOP = {"", "__main__", "cli", "version"}
-"""Who may import everything, as every `__main__` may."""
-
 MAY_IMPORT = {
-    "pyomo": ("workbench/papers/", "workbench/baselines/", "workbench/solvers/", "workbench/notation.py"),
-    "highspy": ("workbench/solvers/",),
-    "altair": ("workbench/charts/",),
-    "pooch": ("workbench/data.py",),
+    "pyomo": (
+        "workbench/papers/",
+        "workbench/baselines/",
+        "workbench/scheduling/solvers/",
+        "workbench/scheduling/notation.py",
+    ),
+    "highspy": ("workbench/scheduling/solvers/",),
+    "altair": ("workbench/analysis/charts/",),
+    "pooch": ("workbench/scenario/data.py",),
     "sklearn": ("workbench/papers/hadar/hadare/training.py",),
     "ipywidgets": ("widgets/",),
     "anywidget": ("widgets/",),
@@ -120,8 +57,13 @@ def tree(path: Path) -> ast.Module:
 MODULES = {module_of(path) for path in SOURCES}
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """Full names of the modules that a file imports, wherever in the file, but for type checking only."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     only_types = {
         id(child)
         for node in ast.walk(tree(path))
@@ -145,46 +87,35 @@ def room(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=where)
-def test_imports_go_one_way(path: Path) -> None:
-    module = module_of(path)
-    mine = room(module)
-    if mine in TOP or module.endswith(".__main__"):
-        return
-    for found in imports(path):
-        if found.split(".")[0] != "workbench" or module.split(".")[0] != "workbench":
-            continue
-        other = room(found)
-        if mine in ABOVE:
-            assert other in {mine, "version", *ALLOWED, *ABOVE[mine]}, f"{where(path)} imports {found}"
-            continue
-        if module == "workbench.papers.paper" and other in ("papers", "baselines", "own_scheduler"):
-            continue  # the registry finds the rooms, and keeps a session's own schedulers
-        assert other == mine or other in ALLOWED[mine], f"{where(path)} imports {found}"
+INSIDE = [path for path in SOURCES if room(module_of(path)) in ROOMS]
 
 
-def test_nobody_below_the_registry_imports_it() -> None:
-    """Papers, baselines and mechanisms know the contract (`workbench.contract`), not who else there is."""
-    for path in SOURCES:
-        if room(module_of(path)) in ALLOWED and module_of(path) != "workbench.papers.paper":
-            assert "workbench.papers.paper" not in imports(path), f"{where(path)} imports the registry"
+def test_imports_go_one_way() -> None:
+    for path in INSIDE:
+        before = (*ROOMS[: ROOMS.index(room(module_of(path))) + 1], "version")
+        for found in imports(path):
+            top = found.split(".")[0]
+            assert top not in ("widgets", "reproduction", "benchmarks", "tests"), f"{where(path)} imports {found}"
+            assert top != "workbench" or room(found) in before, f"{where(path)} imports {found}"
 
 
 def test_every_module_has_its_place() -> None:
-    """A new module stands in one of the lists above."""
-    found = {room(module_of(path)) for path in SOURCES if where(path).startswith("workbench/")}
-    assert found <= {*ALLOWED, *ABOVE, *TOP} and {*ALLOWED, *ABOVE} <= found
+    """Nine rooms; what stands beside them is what a user types, or must be there."""
+    loose = {path.name for path in (ROOT / "workbench").glob("*.py")}
+    assert loose == {"__init__.py", "__main__.py", "version.py"}
+    assert {path.parent.name for path in (ROOT / "workbench").glob("*/__init__.py")} == set(ROOMS)
 
 
-def test_no_paper_imports_another_and_no_baseline_imports_a_paper() -> None:
-    for path in SOURCES:
-        parts = module_of(path).split(".")
-        if parts[:2] not in (["workbench", "papers"], ["workbench", "baselines"]) or len(parts) < 3:
+def test_no_paper_imports_another_and_no_other_room_below_imports_one() -> None:
+    """The registry finds them by name."""
+    for path in INSIDE:
+        mine = module_of(path).split(".")
+        if room(module_of(path)) not in ROOMS[: ROOMS.index("session")]:
             continue
         for found in imports(path):
             other = found.split(".")
-            if other[:2] == ["workbench", "papers"] and len(other) > 2 and other[2] != "paper":
-                assert parts[1] == "papers" and other[2] == parts[2], f"{where(path)} imports {found}"
+            if other[:2] == ["workbench", "papers"] and len(other) > 2:
+                assert mine[1] == "papers" and other[2] == mine[2], f"{where(path)} imports {found}"
 
 
 @pytest.mark.parametrize("library", MAY_IMPORT)
@@ -208,24 +139,24 @@ def test_only_solvers_names_a_solver() -> None:
     """A solver's name in code (not in prose) stands in solvers/; the command line and knobs take names from there."""
     names = re.compile(r"^(highs|highspy|appsi_highs|glpk|glpsol|gurobi|cplex|cbc|scip)$", re.IGNORECASE)
     for path in SOURCES:
-        if where(path).startswith("workbench/solvers/"):
+        if where(path).startswith("workbench/scheduling/solvers/"):
             continue
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 assert not names.match(node.value), f"{where(path)}:{node.lineno} names {node.value!r}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=where)
-def test_habits(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= MOST_LINES, f"{where(path)} is longer than {MOST_LINES} lines"
-    speaks = where(path).startswith(("workbench/cli", "workbench/__main__.py"))
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in ("eval", "exec"), f"{where(path)}:{node.lineno} calls {node.func.id}"
-            assert speaks or node.func.id != "print", f"{where(path)}:{node.lineno} prints"
+def test_habits() -> None:
     unsafe = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve"}
-    assert not unsafe & {found.split(".")[0] for found in imports(path)}, where(path)
+    for path in SOURCES:
+        long = len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES
+        assert not long, f"{where(path)} is longer than {MOST_LINES} lines"
+        speaks = where(path).startswith(("workbench/cli", "workbench/__main__.py"))
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("eval", "exec"), f"{where(path)}:{node.lineno} calls {node.func.id}"
+                assert speaks or node.func.id != "print", f"{where(path)}:{node.lineno} prints"
+        assert not unsafe & {found.split(".")[0] for found in imports(path)}, where(path)
 
 
 def test_importing_the_project_stays_light() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.cli import main
-from workbench.papers.paper import formulations, schedulers
+from workbench.session.registry import formulations, schedulers
 
 ROOT = Path(__file__).parents[1]
 QUESTIONS, PAPERS = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("questions.md", "papers.md"))

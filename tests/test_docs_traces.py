@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import workbench
-from workbench import data
 from workbench.cli import main
-from workbench.traces import builtin, formats
-from workbench.traces.timed import GROUPS
+from workbench.scenario import data
+from workbench.scenario.traces import builtin, formats
+from workbench.scenario.traces.timed import GROUPS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "traces.md").read_text(encoding="utf-8")
 SAMPLES = dict(re.findall(r"^```text (\S+)\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE))
@@ -71,7 +71,7 @@ def test_every_format_is_described_with_the_columns_that_are_read() -> None:
     assert table == list(formats())
     parts = dict(re.findall(r"^### (.*?)\n(.*?)(?=^##)", PAGE, flags=re.DOTALL | re.MULTILINE))
     for name in formats():
-        module = importlib.import_module(f"workbench.traces.{name}")
+        module = importlib.import_module(f"workbench.scenario.traces.{name}")
         (section,) = (text for title, text in parts.items() if f"`{name}`" in title)
         columns = (*getattr(module, "COLUMNS", ()), *getattr(module, "OPTIONAL", ()), *getattr(module, "KEYS", ()))
         assert [column for column in columns if column not in section] == []

@@ -10,7 +10,7 @@ import pytest
 import workbench
 from workbench.papers.chronus import admission
 from workbench.papers.chronus.instance import Asked, Instance
-from workbench.rewards import strict
+from workbench.scenario.rewards import strict
 
 MINUTE = 60
 WANTED = {"a": (2, 40, 60), "b": (2, 20, 40), "c": (4, 20, 40), "d": (4, 20, 60)}

@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.test_notebooks import FAIR, changed
-from workbench.run import Run
+from workbench.simulation.run import Run
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("[01][0-9]_*.ipynb"))
 NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)

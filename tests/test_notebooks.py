@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 import workbench
 from tests.load import crowding
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 PROJECT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))

@@ -18,62 +18,62 @@ from typing import TYPE_CHECKING, Any
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from workbench.api import Run as Run
-    from workbench.api import allocation_table as allocation_table
-    from workbench.api import formulations as formulations
-    from workbench.api import ideal as ideal
-    from workbench.api import ignored as ignored
-    from workbench.api import load as load
-    from workbench.api import schedulers as schedulers
-    from workbench.api import simulate as simulate
-    from workbench.api import snapshot_at as snapshot_at
-    from workbench.api import solve as solve
-    from workbench.api import solve_model as solve_model
-    from workbench.cluster import Accelerator as Accelerator
-    from workbench.cluster import Cluster as Cluster
-    from workbench.cluster import NodeGroup as NodeGroup
-    from workbench.comparison import Comparison as Comparison
-    from workbench.comparison import compare as compare
-    from workbench.contract import Formulation as Formulation
-    from workbench.contract import Result as Result
-    from workbench.contract import Scheduler as Scheduler
-    from workbench.contract import Timing as Timing
-    from workbench.decision import Assignment as Assignment
-    from workbench.decision import Decision as Decision
-    from workbench.decision import InvalidDecision as InvalidDecision
-    from workbench.decision import JobView as JobView
-    from workbench.decision import NodeView as NodeView
-    from workbench.decision import Reason as Reason
-    from workbench.decision import Snapshot as Snapshot
-    from workbench.errors import InputError as InputError
-    from workbench.errors import ScenarioError as ScenarioError
-    from workbench.errors import WorkbenchError as WorkbenchError
-    from workbench.explanation import Explanation as Explanation
-    from workbench.explanation import explain as explain
-    from workbench.explanation import one_more as one_more
-    from workbench.job import Job as Job
-    from workbench.job import requirement_set as requirement_set
-    from workbench.knob import Knob as Knob
-    from workbench.metrics import summary as summary
-    from workbench.papers.paper import find_formulation as find_formulation
-    from workbench.papers.paper import find_scheduler as find_scheduler
-    from workbench.papers.paper import scheduler as scheduler
-    from workbench.presets import preset as preset
-    from workbench.scenario import Entity as Entity
-    from workbench.scenario import Model as Model
-    from workbench.scenario import Scenario as Scenario
-    from workbench.solvers import Solver as Solver
-    from workbench.sweeps import sweep as sweep
-    from workbench.symbols import paper_map as paper_map
-    from workbench.symbols import symbol_index as symbol_index
-    from workbench.symbols import symbol_table as symbol_table
-    from workbench.throughput import ColocatedRow as ColocatedRow
-    from workbench.throughput import Scaling as Scaling
-    from workbench.throughput import ThroughputRow as ThroughputRow
-    from workbench.whatif.ask import WhatIf as WhatIf
-    from workbench.whatif.ask import what_if as what_if
-    from workbench.whatif.marginal import MarginalValues as MarginalValues
-    from workbench.whatif.marginal import marginal_values as marginal_values
+    from workbench.analysis.comparison import Comparison as Comparison
+    from workbench.analysis.comparison import compare as compare
+    from workbench.analysis.explanation import Explanation as Explanation
+    from workbench.analysis.explanation import explain as explain
+    from workbench.analysis.explanation import one_more as one_more
+    from workbench.analysis.metrics import summary as summary
+    from workbench.analysis.sweeps import sweep as sweep
+    from workbench.analysis.symbols import paper_map as paper_map
+    from workbench.analysis.symbols import symbol_index as symbol_index
+    from workbench.analysis.symbols import symbol_table as symbol_table
+    from workbench.analysis.whatif.ask import WhatIf as WhatIf
+    from workbench.analysis.whatif.ask import what_if as what_if
+    from workbench.analysis.whatif.marginal import MarginalValues as MarginalValues
+    from workbench.analysis.whatif.marginal import marginal_values as marginal_values
+    from workbench.base.errors import InputError as InputError
+    from workbench.base.errors import ScenarioError as ScenarioError
+    from workbench.base.errors import WorkbenchError as WorkbenchError
+    from workbench.scenario.cluster import Accelerator as Accelerator
+    from workbench.scenario.cluster import Cluster as Cluster
+    from workbench.scenario.cluster import NodeGroup as NodeGroup
+    from workbench.scenario.job import Job as Job
+    from workbench.scenario.job import requirement_set as requirement_set
+    from workbench.scenario.presets import preset as preset
+    from workbench.scenario.scenario import Entity as Entity
+    from workbench.scenario.scenario import Model as Model
+    from workbench.scenario.scenario import Scenario as Scenario
+    from workbench.scenario.throughput import ColocatedRow as ColocatedRow
+    from workbench.scenario.throughput import Scaling as Scaling
+    from workbench.scenario.throughput import ThroughputRow as ThroughputRow
+    from workbench.scheduling.contract import Formulation as Formulation
+    from workbench.scheduling.contract import Result as Result
+    from workbench.scheduling.contract import Scheduler as Scheduler
+    from workbench.scheduling.contract import Timing as Timing
+    from workbench.scheduling.decision import Assignment as Assignment
+    from workbench.scheduling.decision import Decision as Decision
+    from workbench.scheduling.decision import InvalidDecision as InvalidDecision
+    from workbench.scheduling.decision import JobView as JobView
+    from workbench.scheduling.decision import NodeView as NodeView
+    from workbench.scheduling.decision import Reason as Reason
+    from workbench.scheduling.decision import Snapshot as Snapshot
+    from workbench.scheduling.knob import Knob as Knob
+    from workbench.scheduling.solvers import Solver as Solver
+    from workbench.session.api import Run as Run
+    from workbench.session.api import allocation_table as allocation_table
+    from workbench.session.api import formulations as formulations
+    from workbench.session.api import ideal as ideal
+    from workbench.session.api import ignored as ignored
+    from workbench.session.api import load as load
+    from workbench.session.api import schedulers as schedulers
+    from workbench.session.api import simulate as simulate
+    from workbench.session.api import snapshot_at as snapshot_at
+    from workbench.session.api import solve as solve
+    from workbench.session.api import solve_model as solve_model
+    from workbench.session.registry import find_formulation as find_formulation
+    from workbench.session.registry import find_scheduler as find_scheduler
+    from workbench.session.registry import scheduler as scheduler
 
 
 def _refuse_other(folder: str) -> None:
@@ -96,36 +96,36 @@ _refuse_other(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _MODULES = {
     name: module
     for module, names in (
-        ("api", "load"),
-        ("presets", "preset"),
-        ("scenario", "Scenario"),
-        ("cluster", "Cluster Accelerator NodeGroup"),
-        ("job", "Job requirement_set"),
-        ("throughput", "ThroughputRow ColocatedRow Scaling"),
-        ("scenario", "Model Entity"),
-        ("api", "schedulers formulations solve simulate ideal"),
-        ("comparison", "compare"),
-        ("whatif.ask", "what_if"),
-        ("whatif.marginal", "marginal_values"),
-        ("sweeps", "sweep"),
-        ("api", "Run"),
-        ("metrics", "summary"),
-        ("explanation", "explain Explanation one_more"),
-        ("comparison", "Comparison"),
-        ("whatif.ask", "WhatIf"),
-        ("whatif.marginal", "MarginalValues"),
-        ("contract", "Result"),
-        ("api", "allocation_table"),
-        ("solvers", "Solver"),
-        ("api", "solve_model"),
-        ("papers.paper", "find_formulation find_scheduler scheduler"),
-        ("contract", "Scheduler Formulation Timing"),
-        ("knob", "Knob"),
-        ("decision", "Snapshot JobView NodeView Decision Assignment Reason"),
-        ("api", "snapshot_at ignored"),
-        ("errors", "WorkbenchError InputError ScenarioError"),
-        ("decision", "InvalidDecision"),
-        ("symbols", "symbol_index symbol_table paper_map"),
+        ("session.api", "load"),
+        ("scenario.presets", "preset"),
+        ("scenario.scenario", "Scenario"),
+        ("scenario.cluster", "Cluster Accelerator NodeGroup"),
+        ("scenario.job", "Job requirement_set"),
+        ("scenario.throughput", "ThroughputRow ColocatedRow Scaling"),
+        ("scenario.scenario", "Model Entity"),
+        ("session.api", "schedulers formulations solve simulate ideal"),
+        ("analysis.comparison", "compare"),
+        ("analysis.whatif.ask", "what_if"),
+        ("analysis.whatif.marginal", "marginal_values"),
+        ("analysis.sweeps", "sweep"),
+        ("session.api", "Run"),
+        ("analysis.metrics", "summary"),
+        ("analysis.explanation", "explain Explanation one_more"),
+        ("analysis.comparison", "Comparison"),
+        ("analysis.whatif.ask", "WhatIf"),
+        ("analysis.whatif.marginal", "MarginalValues"),
+        ("scheduling.contract", "Result"),
+        ("session.api", "allocation_table"),
+        ("scheduling.solvers", "Solver"),
+        ("session.api", "solve_model"),
+        ("session.registry", "find_formulation find_scheduler scheduler"),
+        ("scheduling.contract", "Scheduler Formulation Timing"),
+        ("scheduling.knob", "Knob"),
+        ("scheduling.decision", "Snapshot JobView NodeView Decision Assignment Reason"),
+        ("session.api", "snapshot_at ignored"),
+        ("base.errors", "WorkbenchError InputError ScenarioError"),
+        ("scheduling.decision", "InvalidDecision"),
+        ("analysis.symbols", "symbol_index symbol_table paper_map"),
     )
     for name in names.split()
 }
@@ -138,6 +138,8 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name in ("simulate", "Run"):
+        importlib.import_module(f"{__name__}.analysis.metrics")  # so that a run can show itself
     globals()[name] = value
     return value
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
+from tests.baselines.mechanisms.support import given as placed
+from tests.baselines.mechanisms.support import look, make, on
 from tests.cases.gavel import least_with_first
-from tests.mechanisms.support import given as placed
-from tests.mechanisms.support import look, make, on
+from workbench.base.errors import InputError
 from workbench.baselines.allox import Allox, AlloxData, AlloxScheduler, match
-from workbench.contract import Scheduler
-from workbench.decision import Decision
-from workbench.errors import InputError
-from workbench.scenario import Scenario
-from workbench.solvers import Solver
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.solvers import Solver
 
 
 def data(speed: Any, workers: Any, steps: Any = None, waited_s: Any = None, gang: Any = None) -> AlloxData:

@@ -9,13 +9,13 @@ from hypothesis import given as with_random
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import given, look, make, on, scenarios
+from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.edf import Edf
 from workbench.baselines.fifo import Fifo
-from workbench.decision import Decision, Snapshot
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Snapshot
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 
 def slo(deadline_s: float, **more: Any) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import pytest
 from pytest import approx
 
 import workbench
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.gandiva import Packing, Tried, divided, explored, judged, overloaded, unpacked, without
-from workbench.decision import Observation, Snapshot
-from workbench.estimators.node_speeds import NodeSpeeds
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Observation, Snapshot
+from workbench.scheduling.estimators.node_speeds import NodeSpeeds
 
 RNG = np.random.default_rng
 

@@ -10,13 +10,13 @@ from hypothesis import given as with_random
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import finish, slo, with_rewards
-from tests.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.edf import Edf
 from workbench.baselines.genie import Genie
-from workbench.decision import Decision, Snapshot
-from workbench.presets import preset
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Snapshot
 from workbench.simulation.loop import simulate
 
 

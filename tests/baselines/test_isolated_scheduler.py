@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.isolated import shares
-from workbench.papers.paper import find_scheduler
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 

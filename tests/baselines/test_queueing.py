@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given as with_random
 from hypothesis import settings
 
-from tests.mechanisms.support import given, look, make, on, scenarios
+from tests.baselines.mechanisms.support import given, look, make, on, scenarios
+from workbench.base.errors import InputError
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
-from workbench.contract import Knobs, Memory, Scheduler
-from workbench.decision import Decision, Snapshot
-from workbench.errors import InputError
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Memory, Scheduler
+from workbench.scheduling.decision import Decision, Snapshot
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 TYPES = {"a": ("slow", 2), "b": ("fast", 2)}
 SPEEDS = {"slow": 1.0, "fast": 4.0}

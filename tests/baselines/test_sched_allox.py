@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from workbench import InputError, simulate
-from workbench.metrics.conservation import check
 from workbench.papers.hare import from_scenario, job_level
 from workbench.papers.hare.scheduler import Hare
-from workbench.presets import preset
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+from workbench.simulation.conservation import check
+from workbench.simulation.run import Run
 
 TWO_TYPES = {"slow": ("s", 1), "fast": ("f", 1)}
 SPEEDS = {"s": 2.0, "f": 3.0}

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest import approx
 
-from tests.mechanisms.support import make
+from tests.baselines.mechanisms.support import make
 from workbench import simulate
 
 TWO_TYPES = {"slow": ("s", 1), "fast": ("f", 1)}

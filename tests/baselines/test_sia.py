@@ -16,15 +16,15 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from pytest import approx
 
 import workbench
-from tests.mechanisms.support import given as placed
-from tests.mechanisms.support import look, make, on
-from workbench.api import snapshot_at
+from tests.baselines.mechanisms.support import given as placed
+from tests.baselines.mechanisms.support import look, make, on
+from workbench.base.errors import InputError
 from workbench.baselines import sia
 from workbench.baselines.sia import Sia, SiaData, SiaScheduler, build, choose, objective, restart_factor
-from workbench.decision import Decision
-from workbench.errors import InputError
-from workbench.presets import preset
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scenario.presets import preset
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.session.api import snapshot_at
 
 PROBLEM = Sia()
 KNOBS = PROBLEM.settle({})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 
 def three_of_three() -> Scenario:

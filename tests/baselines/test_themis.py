@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mechanisms.support import given, look, make, on
+from tests.baselines.mechanisms.support import given, look, make, on
+from workbench.analysis.metrics import summary
 from workbench.baselines.themis import Presence, Themis, finish_time_fairness, mean_present, seen
-from workbench.decision import Decision, Snapshot
-from workbench.metrics import summary
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Snapshot
 from workbench.simulation.loop import simulate
 
 NOBODY = Presence()

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from pytest import approx
 
+from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
-from tests.mechanisms.support import given, look, make, on, scenarios
+from workbench.base.errors import InputError
 from workbench.baselines.three_sigma import (
     ThreeSigma,
     ThreeSigmaData,
@@ -28,12 +29,11 @@ from workbench.baselines.three_sigma import (
     outlasts,
     read,
 )
-from workbench.decision import Decision, Snapshot
-from workbench.errors import InputError
-from workbench.presets import preset
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.solvers import Solver, solve_model
 from workbench.simulation.loop import simulate
-from workbench.solvers import Solver, solve_model
 
 
 def settle(**knobs: object) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from hypothesis import given as with_random
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import OneType, given, look, make, on, scenarios
+from tests.baselines.mechanisms.support import OneType, given, look, make, on, scenarios
+from workbench.base.errors import InputError
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.tiresias import Course, Seen, Tiresias, gittins_index, services_gpu_s
-from workbench.decision import Decision, Snapshot
-from workbench.errors import InputError
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Snapshot
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 NOBODY = Seen({}, np.zeros(0))
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given as with_random
 from hypothesis import settings
 
-from tests.mechanisms.support import OneType, given, look, make, on, scenarios
-from workbench.api import ignored, lacking
+from tests.baselines.mechanisms.support import OneType, given, look, make, on, scenarios
+from workbench.base.errors import InputError
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.yarn_cs import Quotas, YarnCs
-from workbench.decision import Decision, Snapshot
-from workbench.errors import InputError
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.session.api import ignored, lacking
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 RNG = np.random.default_rng(0)
 SLO: dict[str, Any] = {"rewards": [[100.0, 1.0]]}

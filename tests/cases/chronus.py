@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.contract import Result
 from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases
 from workbench.papers.chronus.placement_exact import consolidated
 from workbench.papers.chronus.placement_friendly import place_friendly
 from workbench.papers.chronus.round_up import is_friendly, round_up
 from workbench.papers.chronus.terms import check_lease, leases_before, leases_needed
-from workbench.rewards import attained_share, weighted_miss_rate
-from workbench.solvers import InfeasibleError
+from workbench.scenario.rewards import attained_share, weighted_miss_rate
+from workbench.scheduling.contract import Result
+from workbench.scheduling.solvers import InfeasibleError
 
 Case = Mapping[str, Any]
 FORMULATION = Leases()

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from workbench.api import snapshot_at
+from reproduction.gavel.settings import sharing
 from workbench.baselines.allox import Allox, AlloxData, match
 from workbench.baselines.fifo import Fifo as GreedyFifo
 from workbench.baselines.fifo import greedy
 from workbench.baselines.isolated import Isolated, IsolatedData
-from workbench.contract import Result
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.entities import HierarchicalData, fields
 from workbench.papers.gavel.fifo import Fifo
@@ -34,12 +33,13 @@ from workbench.papers.gavel.slo import SloData
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.water_filling import WaterFilling
 from workbench.papers.gavel.water_filling_matrix import allocate as fill
-from workbench.papers.paper import find_scheduler
-from workbench.reproduction.gavel.settings import sharing
-from workbench.scenario import Scenario
-from workbench.shares import isolated_share
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.gavel import convert
+from workbench.scheduling.contract import Result
+from workbench.scheduling.shares import isolated_share
+from workbench.session.api import snapshot_at
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.traces.gavel import convert
 
 Case = Mapping[str, Any]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.estimators.pmi import estimate, performance_memory_index
 from workbench.papers.hadar.dual_subroutine import recursive
 from workbench.papers.hadar.hadare.forker import copy_ids
 from workbench.papers.hadar.hadare.split import split, whole_steps
@@ -17,7 +16,8 @@ from workbench.papers.hadar.prices import price, utility_bounds
 from workbench.papers.hadar.round import Round, RoundData
 from workbench.papers.hadar.selection import exact
 from workbench.papers.hadar.utility import Utility, UtilityJobs
-from workbench.solvers import InfeasibleError
+from workbench.scheduling.estimators.pmi import estimate, performance_memory_index
+from workbench.scheduling.solvers import InfeasibleError
 
 Case = Mapping[str, Any]
 

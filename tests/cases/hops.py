@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.contract import Result
-from workbench.errors import InputError
-from workbench.mechanisms.latency_ratio import age_s, latency_ratio
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.latency_ratio import age_s, latency_ratio
 from workbench.papers.hops.choosing import class_gains, gain_of
 from workbench.papers.hops.configurations import SIGMA, Server, checked_sizes, generate
 from workbench.papers.hops.instance import Options, RoundData
@@ -17,8 +16,9 @@ from workbench.papers.hops.planning import make_plan
 from workbench.papers.hops.round import Round
 from workbench.papers.hops.weights import bias
 from workbench.papers.hops.window import service_window
-from workbench.solvers import InfeasibleError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result
+from workbench.scheduling.solvers import InfeasibleError
 
 Case = Mapping[str, Any]
 FORMULATION = Round()

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import workbench
-from workbench.comparison import plan_cases
-from workbench.errors import InputError
+from workbench.analysis.comparison import plan_cases
+from workbench.base.errors import InputError
 
 SMALL = workbench.preset("start_here")
 

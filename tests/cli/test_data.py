@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from workbench import data
+from workbench.scenario import data
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import jsonschema
 
 import workbench
-from workbench.papers.paper import formulations, schedulers
-from workbench.presets import presets
+from workbench.scenario.presets import presets
+from workbench.session.registry import formulations, schedulers
 
 KNOB_KEYS = ["name", "default", "kind", "optional", "unit", "choices", "minimum", "maximum", "help", "source"]
 

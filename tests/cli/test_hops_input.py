@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workbench.papers.hops import moment
-from workbench.solvers import TimeLimitError
+from workbench.scheduling.solvers import TimeLimitError
 
 SOLVE = ("solve", "s.json", "--formulation", "hops.round")
 SIMULATE = ("simulate", "s.json", "--scheduler", "hops")

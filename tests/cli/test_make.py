@@ -10,9 +10,9 @@ import pytest
 
 import workbench
 from tests.cli.support import CLUSTER, strict
-from workbench import traces
 from workbench.cli import make
-from workbench.traces import deadlines
+from workbench.scenario import traces
+from workbench.scenario.traces import deadlines
 
 
 def test_generate(cli, ask, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench
-from workbench.data import FILES
+from workbench.scenario.data import FILES
 
 TO_S = ["--cluster", "v100=1x1", "--from-s", "5", "--to-s", "2"]
 
@@ -151,7 +151,7 @@ NONE = ": jobs: got no jobs; expected at least one job: without any nothing runs
 def test_a_scenario_without_jobs_is_said_before_anything_runs(cli, tmp_path, monkeypatch, argv):
     monkeypatch.chdir(tmp_path)
     workbench.preset("start_here").replace(jobs=[], plan=[]).save("s.json")
-    monkeypatch.setattr("workbench.api.run_loop", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr("workbench.session.api.run_loop", lambda *_, **__: pytest.fail("something ran"))
     assert cli(*argv) == (2, "", f"error: s.json{NONE}")
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import workbench
-from workbench.estimators.layered import Layered
-from workbench.estimators.speed_error import speed_errors
+from workbench.scheduling.estimators.layered import Layered
+from workbench.scheduling.estimators.speed_error import speed_errors
 
 SHARING = ("preset:gavel_sharing", "--formulation", "gavel.max_min_fairness", "--set", "space_sharing=on")
 

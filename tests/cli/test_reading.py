@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from workbench.base.errors import InputError
 from workbench.cli.inputs import seconds, seeds
 from workbench.cli.output import plain, short
-from workbench.errors import InputError
 
 
 def test_seeds():

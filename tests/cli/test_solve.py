@@ -7,9 +7,9 @@ import pytest
 
 import workbench
 from tests.cli.support import strict
-from workbench.contract import Formulation
-from workbench.papers.paper import Room, rooms
-from workbench.solvers import Programme, TimeLimitError, UnboundedError, solve_matrix
+from workbench.scheduling.contract import Formulation
+from workbench.scheduling.solvers import Programme, TimeLimitError, UnboundedError, solve_matrix
+from workbench.session.registry import Room, rooms
 
 SOLVE_KEYS = ["formulation", "status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s"]
 SOLVE_KEYS += ["iterations", "result"]
@@ -89,7 +89,7 @@ def our_fault(solver):
 def failing(monkeypatch):
     made = tuple(Fails(f"test.{function.__name__}", function) for function in (infeasible, too_late, unbounded))
     found = (*rooms(), Room("test", "Test", (*made, Fails("test.fault", our_fault))))
-    monkeypatch.setattr("workbench.papers.paper.rooms", lambda: found)
+    monkeypatch.setattr("workbench.session.registry.rooms", lambda: found)
 
 
 @pytest.mark.parametrize(

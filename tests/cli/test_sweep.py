@@ -3,8 +3,8 @@
 import pytest
 
 import workbench
+from workbench.analysis.sweeps import SweepProgress
 from workbench.cli.sweep import line
-from workbench.sweeps import SweepProgress
 
 SMALL = "preset:start_here"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
-from tests.test_formulations_contract import example
-from workbench import notation
-from workbench.papers.paper import formulations
+from tests.scheduling.test_formulations_contract import example
+from workbench.scheduling import notation
+from workbench.session.registry import formulations
 
 KINDS = (pyo.Var, pyo.Objective, pyo.Constraint, pyo.Expression)
 

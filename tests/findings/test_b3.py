@@ -9,9 +9,9 @@ import pytest
 
 import widgets.editors.scheduler_choice
 import widgets.lab.lab
-from tests.lab.support import Waiter, jobs
+from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab
-from workbench.presets import preset
+from workbench.scenario.presets import preset
 
 
 @pytest.fixture

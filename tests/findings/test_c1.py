@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workbench
-from workbench.traces import convert, parse_cluster
+from workbench.scenario.traces import convert, parse_cluster
 
 RAN = {"a100": 3600, "h100": 1234, "v100": 77777, "l40s": 1, "mi250x": 86400}
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import workbench
+from workbench.analysis.metrics import summary
+from workbench.analysis.report import run_report
 from workbench.cli import main
-from workbench.metrics import summary
-from workbench.report import run_report
-from workbench.scenario import Scenario
-from workbench.traces import convert, parse_cluster
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import convert, parse_cluster
 
 HEADER = "JobID|Submit|Start|End|Elapsed|State|AllocTRES"
 DAY = "2024-03-01T"

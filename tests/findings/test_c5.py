@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import workbench
-from workbench.scenario import Scenario
-from workbench.whatif import WhatIf, what_if
+from workbench.analysis.whatif import WhatIf, what_if
+from workbench.scenario.scenario import Scenario
 
 DAY_S, DAYS = 86_400.0, 7
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import workbench
-from workbench.metrics import METRICS, check, summary
-from workbench.run import Run
+from workbench.analysis.metrics import METRICS, check, summary
+from workbench.simulation.run import Run
 
 RUNS = {
     ("las", "start_here"): None,

@@ -13,13 +13,13 @@ import pandas as pd
 import workbench
 from widgets import WhatIfLab
 from widgets.what_if_lab.trace import TraceChoice
-from workbench.charts import before_after, job_changes
-from workbench.charts.export import to_svg
+from workbench.analysis.charts import before_after, job_changes
+from workbench.analysis.charts.export import to_svg
+from workbench.analysis.report import run_report
+from workbench.analysis.whatif import what_if
+from workbench.analysis.whatif.report import what_if_report
 from workbench.cli import main
-from workbench.report import run_report
-from workbench.traces import convert, parse_cluster
-from workbench.whatif import what_if
-from workbench.whatif.report import what_if_report
+from workbench.scenario.traces import convert, parse_cluster
 
 LOG = """JobID|User|Submit|Elapsed|State|AllocTRES
 1|ada|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:a100=1

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.errors import InputError
-from workbench.traces import convert, parse_cluster
-from workbench.traces.report import Report
+from workbench.base.errors import InputError
+from workbench.scenario.traces import convert, parse_cluster
+from workbench.scenario.traces.report import Report
 
 HEADER = "JobID|Submit|Elapsed|State|AllocTRES|ReqTRES"
 PARTS = {

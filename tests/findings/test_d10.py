@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.traces import convert, parse_cluster
+from workbench.scenario.traces import convert, parse_cluster
 
 TRACE = """job_id,user,num_gpu,submit_time,model_name,duration,expect_time_list,expect_value_list,best_effort,job_type
 7,u,4,5601,resnet101,96,159,10,0,strict

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import workbench
-from workbench.reproduction.hops.lines import THREE
+from reproduction.hops.lines import THREE
 
 JOBS = [{"name": f"j{n}", "model": "m", "gpus": 1, "steps": 1200.0} for n in range(2)]
 SCENARIO = workbench.Scenario.from_dict(

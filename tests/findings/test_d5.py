@@ -3,9 +3,9 @@
 import math
 
 import workbench
-from workbench.papers.paper import find_scheduler
-from workbench.reproduction.hadar import physical
-from workbench.reproduction.hadar.settings import SIZES
+from reproduction.hadar import physical
+from reproduction.hadar.settings import SIZES
+from workbench.session.registry import find_scheduler
 
 
 def test_the_default_payoff_is_hadars_utility_less_the_price():

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import workbench
-from tests.mechanisms.support import make
-from workbench.errors import InputError
+from reproduction.gavel import load
+from tests.baselines.mechanisms.support import make
+from workbench.base.errors import InputError
 from workbench.papers.gavel.makespan import Makespan
 from workbench.papers.gavel.steps import StepsData
-from workbench.papers.paper import find_scheduler
-from workbench.reproduction.gavel import load
+from workbench.session.registry import find_scheduler
 
 AUTHORS = {"preset": "authors"}
 

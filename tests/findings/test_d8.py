@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from reproduction.chronus.first_days import kept
 from workbench import compare
-from workbench.reproduction.chronus.first_days import kept
-from workbench.scenario import Scenario
-from workbench.traces import convert, parse_cluster
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import convert, parse_cluster
 
 LINES = (("chronus", {}), ("chronus", {"profile": "off"}), ("themis", {}))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mechanisms.support import look
+from tests.baselines.mechanisms.support import look
 from tests.papers.chronus.test_profiling import starts
 from tests.papers.chronus.test_scheduler import cluster, job
 from workbench.papers.chronus.clusters import Nodes
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.run import Run
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 
 def sizes(run: Run) -> dict[float, float]:

@@ -19,7 +19,7 @@ run = workbench.simulate(scenario, "gavel.max_min_fairness")
 for solver in ("highs", "glpk"):
     assert abs(workbench.solve(scenario, "gavel.max_min_fairness", solver=solver).objective - 1) < 1e-6
 assert workbench.summary(run)["jobs_finished"] == 3
-from workbench.charts import to_png, to_svg
+from workbench.analysis.charts import to_png, to_svg
 for by in ("slot", "job"):
     assert len(to_svg(run.gantt(by=by))) > 1000 and to_png(run.gantt(by=by))[:4] == b"\\x89PNG"
 from widgets import GavelLab

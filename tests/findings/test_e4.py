@@ -9,9 +9,9 @@ from html import unescape
 import pytest
 
 import workbench
-from workbench.charts import Drawing
-from workbench.errors import InputError
-from workbench.metrics import metric
+from workbench.analysis.charts import Drawing
+from workbench.analysis.metrics import metric
+from workbench.base.errors import InputError
 
 SCENARIO = workbench.preset("start_here")
 RUN = workbench.simulate(SCENARIO, "las")

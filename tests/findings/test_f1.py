@@ -10,8 +10,8 @@ import pytest
 
 import workbench
 from workbench.cli import main
-from workbench.run import Run
-from workbench.schema import TABLES
+from workbench.simulation.run import Run
+from workbench.simulation.schema import TABLES
 
 
 @pytest.fixture(scope="module")

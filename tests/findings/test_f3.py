@@ -13,7 +13,7 @@ import pytest
 
 import workbench
 from tests.simulation.support import Scripted, make
-from workbench.decision import (
+from workbench.scheduling.decision import (
     Assignment,
     Decision,
     InvalidDecision,
@@ -25,8 +25,8 @@ from workbench.decision import (
     Task,
     WorkerType,
 )  # fmt: skip
-from workbench.run import Run
-from workbench.schema import TABLES
+from workbench.simulation.run import Run
+from workbench.simulation.schema import TABLES
 
 JOB, NODE, TYPE = "j0", "n-0", "t"
 HALF = "half \ud800"

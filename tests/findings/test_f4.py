@@ -18,8 +18,8 @@ import pytest
 
 import workbench
 from workbench.cli import main
-from workbench.run import Run
-from workbench.schema import TABLES
+from workbench.simulation.run import Run
+from workbench.simulation.schema import TABLES
 
 Rng = np.random.Generator
 FOLDERS = int(os.environ.get("WORKBENCH_FUZZ_FOLDERS", "60"))

@@ -14,10 +14,10 @@ import pytest
 import workbench
 from tests.simulation.support import make
 from workbench import Scenario
+from workbench.base.errors import InputError
 from workbench.cli import main
-from workbench.errors import InputError
-from workbench.run import Run
-from workbench.scenario import json_schema
+from workbench.scenario.scenario import json_schema
+from workbench.simulation.run import Run
 
 PROJECT = Path(__file__).parents[2]
 UNSEEN = [
@@ -72,7 +72,7 @@ def test_the_schema_says_the_same() -> None:
 
 
 def test_markdown_shows_a_name_and_makes_no_link_of_it() -> None:
-    from workbench.text import in_markdown
+    from workbench.base.text import in_markdown
 
     shown = str(mistune.create_markdown(escape=False)(in_markdown(LINK)))
     text = re.sub(r"<[^>]*>", "", shown)
@@ -88,7 +88,7 @@ def test_a_spreadsheet_runs_no_formula_and_a_run_comes_back_as_it_was(tmp_path: 
     run = workbench.simulate(make([{"steps": 3.0, "name": name} for name in names]), "fifo")
     run.save(tmp_path / "run")
     assert Run.load(tmp_path / "run").jobs["job"].tolist() == names
-    from workbench.charts import gantt, to_csv
+    from workbench.analysis.charts import gantt, to_csv
 
     drawing = gantt(run.timeline, run.jobs, run.decisions, run.events)
     table = drawing.table

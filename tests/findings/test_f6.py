@@ -17,10 +17,10 @@ import pytest
 import workbench
 from tests.simulation.support import make
 from workbench import Scenario
+from workbench.base.errors import InputError
+from workbench.base.processes import how_ended
 from workbench.cli import main
-from workbench.errors import InputError
-from workbench.processes import how_ended
-from workbench.scenario import json_schema
+from workbench.scenario.scenario import json_schema
 
 FULL = Path("/dev/full")
 PROJECT = Path(__file__).parents[2]
@@ -71,9 +71,9 @@ import contextlib, io, json, os, resource, shutil, sys
 from pathlib import Path
 import widgets.editors.scenario_file as lab
 import workbench
-from workbench.charts import gantt, save
+from workbench.analysis.charts import gantt, save
 from workbench.cli import main
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
 
 def told(do):
     err = io.StringIO()

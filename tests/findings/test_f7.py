@@ -11,9 +11,9 @@ import pytest
 
 import workbench
 from tests.simulation.support import make
+from workbench.analysis.metrics import METRICS
 from workbench.cli import main
-from workbench.metrics import METRICS
-from workbench.run import Run
+from workbench.simulation.run import Run
 
 FAULTS = {"core": {"faults": {"list": [{"node": "n-0", "from_s": 50.0, "to_s": 90.0}]}, "restart": {"restart_s": 5.0}}}
 WITH_FAULTS = make([{"steps": 200.0, "gpus": 2}, {"steps": 100.0, "arrival_s": 20.0}], 2, **FAULTS)

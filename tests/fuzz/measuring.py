@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from workbench.metrics.declared import METRICS
-from workbench.metrics.summary import summary
-from workbench.run import Run
-from workbench.verification import rederived, same
+from workbench.analysis.metrics.declared import METRICS
+from workbench.analysis.metrics.summary import summary
+from workbench.analysis.verification import rederived, same
+from workbench.simulation.run import Run
 
 MAY_MISS = {"jobs": {"first_start_s", "finish_s"}, "decisions": {"objective", "bound", "gap", "build_s", "solve_s"}}
 """Columns of a run's tables that may be missing; all other numbers are finite."""

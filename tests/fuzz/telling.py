@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.explanation import Explanation, explain
-from workbench.explanation.course import clock
-from workbench.moment import OF_KIND
-from workbench.run import Run
+from workbench.analysis.explanation import Explanation, explain
+from workbench.analysis.explanation.course import clock
+from workbench.simulation.moment import OF_KIND
+from workbench.simulation.run import Run
 
 Row = dict[str, Any]
 TIMES = 5

@@ -17,13 +17,13 @@ from tests.fuzz import measuring, telling
 from tests.fuzz.measuring import check_numbers
 from tests.fuzz.trials import built_in, check_run, random_value, trial
 from tests.fuzz.worlds import world
-from workbench.explanation import Competitor, Explanation, explain
-from workbench.knob import Knob
-from workbench.metrics.summary import Summary, summary
-from workbench.papers.paper import find_scheduler
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.analysis.explanation import Competitor, Explanation, explain
+from workbench.analysis.metrics.summary import Summary, summary
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.knob import Knob
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 QUICK = (14, 507, 516)
 """Worlds of the quick test; something was found in each of them once."""

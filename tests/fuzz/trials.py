@@ -16,21 +16,21 @@ from tests.fuzz.measuring import check_numbers
 from tests.fuzz.telling import check_explanations
 from tests.fuzz.worlds import world
 from tests.simulation.support import check as check_laws
-from workbench import charts
-from workbench.contract import Scheduler
-from workbench.decision import in_sequences
-from workbench.errors import InputError, WorkbenchError
-from workbench.estimators.registry import maker
-from workbench.job import Job
-from workbench.knob import Knob
-from workbench.metrics.conservation import check as conserved
+from workbench.analysis import charts
+from workbench.base.errors import InputError, WorkbenchError
 from workbench.papers.gavel.slo import SloConflictError
-from workbench.papers.paper import find_scheduler, is_own, schedulers
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.decision import in_sequences
+from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import TimeLimitError
+from workbench.session.registry import find_scheduler, is_own, schedulers
+from workbench.simulation.conservation import check as conserved
 from workbench.simulation.loop import Stalled, simulate
+from workbench.simulation.run import Run
 from workbench.simulation.state import State
-from workbench.solvers import TimeLimitError
 
 MOST_DECISIONS = 60
 """A run is cut after so many: what is there must keep the rules just as well."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 Row = dict[str, Any]
 MOST_JOBS = 8

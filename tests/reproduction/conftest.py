@@ -8,9 +8,9 @@ from functools import cache
 
 import pytest
 
+from reproduction.registry import reproductions
+from reproduction.report import Done, run_all
 from tests.load import crowding
-from workbench.reproduction.registry import reproductions
-from workbench.reproduction.report import Done, run_all
 
 MOST_CPU_S = 60.0  # of all papers at the tiny size, of which Chronus is about 10
 

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from pytest import approx
 
-from workbench.api import simulate
-from workbench.presets import preset
-from workbench.reproduction import Figure, chronus
-from workbench.reproduction.chronus import allocator, end_to_end, lines, profiler, selector, settings
-from workbench.reproduction.chronus.missed import PARTS, Gap
-from workbench.reproduction.chronus.settings import SIZES, TRACES, Setting, at, is_short
-from workbench.reproduction.report import Done
-from workbench.traces.timed import PLAN
+from reproduction import Figure, chronus
+from reproduction.chronus import allocator, end_to_end, lines, profiler, selector, settings
+from reproduction.chronus.missed import PARTS, Gap
+from reproduction.chronus.settings import SIZES, TRACES, Setting, at, is_short
+from reproduction.report import Done
+from workbench.scenario.presets import preset
+from workbench.scenario.traces.timed import PLAN
+from workbench.session.api import simulate
 
 TINY = SIZES["tiny"]
 HEADER = "job_id,user,num_gpu,submit_time,model_name,duration,expect_time_list,expect_value_list,best_effort,job_type"

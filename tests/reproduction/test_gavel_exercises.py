@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 
 def test_exercise_5_the_largest_total_starves_a_job() -> None:

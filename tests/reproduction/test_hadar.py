@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import workbench
-from workbench.presets import HADARE_MIXES, hadare_mix, preset
-from workbench.reproduction import Figure, hadar
-from workbench.reproduction.hadar import physical, settings, slots, trace
-from workbench.reproduction.report import Done
-from workbench.run import Run
+from reproduction import Figure, hadar
+from reproduction.hadar import physical, settings, slots, trace
+from reproduction.report import Done
+from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
+from workbench.simulation.run import Run
 
 TINY = hadar.SIZES["tiny"]
 

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from pytest import approx
 
+from reproduction import Figure, hare
+from reproduction.hare import changes, schemes, settings, simulated, switches, testbed
+from reproduction.hare.settings import Setting
+from reproduction.report import Done
 from workbench.papers.hare.from_scenario import instance_of
 from workbench.papers.hare.switching import TABLE_3
 from workbench.papers.hare.tasks import task_table
-from workbench.presets import preset
-from workbench.reproduction import Figure, hare
-from workbench.reproduction.hare import changes, schemes, settings, simulated, switches, testbed
-from workbench.reproduction.hare.settings import Setting
-from workbench.reproduction.report import Done
+from workbench.scenario.presets import preset
 
 TINY = hare.SIZES["tiny"]
 
@@ -127,7 +127,7 @@ def test_the_core_carries_out_the_plan_when_nothing_is_charged() -> None:
     comes = settings.testbed(0)
     there = comes.replace(jobs=[job.model_copy(update={"arrival_s": 0.0}) for job in comes.jobs])
     knobs = {"most_rounds": settings.ROUNDS, "steps_per_round": None}
-    from workbench.api import snapshot_at
+    from workbench.session.api import snapshot_at
 
     planned = schemes.weighted_min(schemes.hare(instance_of(snapshot_at(there, 0.0, offline=True), knobs)))
     assert testbed.core_min(there, "hare", switching="free") == approx(planned)

@@ -12,15 +12,15 @@ import pandas as pd
 import pytest
 
 import workbench
-from workbench.metrics import summary
-from workbench.presets import preset
-from workbench.presets.hops import RATES
-from workbench.reproduction import Figure, hops
-from workbench.reproduction.hops import ablation, lines, physical, planning, settings, simulated
-from workbench.reproduction.hops.bound import least_makespan_s
-from workbench.reproduction.hops.queued_gavel import QueuedGavel
-from workbench.reproduction.report import Done
-from workbench.scenario import Scenario
+from reproduction import Figure, hops
+from reproduction.hops import ablation, lines, physical, planning, settings, simulated
+from reproduction.hops.bound import least_makespan_s
+from reproduction.hops.queued_gavel import QueuedGavel
+from reproduction.report import Done
+from workbench.analysis.metrics import summary
+from workbench.scenario.presets import preset
+from workbench.scenario.presets.hops import RATES
+from workbench.scenario.scenario import Scenario
 
 TINY = hops.SIZES["tiny"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.errors import InputError
-from workbench.reproduction import COLUMNS, Figure, Row, report
-from workbench.reproduction.__main__ import main
-from workbench.reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
-from workbench.reproduction.report import PAGE, TABLE, Done, run_all, table, write
+from reproduction import COLUMNS, Figure, Row, report
+from reproduction.__main__ import main
+from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
+from reproduction.report import PAGE, TABLE, Done, run_all, table, write
+from workbench.base.errors import InputError
 
 
 def test_gavel_is_found_with_every_figure_of_its_evaluation(tiny: list[Done]) -> None:

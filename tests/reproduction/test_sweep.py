@@ -7,9 +7,9 @@ import math
 import pandas as pd
 import pytest
 
-from workbench.reproduction.gavel import SIZES
-from workbench.reproduction.gavel.settings import continuous, gpus_of
-from workbench.reproduction.gavel.sweep import distribution, gain, points, sustained
+from reproduction.gavel import SIZES
+from reproduction.gavel.settings import continuous, gpus_of
+from reproduction.gavel.sweep import distribution, gain, points, sustained
 
 
 def jobs(line: str, per_hour: float, seed: int, *jct_h: float) -> pd.DataFrame:

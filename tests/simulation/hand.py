@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.simulation.support import check, make, rows, script
-from workbench.decision import Decision
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 A, B = {"a-0": 1}, {"b-0": 1}
 RESTART_10 = {"restart": {"restart_s": 10.0}}

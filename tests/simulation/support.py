@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from workbench.contract import Scheduler, Timing
-from workbench.decision import Assignment, Decision, Snapshot, Unit, Verdict, is_copy, members
-from workbench.job import Job
-from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.schema import KINDS, TABLES, TIMELINE
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Decision, Snapshot, Unit, Verdict, is_copy, members
+from workbench.simulation.run import Run
+from workbench.simulation.schema import KINDS, TABLES, TIMELINE
 
 ROUND_S = 60.0
 

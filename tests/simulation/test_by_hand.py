@@ -9,8 +9,8 @@ from pytest import approx
 
 from tests.simulation.hand import RESTART_10, A, B, played, spans, two_nodes
 from tests.simulation.support import events, give, make, row, rows
-from workbench.decision import Assignment, Decision
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Assignment, Decision
 from workbench.simulation.stop import Until
 
 # Restarts ------------------------------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.simulation.support import check, events, greedy, make, row
-from workbench.metrics.summary import summary
-from workbench.papers.paper import find_scheduler
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.analysis.metrics.summary import summary
+from workbench.scenario.scenario import Scenario
+from workbench.session.registry import find_scheduler
 from workbench.simulation.faults import FaultPlan
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 MTBF_S, MTTR_S = 1000.0, 250.0
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.mechanisms.support import make
-from workbench.contract import Scheduler
-from workbench.decision import Shares, members
-from workbench.errors import InputError
-from workbench.mechanisms.priority import Allocated
-from workbench.papers.paper import find_scheduler
-from workbench.scenario import Scenario
+from tests.baselines.mechanisms.support import make
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.decision import Shares, members
+from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import Fluid, flow
 from workbench.simulation.loop import simulate
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.mechanisms.share_scheduler import ShareScheduler
-from workbench.papers.paper import find_scheduler
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.scenario.traces.synthetic import generate
+from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import flow
-from workbench.traces.synthetic import generate
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.support import Chance, Habits, check, scenarios
-from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.schema import TABLES
+from workbench.scenario.scenario import Scenario
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
+from workbench.simulation.schema import TABLES
 from workbench.simulation.stop import Until
 
 EVERYTHING = Habits(copies=0.2, pairs=0.3, profile=0.2, steps=0.2, tail=0.2, verdict=0.1, odd_end=0.3, preempt=0.2)

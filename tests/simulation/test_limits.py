@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.simulation.support import Scripted, give, make
-from workbench.decision import Assignment, Decision, InvalidDecision, Slot, Task
-from workbench.estimators.oracle import Oracle
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Assignment, Decision, InvalidDecision, Slot, Task
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.simulation.loop import simulate
 from workbench.simulation.state import State
 

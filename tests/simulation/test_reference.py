@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from tests.simulation.support import Chance, Habits, row, scenarios
-from workbench.decision import Decision, Unit, members
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, Unit, members
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 

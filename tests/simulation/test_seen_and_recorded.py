@@ -10,8 +10,8 @@ import pytest
 
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, played, spans, two_nodes
 from tests.simulation.support import Scripted, give, greedy, make, row, script
-from workbench.decision import Assignment, Decision, Reason, Shares, Snapshot, Solution
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Snapshot, Solution
 from workbench.simulation.loop import simulate
 from workbench.simulation.observers import Report, RunProgress
 from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from tests.simulation.support import Scripted, check, events, give, row, rows, script
-from workbench.decision import Decision, InvalidDecision, Slot, Switch, Task, TaskView
-from workbench.metrics.conservation import check as violations
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Switch, Task, TaskView
+from workbench.simulation.conservation import check as violations
 from workbench.simulation.loop import Stalled, simulate
+from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
 FAST, SLOW = Slot("f-0", 0), Slot("s-0", 0)

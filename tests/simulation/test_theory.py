@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.support import Scripted, check, greedy, make
-from workbench.decision import Assignment, Decision, Snapshot
-from workbench.run import Run
+from workbench.scheduling.decision import Assignment, Decision, Snapshot
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 SERVICE_S = 10.0
 EVENTS = ("arrival", "completion")

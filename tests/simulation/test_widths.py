@@ -8,10 +8,10 @@ import pytest
 from pytest import approx
 
 from tests.simulation.support import Scripted, make, row, script
-from workbench.decision import Decision, InvalidDecision, Slot, Snapshot, Task, TaskView
-from workbench.metrics.conservation import check
-from workbench.run import Run
+from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Snapshot, Task, TaskView
+from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 
 CAUSES = {"arrival", "fault", "repair"}
 A, B = Slot("a-0", 0), Slot("a-0", 1)

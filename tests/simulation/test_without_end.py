@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests.simulation.support import Scripted, give, make
-from workbench.decision import Decision
-from workbench.errors import ScenarioError
-from workbench.papers.paper import find_scheduler
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.base.errors import ScenarioError
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Decision
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import MOST_IDLE_ROUNDS, MOST_LOSSES, Stalled, simulate
+from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
 GAVEL = "gavel.max_min_fairness"

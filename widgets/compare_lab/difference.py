@@ -13,10 +13,10 @@ from widgets.compare_lab.tables import in_lines, job_table
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.tables import html_table
-from workbench.errors import counted
-from workbench.metrics import diverged_s, job_differences
-from workbench.run import Run
-from workbench.units import format_duration
+from workbench.analysis.metrics import diverged_s, job_differences
+from workbench.base.errors import counted
+from workbench.base.units import format_duration
+from workbench.simulation.run import Run
 
 
 class DifferencePage:

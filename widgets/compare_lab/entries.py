@@ -9,9 +9,9 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import KnobPanel
-from workbench.contract import Scheduler
-from workbench.errors import InputError
-from workbench.papers.paper import find_scheduler, schedulers
+from workbench.base.errors import InputError
+from workbench.scheduling.contract import Scheduler
+from workbench.session.registry import find_scheduler, schedulers
 
 Entry = tuple[str, dict[str, Any]]
 """A scheduler by name, with the knobs that are not at their defaults."""

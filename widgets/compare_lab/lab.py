@@ -25,14 +25,14 @@ from widgets.parts.presenter import Panel
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
 from widgets.work.work import when_idle
-from workbench.api import check_plan
-from workbench.batch import Outcome
-from workbench.comparison import Comparison, Entry, plan_cases
-from workbench.errors import InputError, Words, WorkbenchError, counted
-from workbench.estimators.registry import told_to_all
-from workbench.papers.paper import find_scheduler, paper_rooms
-from workbench.scenario import Scenario
-from workbench.units import format_duration
+from workbench.analysis.comparison import Comparison, Entry, plan_cases
+from workbench.base.errors import InputError, Words, WorkbenchError, counted
+from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import told_to_all
+from workbench.session.api import check_plan
+from workbench.session.batch import Outcome
+from workbench.session.registry import find_scheduler, paper_rooms
 
 OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
 FIRST = "compare_mixed"

@@ -16,10 +16,10 @@ from widgets.compare_lab.trade_off import TradeOffPage
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback, rounds_of
-from workbench import metrics
-from workbench.comparison import Comparison
-from workbench.run import Run
-from workbench.units import format_duration
+from workbench.analysis import metrics
+from workbench.analysis.comparison import Comparison
+from workbench.base.units import format_duration
+from workbench.simulation.run import Run
 
 GANTT_PX = 240.0
 """Most height of one Gantt: several are to be seen at once."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.batch import Outcome, RunRequest
-from workbench.comparison import Case, Comparison, compared, plan_cases
-from workbench.errors import WorkbenchError
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.analysis.comparison import Case, Comparison, compared, plan_cases
+from workbench.base.errors import WorkbenchError
+from workbench.scenario.scenario import Scenario
+from workbench.session.batch import Outcome, RunRequest
+from workbench.simulation.run import Run
 
 
 class CompareSetting(NamedTuple):
@@ -33,7 +33,7 @@ class CompareSetting(NamedTuple):
         return plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
 
     def requests(self) -> list[RunRequest]:
-        """The same as `workbench.batch` asks for them."""
+        """The same as `workbench.session.batch` asks for them."""
         return [RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, self.belief) for case in self.cases()]
 
 

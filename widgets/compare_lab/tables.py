@@ -14,16 +14,16 @@ import pandas as pd
 from widgets.compare_lab.setting import Outcomes
 from widgets.editors.mistakes import told
 from widgets.lab.results import drawings
-from workbench.api import Reading, properties_set, reading
-from workbench.comparison import Comparison, best_of
-from workbench.estimators.registry import maker
-from workbench.labels import unit_beside, with_unit
-from workbench.metrics import metric, warned
-from workbench.metrics.declared import MAIN
-from workbench.metrics.summary import shown, with_known
-from workbench.rounding import short_number
-from workbench.scenario import Scenario
-from workbench.units import format_duration
+from workbench.analysis.comparison import Comparison, best_of
+from workbench.analysis.metrics import metric, warned
+from workbench.analysis.metrics.declared import MAIN
+from workbench.analysis.metrics.summary import shown, with_known
+from workbench.base.labels import unit_beside, with_unit
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import maker
+from workbench.session.api import Reading, properties_set, reading
 
 FOR_ALL = "For all"
 """The tab with what the core does."""

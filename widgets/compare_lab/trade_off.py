@@ -7,9 +7,9 @@ import pandas as pd
 
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
-from workbench.comparison import Comparison
-from workbench.metrics import metric
-from workbench.metrics.declared import Metric
+from workbench.analysis.comparison import Comparison
+from workbench.analysis.metrics import metric
+from workbench.analysis.metrics.declared import Metric
 
 EFFICIENCY = ("mean_jct_s", "makespan_s", "p99_jct_s", "utilisation", "cost_usd")
 FAIRNESS = ("max_finish_time_fairness", "mean_finish_time_fairness", "max_latency_ratio", "weighted_miss_rate")

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import KnobPanel
-from workbench.estimators.registry import DEFAULT, ESTIMATORS, Estimator, Maker, maker
+from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Estimator, Maker, maker
 
 BELIEF = "Speeds known by"
 """The label of the control for the estimator."""

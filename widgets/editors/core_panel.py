@@ -8,9 +8,9 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.errors import InputError
-from workbench.frozen import LEAST_MTBF_S, MOST_RESTART_S, MOST_S
-from workbench.units import EXPECTED, format_duration, parse_duration
+from workbench.base.errors import InputError
+from workbench.base.units import EXPECTED, format_duration, parse_duration
+from workbench.scenario.frozen import LEAST_MTBF_S, MOST_RESTART_S, MOST_S
 
 SHARING = "Two jobs may share a GPU"
 """The label of the control for `core.space_sharing`."""

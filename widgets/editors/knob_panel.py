@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import ipywidgets as w
 
-from workbench.errors import InputError
-from workbench.knob import Knob, Value
-from workbench.units import format_duration, parse_duration
+from workbench.base.errors import InputError
+from workbench.base.units import format_duration, parse_duration
+from workbench.scheduling.knob import Knob, Value
 
 STYLE = {"description_width": "12em"}
 WIDE = {"width": "97%"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from widgets.editors.core_panel import SHARING
 from widgets.editors.scenario_tables import spoken
-from workbench.errors import ScenarioError, WorkbenchError
+from workbench.base.errors import ScenarioError, WorkbenchError
 
 
 def told(error: WorkbenchError, tab: str = "Knobs") -> str:

@@ -13,10 +13,10 @@ import ipywidgets as w
 import traitlets
 
 from widgets.parts.assets import STYLE
-from workbench.rewards import HIGHEST, LOWEST, Steps, soft, strict
-from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.units import format_duration
+from workbench.base.units import format_duration
+from workbench.scenario.rewards import HIGHEST, LOWEST, Steps, soft, strict
+from workbench.scenario.scenario import Scenario
+from workbench.simulation.run import Run
 
 MOST_STEPS = 8
 BEYOND = 1.6

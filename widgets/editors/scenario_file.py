@@ -13,8 +13,8 @@ import ipywidgets as w
 from widgets.parts.download import Download, on_dashboard
 from widgets.parts.status_line import StatusLine
 from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
-from workbench.errors import InputError, WorkbenchError
-from workbench.scenario import Scenario
+from workbench.base.errors import InputError, WorkbenchError
+from workbench.scenario.scenario import Scenario
 
 FILE = "scenario.json"
 INSTEAD = "open a larger one in a notebook's code, or keep fewer of its jobs (workbench convert --sample)"

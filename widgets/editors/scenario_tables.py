@@ -12,9 +12,9 @@ import ipywidgets as w
 
 from widgets.editors.renaming import names_of, renamed_parts, renamed_rows
 from widgets.parts.edit_table import Column, EditTable
-from workbench.errors import Problem, ScenarioError, shorten
-from workbench.rewards import HIGHEST, Steps, moved
-from workbench.scenario import Scenario
+from workbench.base.errors import Problem, ScenarioError, shorten
+from workbench.scenario.rewards import HIGHEST, Steps, moved
+from workbench.scenario.scenario import Scenario
 
 Row = dict[str, Any]
 NAMES = {

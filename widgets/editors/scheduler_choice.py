@@ -10,8 +10,8 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.contract import Scheduler
-from workbench.papers.paper import Room, find_scheduler, schedulers
+from workbench.scheduling.contract import Scheduler
+from workbench.session.registry import Room, find_scheduler, schedulers
 
 
 class SchedulerChoice:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from workbench.estimators.registry import DEFAULT
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import DEFAULT
 
 STEPS_KEPT = 100
 AnySetting = TypeVar("AnySetting", bound=tuple[Any, ...])

@@ -12,8 +12,8 @@ from widgets.editors.reward_editor import Rewards
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
-from workbench import metrics
-from workbench.explanation.admission import (
+from workbench.analysis import metrics
+from workbench.analysis.explanation.admission import (
     STUDY,
     arrival_of,
     has_verdicts,
@@ -23,8 +23,8 @@ from workbench.explanation.admission import (
     sentences,
     verdict_s,
 )
-from workbench.rewards import moved
-from workbench.run import Run
+from workbench.scenario.rewards import moved
+from workbench.simulation.run import Run
 
 MARGIN_S = 1.0
 """A deadline is set so much later than the earliest that would do, whatever rounding does."""
@@ -100,7 +100,7 @@ class AdmissionPage:
         self._found = found
         self._accept.disabled = found["earliest_s"] is None
         self._told.value = told_of(run, found)
-        from workbench import charts
+        from workbench.analysis import charts
 
         self.page.show(charts.admission(**pictured(run, found)), found["job"])
 

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from widgets.lab.tried import Tried, names
-from workbench import charts, metrics
-from workbench.charts import Drawing
-from workbench.charts.gantt_data import By
-from workbench.decision import in_sequences
-from workbench.estimators.registry import DEFAULT, maker
-from workbench.explanation.admission import has_verdicts
+from workbench.analysis import charts, metrics
+from workbench.analysis.charts import Drawing
+from workbench.analysis.charts.gantt_data import By
+from workbench.analysis.explanation.admission import has_verdicts
+from workbench.base.units import format_duration
 from workbench.papers.hare.tasks import switch_table
-from workbench.run import Run
-from workbench.units import format_duration
+from workbench.scheduling.decision import in_sequences
+from workbench.scheduling.estimators.registry import DEFAULT, maker
+from workbench.simulation.run import Run
 
 TAB_PX = 18.0
 """A tab's border, padding and margin: its charts are so much narrower than the Gantt chart, on each side."""

@@ -13,12 +13,19 @@ from widgets.parts.status_line import StatusLine
 from widgets.parts.tables import html_table
 from widgets.work.study import Asked
 from widgets.work.work import Work
-from workbench.errors import InputError
-from workbench.explanation import Explanation, explain, longest_wait_s
-from workbench.explanation.admission import STUDY, has_verdicts, jobs_asked_about, question, sentences, verdict_s
-from workbench.explanation.more import Otherwise, on_its_own, with_node
-from workbench.run import Run
-from workbench.units import format_duration, parse_duration
+from workbench.analysis.explanation import Explanation, explain, longest_wait_s
+from workbench.analysis.explanation.admission import (
+    STUDY,
+    has_verdicts,
+    jobs_asked_about,
+    question,
+    sentences,
+    verdict_s,
+)
+from workbench.analysis.explanation.more import Otherwise, on_its_own, with_node
+from workbench.base.errors import InputError
+from workbench.base.units import format_duration, parse_duration
+from workbench.simulation.run import Run
 
 EXPECTED = "a time of the run"
 

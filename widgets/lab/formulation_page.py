@@ -13,7 +13,7 @@ import pandas as pd
 from widgets.editors.mistakes import told
 from widgets.parts.tables import html_table
 from widgets.work.work import Message
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
 INVALID = "Correct what is marked on the left first: the size of the problem depends on it."
@@ -95,7 +95,7 @@ class FormulationPage:
 
 
 def markdown_to_html(text: str) -> str:
-    """The Markdown of `workbench.notation.render`: bold, code, display maths and paragraphs."""
+    """The Markdown of `workbench.scheduling.notation.render`: bold, code, display maths and paragraphs."""
     parts = re.split(r"(\$\$.*?\$\$)", text, flags=re.DOTALL)
     return "".join(_display(p) if p.startswith("$$") else _prose(p) for p in parts)
 

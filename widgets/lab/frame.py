@@ -16,8 +16,8 @@ from widgets.editors.setting import AnySetting, History
 from widgets.lab.opening import preset_names
 from widgets.lab.solve_bar import SolveBar
 from widgets.parts.presenter import Panel, Presenter
-from workbench.presets import preset
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
 
 CSS = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
 

@@ -34,12 +34,12 @@ from widgets.parts.presenter import Panel
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Work, when_idle
-from workbench.api import check_plan
-from workbench.errors import InputError, WorkbenchError
-from workbench.estimators import registry
-from workbench.papers.paper import Room, find_scheduler, formulations, is_own, rooms, schedulers
-from workbench.run import Run
-from workbench.scenario import PlanEntry, Scenario
+from workbench.base.errors import InputError, WorkbenchError
+from workbench.scenario.scenario import PlanEntry, Scenario
+from workbench.scheduling.estimators import registry
+from workbench.session.api import check_plan
+from workbench.session.registry import Room, find_scheduler, formulations, is_own, rooms, schedulers
+from workbench.simulation.run import Run
 
 SMALL_S = 5.0
 """A change is solved at once when the run that is shown took less than this, what is being solved has not taken longer

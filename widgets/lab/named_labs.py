@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from widgets.lab.lab import Lab
-from workbench.papers.paper import rooms
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.session.registry import rooms
 
 SUFFIX = "Lab"
 

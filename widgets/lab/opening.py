@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.api import PRESET, load
-from workbench.presets import preset, presets, variants
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset, presets, variants
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import PRESET, load
 
 
 def opened(source: Scenario | str | Path) -> Scenario:

@@ -11,9 +11,9 @@ from widgets.editors.mistakes import told
 from widgets.editors.setting import jsonable
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message, Work
-from workbench.errors import InputError
-from workbench.explanation.more import Otherwise
-from workbench.run import Run
+from workbench.analysis.explanation.more import Otherwise
+from workbench.base.errors import InputError
+from workbench.simulation.run import Run
 
 ALONE = "without the other jobs"
 

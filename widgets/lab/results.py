@@ -18,11 +18,11 @@ from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.parts.tables import html_table
 from widgets.work.work import Work
-from workbench import metrics
-from workbench.estimators.registry import DEFAULT
-from workbench.run import Run
-from workbench.schema import TABLES
-from workbench.units import format_duration
+from workbench.analysis import metrics
+from workbench.base.units import format_duration
+from workbench.scheduling.estimators.registry import DEFAULT
+from workbench.simulation.run import Run
+from workbench.simulation.schema import TABLES
 
 CHARTS = {
     "Tasks": ("tasks", "tasks"),

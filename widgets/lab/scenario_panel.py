@@ -12,8 +12,8 @@ from widgets.editors.core_panel import CorePanel
 from widgets.editors.scenario_tables import Editors
 from widgets.lab import words
 from widgets.parts.edit_table import EditTable
-from workbench.errors import NOTHING, InputError
-from workbench.scenario import Scenario
+from workbench.base.errors import NOTHING, InputError
+from workbench.scenario.scenario import Scenario
 
 
 class Selecting(Protocol):

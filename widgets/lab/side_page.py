@@ -9,7 +9,7 @@ from typing import Protocol
 
 import ipywidgets as w
 
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 RUN = "Run"
 

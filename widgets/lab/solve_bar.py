@@ -8,7 +8,7 @@ import ipywidgets as w
 
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message
-from workbench.units import format_duration
+from workbench.base.units import format_duration
 
 TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}
 

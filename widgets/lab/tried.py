@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workbench.estimators.registry import DEFAULT
-from workbench.run import Run
+from workbench.scheduling.estimators.registry import DEFAULT
+from workbench.simulation.run import Run
 
 
 class Tried(NamedTuple):
-    """A run that was made: with what, and what came of it (`workbench.metrics`). belief: an estimator by name."""
+    """A run that was made: with what, and what came of it (`workbench.analysis.metrics`). belief: an estimator by
+    name."""
 
     scheduler: str
     knobs: Mapping[str, Any]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from widgets.editors.knob_panel import written
 from widgets.editors.setting import LabSetting
-from workbench.contract import Scheduler
-from workbench.errors import InputError
-from workbench.knob import Knob, Value
-from workbench.papers.paper import find_scheduler
-from workbench.rewards import soft, strict
-from workbench.scenario import Scenario
+from workbench.base.errors import InputError
+from workbench.scenario.rewards import soft, strict
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.knob import Knob, Value
+from workbench.session.registry import find_scheduler
 
 MOST_VALUES = 12
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)

@@ -16,10 +16,10 @@ from widgets.lab.variants import Variant, offered_by, suggested, value_now, vari
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message, Work
-from workbench.errors import InputError, WorkbenchError
-from workbench.metrics import as_json, summary
-from workbench.metrics.declared import MAIN, METRICS
-from workbench.papers.paper import find_scheduler
+from workbench.analysis.metrics import as_json, summary
+from workbench.analysis.metrics.declared import MAIN, METRICS
+from workbench.base.errors import InputError, WorkbenchError
+from workbench.session.registry import find_scheduler
 
 MOST_MEASURES = 5
 FIRST = ("weighted_miss_rate", "broken_guarantees", "unguaranteed", "best_effort_jct_s")
@@ -182,7 +182,7 @@ class VaryPage:
         """Draw what there is: the measures in which the runs differ, those of deadlines first."""
         if not self._found:
             return
-        from workbench import charts
+        from workbench.analysis import charts
 
         frame = pd.DataFrame([measures_row(label, measures) for label, measures in self._found])
         shown = differing(frame)

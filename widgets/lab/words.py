@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 
-from workbench.api import ignored
-from workbench.contract import Scheduler
-from workbench.errors import counted
-from workbench.rounding import short_number
-from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.units import format_duration
+from workbench.base.errors import counted
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.session.api import ignored
+from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
 """How far a solution's status is from the best; 2: any other, of a scheduler of one's own."""

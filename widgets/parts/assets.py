@@ -21,8 +21,8 @@ import anywidget
 import traitlets
 import vl_convert
 
-from workbench.errors import WorkbenchError
-from workbench.files import write_bytes
+from workbench.base.errors import WorkbenchError
+from workbench.base.files import write_bytes
 
 STYLE = Path(__file__).parent / "style.css"
 VEGA_LITE = "6.4"

@@ -12,10 +12,10 @@ from widgets.parts.download import Download, on_dashboard
 from widgets.parts.status_line import StatusLine
 from widgets.parts.tables import html_table
 from widgets.parts.vega_view import VegaView
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.charts import Drawing
+    from workbench.analysis.charts import Drawing
 
 ROWS_SHOWN = 200
 FORMATS = ("png", "svg", "html", "csv")
@@ -72,7 +72,7 @@ class ChartPage:
             self._said.tone, self._said.text = "note", text
 
     def _written_beside(self, drawing: Drawing, suffix: str) -> Path:
-        from workbench import charts
+        from workbench.analysis import charts
 
         path = next(p for i in range(1, 10_000) if not (p := Path(f"{self._file}-{i}.{suffix}").absolute()).exists())
         charts.save(drawing, path)
@@ -90,7 +90,7 @@ class ChartPage:
 
 def _content(drawing: Drawing, name: str) -> bytes:
     """The file of that name."""
-    from workbench import charts
+    from workbench.analysis import charts
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name

@@ -8,7 +8,7 @@ import io
 import math
 from typing import Any, Literal
 
-from workbench.units import format_duration, parse_duration
+from workbench.base.units import format_duration, parse_duration
 
 Kind = Literal["text", "int", "float", "choice", "bool", "duration"]
 _NUMERIC: frozenset[Kind] = frozenset({"int", "float", "duration"})

@@ -13,11 +13,11 @@ import numpy as np
 from widgets.parts.playback import UNTIL, Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.parts.vega_view import VegaView
-from workbench.errors import InputError
-from workbench.run import Run
+from workbench.base.errors import InputError
+from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
-    from workbench.charts import Drawing
+    from workbench.analysis.charts import Drawing
 
 STILL = "wb-still"
 PIXELS = 2
@@ -67,7 +67,7 @@ class GanttView:
 
 def _drawings(shown: Sequence[Run | Drawing], by: Rows, titles: Sequence[str] | None) -> list[Drawing]:
     with quick_imports():
-        from workbench import charts
+        from workbench.analysis import charts
     runs = [one for one in shown if isinstance(one, Run)]
     if not shown:
         raise InputError("GanttView", "nothing", "at least one run or drawing")
@@ -90,7 +90,7 @@ def _drawings(shown: Sequence[Run | Drawing], by: Rows, titles: Sequence[str] | 
 
 def _picture(name: str, drawing: Drawing) -> str:
     """The whole schedule as a picture, as wide as the page lets it be."""
-    from workbench.charts import to_png
+    from workbench.analysis.charts import to_png
 
     png = to_png(drawing, scale=PIXELS)
     width = int.from_bytes(png[16:20], "big") // PIXELS  # where the format has it

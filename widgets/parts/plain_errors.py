@@ -7,7 +7,7 @@ import html
 from typing import Any
 
 from widgets.parts.download import on_dashboard
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
 
 
 def show_errors_in_words() -> None:

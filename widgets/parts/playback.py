@@ -1,6 +1,7 @@
 """Playback of a run round by round: play, pause and scrub, for whatever charts follow it.
 
-The charts keep their specification; a frame changes their parameter `until` only (see `workbench.charts.gantt`).
+The charts keep their specification; a frame changes their parameter `until` only (see
+`workbench.analysis.charts.gantt`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import traitlets
 
 from widgets.parts.assets import STYLE
 from widgets.parts.vega_view import VegaView
-from workbench.metrics.rounds import moments_s
-from workbench.run import Run
-from workbench.units import format_duration
+from workbench.analysis.metrics.rounds import moments_s
+from workbench.base.units import format_duration
+from workbench.simulation.run import Run
 
 FRAME_MS = 250
 """Between two rounds at normal speed."""

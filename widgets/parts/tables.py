@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from workbench.rounding import short_number
+from workbench.base.rounding import short_number
 
 
 def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None, *, scrolls: bool = True) -> str:

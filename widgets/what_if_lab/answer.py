@@ -9,9 +9,9 @@ import pandas as pd
 
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.tables import html_table
-from workbench.whatif import WhatIf
-from workbench.whatif.differences import rows_of
-from workbench.whatif.words import compared, heads
+from workbench.analysis.whatif import WhatIf
+from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.words import compared, heads
 
 
 class AnswerPages:
@@ -35,7 +35,7 @@ class AnswerPages:
             self._said.value = "<p class='wb-note'>Set what is to be different, and press Run.</p>"
             self._table.value = ""
             return
-        from workbench.whatif import pictures
+        from workbench.analysis.whatif import pictures
 
         said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in found.conclusions)
         self._said.value = f"<ul class='wb-conclusions'>{said}</ul>"

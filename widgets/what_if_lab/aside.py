@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from widgets.work.work import deliver_on_loop
-from workbench.errors import Words, WorkbenchError
+from workbench.base.errors import Words, WorkbenchError
 
 Answer = TypeVar("Answer")
 

@@ -14,10 +14,10 @@ from widgets.parts.status_line import StatusLine
 from widgets.parts.tables import html_table
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.errors import WorkbenchError
-from workbench.papers.paper import find_formulation
-from workbench.scenario import Scenario
-from workbench.whatif.marginal import SUGGESTED, MarginalValues
+from workbench.analysis.whatif.marginal import SUGGESTED, MarginalValues
+from workbench.base.errors import WorkbenchError
+from workbench.scenario.scenario import Scenario
+from workbench.session.registry import find_formulation
 
 ABOUT = (
     "For all jobs of the trace at its last arrival, with all their steps to do, as if nothing had been scheduled yet. "

@@ -9,10 +9,7 @@ import ipywidgets as w
 
 from widgets.editors.knob_panel import Control
 from widgets.editors.quiet import Quiet
-from workbench.errors import InputError
-from workbench.papers.paper import find_scheduler, schedulers
-from workbench.scenario import Scenario
-from workbench.whatif import (
+from workbench.analysis.whatif import (
     Change,
     Density,
     FaultsTo,
@@ -23,6 +20,9 @@ from workbench.whatif import (
     RestartTo,
     parse_change,
 )
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.session.registry import find_scheduler, schedulers
 
 STYLE = {"description_width": "10em"}
 WIDE = {"width": "97%"}

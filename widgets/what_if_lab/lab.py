@@ -25,13 +25,13 @@ from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.setting import WhatIfSetting
 from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
-from workbench.api import check_plan
-from workbench.batch import Outcome
-from workbench.contract import Scheduler
-from workbench.errors import InputError, WorkbenchError, counted
-from workbench.papers.paper import find_scheduler, schedulers
-from workbench.scenario import Scenario
-from workbench.whatif import Change, WhatIf, concluded, parse_change
+from workbench.analysis.whatif import Change, WhatIf, concluded, parse_change
+from workbench.base.errors import InputError, WorkbenchError, counted
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.session.api import check_plan
+from workbench.session.batch import Outcome
+from workbench.session.registry import find_scheduler, schedulers
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
@@ -194,7 +194,7 @@ class WhatIfLab(LabBase):
 
     def report(self) -> None:
         """Give the browser the answer as one HTML page."""
-        from workbench.whatif.report import what_if_report
+        from workbench.analysis.whatif.report import what_if_report
 
         text = what_if_report(self.answer, self.buying.values)
         self._download.give("what-if.html", text.encode("utf-8"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.scenario import Scenario
-from workbench.whatif import Change, Configuration, WhatIfPlan
+from workbench.analysis.whatif import Change, Configuration, WhatIfPlan
+from workbench.scenario.scenario import Scenario
 
 
 class WhatIfSetting(NamedTuple):

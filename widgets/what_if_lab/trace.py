@@ -13,10 +13,10 @@ from widgets.parts.status_line import StatusLine
 from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.errors import NOTHING, InputError, Words, WorkbenchError, counted
-from workbench.files import write_bytes
-from workbench.scenario import Scenario
-from workbench.traces import formats, parse_cluster
+from workbench.base.errors import NOTHING, InputError, Words, WorkbenchError, counted
+from workbench.base.files import write_bytes
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import formats, parse_cluster
 
 FORMAT = "sacct"
 """The first that is offered: Slurm is the scheduler of most clusters."""
@@ -170,6 +170,6 @@ def _read(name: str, content: Any) -> bytes:
 
 
 def _kept(report: Mapping[str, Any]) -> str:
-    """How many rows became jobs, and why the others did not; report: as `workbench.traces.Report` tells it."""
+    """How many rows became jobs, and why the others did not; report: as `workbench.scenario.traces.Report` tells it."""
     said = f"{report['rows_kept']} of {counted(report['rows_read'], 'row')} kept"
     return ". ".join([said, *(f"{each['count']} left out: {each['reason']}" for each in report["dropped"])]) + "."

@@ -14,12 +14,12 @@ from widgets.editors.setting import jsonable
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message
-from workbench.api import check_window
-from workbench.batch import Outcome, RunRequest
-from workbench.errors import WorkbenchError
-from workbench.papers.paper import is_own
-from workbench.scenario import Scenario
-from workbench.units import format_duration
+from workbench.base.errors import WorkbenchError
+from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import check_window
+from workbench.session.batch import Outcome, RunRequest
+from workbench.session.registry import is_own
 
 MOST_WORKERS = 8
 """Processes at most: each holds about 150 MB before it begins."""

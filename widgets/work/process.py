@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from widgets.work.work import Hear, Message, Order, deliver_on_loop
-from workbench.errors import WorkbenchError
-from workbench.processes import how_ended
+from workbench.base.errors import WorkbenchError
+from workbench.base.processes import how_ended
 
-WORKER = (sys.executable, "-m", "workbench.worker")
+WORKER = (sys.executable, "-m", "workbench.cli.worker")
 END_S = 5.0
 LOG = "log"
 
@@ -163,7 +163,7 @@ def _read(line: str) -> Message | None:
         return None
     if "run" not in message:
         return message
-    from workbench.run import Run
+    from workbench.simulation.run import Run
 
     try:
         return {**message, "run": Run.load(message["run"])}

@@ -7,7 +7,7 @@ from functools import partial
 
 from widgets.work.process import process_work
 from widgets.work.work import Message
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
 
 
 class Question:

@@ -11,15 +11,15 @@ from widgets.editors.mistakes import told
 from widgets.parts.status_line import StatusLine
 from widgets.work.process import process_work
 from widgets.work.work import Message
-from workbench.errors import WorkbenchError
-from workbench.scenario import Scenario
+from workbench.base.errors import WorkbenchError
+from workbench.scenario.scenario import Scenario
 
 PATIENCE_S = 3.0
 """An older question is stopped for a newer one when it has taken longer than this."""
 
 
 class Asked:
-    """One study of `workbench.papers.paper.Room`, for one or several scenarios at a time.
+    """One study of `workbench.session.registry.Room`, for one or several scenarios at a time.
 
     found: told each answer by its number as it comes; done: told when all are there, returns what to say. said: shows
     that it is being worked on, what went wrong, and in the end what `done` returned.

@@ -8,9 +8,9 @@ import traceback
 from collections.abc import Hashable
 
 from widgets.work.work import Hear, Message, Order, deliver_on_loop
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
+from workbench.cli.worker import simulated, stop_of
 from workbench.simulation.stop import CancelFlag
-from workbench.worker import simulated, stop_of
 
 
 class ThreadWork:

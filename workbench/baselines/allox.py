@@ -30,21 +30,21 @@ from typing import NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.arrays import fixed
-from workbench.contract import Formulation, Knobs, Memory, Result
-from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
-from workbench.errors import InputError
-from workbench.knob import Knob
-from workbench.labels import listed
-from workbench.mechanisms import queue
-from workbench.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.priority.telling import tell
-from workbench.mechanisms.telling import verb
-from workbench.moment import HOLDS, Fact, Moment, Order, Told
-from workbench.placement import Gpus, Request, Room, place, runs_spread
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.base.arrays import fixed
+from workbench.base.errors import InputError
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.telling import verb
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.solvers import SolverFailedError
+from workbench.simulation.moment import HOLDS, Fact, Moment, Order, Told
 
 NAME = "allox"
 PLACE_ON = "place_on_"

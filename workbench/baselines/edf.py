@@ -2,7 +2,7 @@
 
 A job with a deadline that finds no room takes the GPUs of best-effort jobs, the last in line first. It keeps its own
 until it is done: nobody gets them by asking for an early deadline. Jobs that do not fit are passed. A job's deadline is
-its first (`workbench.mechanisms.slo`).
+its first (`workbench.baselines.mechanisms.slo`).
 Source: Chronus, section 4.3. It does not say what becomes of a job whose deadline is over: here it keeps its place, as
 plain EDF has it, or goes to the best-effort jobs (knob `missed`; a running job keeps its GPUs all the same).
 """
@@ -14,16 +14,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, Snapshot
-from workbench.knob import Knob
-from workbench.labels import listed
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.slo import due_s, holds, places
-from workbench.moment import Moment, Told
-from workbench.throughput import FloatArray
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.slo import due_s, holds, places
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.simulation.moment import Moment, Told
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
 AWARE = queue.aware(

@@ -23,21 +23,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.contract import Knobs, Memory
-from workbench.decision import Decision, IntArray, Shares, Snapshot, Unit
-from workbench.errors import InputError
-from workbench.knob import Knob, Value
-from workbench.labels import listed
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule, fill
-from workbench.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.priority.telling import Why, teller
-from workbench.mechanisms.share_scheduler import require_sharing
-from workbench.mechanisms.telling import arrival, told, verb
-from workbench.moment import Moment, Told
-from workbench.scenario import Scenario
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule, fill
+from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority.telling import Why, teller
+from workbench.baselines.mechanisms.share_scheduler import require_sharing
+from workbench.baselines.mechanisms.telling import arrival, told, verb
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Memory
+from workbench.scheduling.decision import Decision, IntArray, Shares, Snapshot, Unit
+from workbench.scheduling.knob import Knob, Value
+from workbench.simulation.moment import Moment, Told
 
 AWARE = queue.aware(
     "Start a job on the fastest type that has room (otherwise its type is drawn among those that have). It stays on "

@@ -7,9 +7,9 @@ single jobs divide all types' time equally, like heterogeneity-agnostic least at
 
 Source: the policy `gandiva` of Gavel's authors (policies/gandiva.py). (ours): a pair is tried by running it, and judged
 by what is then measured, on whichever type it ran, beside what jobs alone do on the same nodes
-(`workbench.estimators.node_speeds`); jobs that did not gain together are not paired again, unless a node turns out to
-be slow on which they were tried; who cannot share at all on a type where both run (memory) is known and not paired.
-Where a scenario lets nobody share (`core.space_sharing`), the scheduler only divides time.
+(`workbench.scheduling.estimators.node_speeds`); jobs that did not gain together are not paired again, unless a node
+turns out to be slow on which they were tried; who cannot share at all on a type where both run (memory) is known and
+not paired. Where a scenario lets nobody share (`core.space_sharing`), the scheduler only divides time.
 
 With the preset `authors` (knob `pairing`) pairs are drawn as in that code, when shares are computed: two jobs at a time
 out of those in no pair, as often as there are such jobs, kept if they have equally many GPUs. At the next computation a
@@ -26,16 +26,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.contract import Knobs, Scheduler, Timing
-from workbench.decision import Decision, Observation, Shares, Snapshot, Unit
-from workbench.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
-from workbench.knob import Knob
-from workbench.mechanisms import priority, rounds
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.priority.telling import tell
-from workbench.mechanisms.share_scheduler import PRESET
-from workbench.scenario import Scenario
-from workbench.shares import isolated_share
+from workbench.baselines.mechanisms import priority, rounds
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.share_scheduler import PRESET
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Observation, Shares, Snapshot, Unit
+from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.shares import isolated_share
 
 Pair = tuple[str, str]
 
@@ -239,7 +239,8 @@ def _may_share(snapshot: Snapshot, row: int, other: int, split: Container[Pair])
 
 
 def divided(packing: Packing, snapshot: Snapshot) -> Shares:
-    """Every pair and every single job has the same part of each type's GPUs (`workbench.shares.isolated_share`)."""
+    """Every pair and every single job has the same part of each type's GPUs
+    (`workbench.scheduling.shares.isolated_share`)."""
     jobs = snapshot.jobs
     taken = {name for pair in packing.pairs for name in pair}
     units: tuple[Unit, ...] = (*packing.pairs, *(name for name in jobs.names if name not in taken))

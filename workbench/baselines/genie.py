@@ -23,15 +23,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
-from workbench.mechanisms import queue
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.slo import due_s, places
-from workbench.mechanisms.telling import told
-from workbench.moment import Moment, Order, Told
-from workbench.placement import Gpus, Request, place, runs_spread
-from workbench.throughput import FloatArray
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.slo import due_s, places
+from workbench.baselines.mechanisms.telling import told
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
+from workbench.scheduling.placement import Gpus, Request, place, runs_spread
+from workbench.simulation.moment import Moment, Order, Told
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
 

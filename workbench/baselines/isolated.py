@@ -6,9 +6,9 @@ s.t.  X_mj = s_m c_j / (M z_m)                    for all m, j   (ours)  proport
       0 <= s_m <= 1                               for all m      (ours)  owned
       0 <= X_mj <= 1                              for all m, j   (1)     share
 
-M is the number of jobs. (ours): the allocation is a closed form, `workbench.shares.isolated_share`; as a linear
-programme it reads like its neighbours: each job uses as much of what it owns as fits into all of its time. The optimum
-is unique. It needs no capacity row, since the shares of all jobs together are at most the cluster.
+M is the number of jobs. (ours): the allocation is a closed form, `workbench.scheduling.shares.isolated_share`; as a
+linear programme it reads like its neighbours: each job uses as much of what it owns as fits into all of its time. The
+optimum is unique. It needs no capacity row, since the shares of all jobs together are at most the cluster.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.arrays import fixed, shaped
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Shares, Snapshot
-from workbench.errors import InputError
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.priority.telling import tell
-from workbench.mechanisms.share_scheduler import ShareScheduler
-from workbench.shares import isolated_share
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import Shares, Snapshot
+from workbench.scheduling.shares import isolated_share
+from workbench.scheduling.solvers import SolverFailedError
 
 
 @dataclass(frozen=True, eq=False)

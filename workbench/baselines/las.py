@@ -1,8 +1,8 @@
 """Least attained service: in every round the GPUs go to the jobs that have had the fewest GPU-seconds so far.
 
 A job's attained service counts GPUs times seconds, before the scenario began included. Jobs that do not fit are passed.
-Heterogeneity-aware, jobs move to faster types left over (`workbench.mechanisms.queue.serve`); whether a move pays for
-its restart is judged by the steps a job has left, which its place in line does not depend on.
+Heterogeneity-aware, jobs move to faster types left over (`workbench.baselines.mechanisms.queue.serve`); whether a move
+pays for its restart is judged by the steps a job has left, which its place in line does not depend on.
 Source: the policy that Tiresias and Gavel (section 4.1) start from, in its plainest form.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, Snapshot
-from workbench.knob import Knob
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.telling import by_signal
-from workbench.scenario import Scenario
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.telling import by_signal
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.knob import Knob
 
 AWARE = queue.aware(
     "Give a job the fastest type that has room. In later rounds, once everybody who fits has GPUs, it moves to a "

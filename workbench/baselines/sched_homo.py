@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench import queues
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, IntArray, Snapshot
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.telling import by_signal
-from workbench.shares import equal_share
-from workbench.throughput import FloatArray
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.telling import by_signal
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.shares import equal_share
 
 RULE = Rule(preemptive=False, blocking=False, aware=False, steady=True)
 

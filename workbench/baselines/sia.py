@@ -32,19 +32,19 @@ import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
 
-from workbench import queues
-from workbench.boundaries import LONGEST_ROUND_S, boundary_after
-from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution
-from workbench.errors import InputError
-from workbench.job import Job
-from workbench.knob import Knob
-from workbench.mechanisms.latency_ratio import ages, latency_ratio
-from workbench.moment import Moment, Told
-from workbench.placement import Gpus, Request, Room, place, runs_spread
-from workbench.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
-from workbench.solvers.report import report
-from workbench.throughput import FloatArray
+from workbench.base.boundaries import LONGEST_ROUND_S, boundary_after
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
+from workbench.scheduling.solvers.report import report
+from workbench.simulation.moment import Moment, Told
 
 NAME = "sia"
 ROUND_S = Knob("round_s", 60.0, "Length of a round", "s", "code", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)

@@ -2,23 +2,23 @@
 
 A job's remaining time is its steps left over its believed speed on its fastest type (heterogeneity-aware) or over its
 mean speed, weighted by the workers of each type. Preemptive; jobs that do not fit are passed. Heterogeneity-aware, jobs
-move to faster types left over (`workbench.mechanisms.queue.serve`).
+move to faster types left over (`workbench.baselines.mechanisms.queue.serve`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from workbench import queues
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, IntArray, Snapshot
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.telling import by_signal
-from workbench.scenario import Scenario
-from workbench.shares import equal_share
-from workbench.throughput import FloatArray
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.telling import by_signal
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.shares import equal_share
 
 AWARE = queue.aware(
     "Rank a job by its remaining time on its fastest type and give it the fastest one that has room. Later, once "

@@ -22,21 +22,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, Snapshot
-from workbench.knob import Knob
-from workbench.labels import listed
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.slo import holds, places
-from workbench.mechanisms.telling import told
-from workbench.moment import Moment, Told
-from workbench.queues import seconds
-from workbench.scenario import Scenario
-from workbench.shares import equal_share
-from workbench.throughput import FloatArray
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.slo import holds, places
+from workbench.baselines.mechanisms.telling import told
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.queues import seconds
+from workbench.scheduling.shares import equal_share
+from workbench.simulation.moment import Moment, Told
 
 ROUND_S = Knob(
     "round_s",

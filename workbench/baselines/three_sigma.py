@@ -34,16 +34,16 @@ from typing import NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
-from workbench.errors import InputError, counted
-from workbench.knob import Knob
-from workbench.mechanisms.slo import due_s, holds
-from workbench.moment import Moment, Told
-from workbench.placement import Gpus, Request, Room, place, runs_spread
-from workbench.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
-from workbench.throughput import FloatArray
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.base.errors import InputError, counted
+from workbench.baselines.mechanisms.slo import due_s, holds
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
+from workbench.simulation.moment import Moment, Told
 
 NAME = "three_sigma"
 ROUND_S = Knob("round_s", 60.0, "Length of a cycle", "s", "paper", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)

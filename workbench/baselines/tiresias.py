@@ -30,19 +30,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench import queues
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, IntArray, Snapshot
-from workbench.knob import Knob
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.telling import told
-from workbench.moment import Fact, Moment, Order, Told
-from workbench.scenario import Scenario
-from workbench.shares import equal_share
-from workbench.throughput import FloatArray
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.telling import told
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.shares import equal_share
+from workbench.simulation.moment import Fact, Moment, Order, Told
 
 THRESHOLD = Knob(
     "threshold_gpu_s",

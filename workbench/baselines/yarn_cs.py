@@ -22,19 +22,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, Snapshot
-from workbench.errors import InputError
-from workbench.job import Job
-from workbench.knob import Knob
-from workbench.labels import listed
-from workbench.mechanisms import queue
-from workbench.mechanisms.line import Rule, fill
-from workbench.mechanisms.proportion import in_proportion
-from workbench.mechanisms.telling import arrival, told
-from workbench.mechanisms.trial import Trial
-from workbench.moment import Fact, Moment, Order, Told
-from workbench.scenario import Scenario
+from workbench.base.errors import InputError
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.line import Rule, fill
+from workbench.baselines.mechanisms.proportion import in_proportion
+from workbench.baselines.mechanisms.telling import arrival, told
+from workbench.baselines.mechanisms.trial import Trial
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.simulation.moment import Fact, Moment, Order, Told
 
 QUEUES = Knob(
     "queues",

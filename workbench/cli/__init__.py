@@ -13,10 +13,10 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
+from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.cli import compute, data, describe, explain, make, report, sweep, verify
 from workbench.cli.output import Answer, Unheard, say, show, silence
 from workbench.cli.parser import Parser
-from workbench.errors import InputError, Words, WorkbenchError, why
 from workbench.version import VERSION
 
 INTERRUPTED = 130

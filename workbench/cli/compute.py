@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
+from workbench.base.errors import InputError, counted
+from workbench.base.rounding import short_number
 from workbench.cli.inputs import (
     check_targets,
     labelled,
@@ -37,16 +39,14 @@ from workbench.cli.parser import (
     add_scenario,
     add_set,
 )
-from workbench.errors import InputError, counted
-from workbench.rounding import short_number
 
 if TYPE_CHECKING:
-    from workbench.comparison import Comparison
-    from workbench.contract import Result
-    from workbench.metrics import Summary
-    from workbench.run import Run
-    from workbench.scenario import Scenario
+    from workbench.analysis.comparison import Comparison
+    from workbench.analysis.metrics import Summary
+    from workbench.scenario.scenario import Scenario
+    from workbench.scheduling.contract import Result
     from workbench.simulation.observers import Observer, RunProgress
+    from workbench.simulation.run import Run
 
 LATE_S = 86400.0
 """A scenario whose first job arrives later, and later than its jobs take to arrive, has an odd origin of time."""
@@ -105,10 +105,10 @@ def _add_run_options(parser: Parser, out: str, belief: str) -> None:
 
 def solve(args: argparse.Namespace) -> Answer:
     """One solve."""
-    from workbench.api import later_arrivals, time_of_solve
-    from workbench.api import solve as solve_once
-    from workbench.papers.paper import find_formulation
-    from workbench.solvers import DEFAULT, SolverName
+    from workbench.scheduling.solvers import DEFAULT, SolverName
+    from workbench.session.api import later_arrivals, time_of_solve
+    from workbench.session.api import solve as solve_once
+    from workbench.session.registry import find_formulation
 
     formulation = find_formulation(args.formulation)
     solver = DEFAULT if args.solver is None else one_of("--solver", *get_args(SolverName))(args.solver)
@@ -228,10 +228,10 @@ def _table(columns: Mapping[str, Mapping[str, Any]], noun: str) -> list[str]:
 
 def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
-    from workbench.api import ignored
-    from workbench.api import simulate as run_one
-    from workbench.metrics import as_json, summary
-    from workbench.papers.paper import find_scheduler
+    from workbench.analysis.metrics import as_json, summary
+    from workbench.session.api import ignored
+    from workbench.session.api import simulate as run_one
+    from workbench.session.registry import find_scheduler
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
@@ -285,8 +285,8 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
 
 def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None) -> None:
     """What is set and used neither by schedulers nor by their belief; and a clock that does not begin near 0."""
-    from workbench.api import ignored
-    from workbench.units import format_duration
+    from workbench.base.units import format_duration
+    from workbench.session.api import ignored
 
     without: dict[str, list[str]] = {}
     for scheduler in schedulers:
@@ -307,7 +307,7 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None
 
 def _belief(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
     """What told schedulers speeds, if it is one for all, and how far what it estimates is from the true ones before."""
-    from workbench.estimators import registry
+    from workbench.scheduling.estimators import registry
 
     names = {run.belief for run in runs}
     if len(names) > 1:
@@ -321,7 +321,7 @@ def _belief(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _belief_text(belief: Mapping[str, Any]) -> str:
-    from workbench.estimators import registry
+    from workbench.scheduling.estimators import registry
 
     if not belief:
         return ""
@@ -338,7 +338,7 @@ def _belief_text(belief: Mapping[str, Any]) -> str:
 
 def _say_lacking(scenario: Scenario, chosen: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """What schedulers or formulations, with their knobs, are about and the scenario has none of; each once."""
-    from workbench.api import lacking
+    from workbench.session.api import lacking
 
     for text in dict.fromkeys(f"{name}: {text}" for name, knobs in chosen for text in lacking(scenario, name, knobs)):
         say(f"note: {text}")
@@ -392,7 +392,7 @@ def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
 
 
 def _progress(progress: RunProgress) -> str:
-    from workbench.units import format_duration
+    from workbench.base.units import format_duration
 
     now = format_duration(progress.now_s, parts=2)
     jobs = f"{progress.finished} of {progress.jobs} jobs finished"
@@ -405,7 +405,7 @@ def _measures(
     above: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The headline measures, one column per scheduler; above: rows before them, cells by scheduler."""
-    from workbench.metrics import HEADLINE, with_known
+    from workbench.analysis.metrics import HEADLINE, with_known
 
     names = with_known(HEADLINE, found.values())
     columns = {name: _column(one, None if spread is None else spread[name], names) for name, one in found.items()}
@@ -417,8 +417,8 @@ def _measures(
 
 def _column(found: Summary, spread: Summary | None, names: Sequence[str]) -> dict[str, str]:
     """These measures by label, with their units; a spread of 0 is not worth a word."""
-    from workbench.labels import with_unit
-    from workbench.metrics import table
+    from workbench.analysis.metrics import table
+    from workbench.base.labels import with_unit
 
     rows = table(found, names)
     measures = zip(rows["label"], rows["value"], rows["unit"], strict=True)
@@ -435,7 +435,7 @@ def _column(found: Summary, spread: Summary | None, names: Sequence[str]) -> dic
 
 def compare(args: argparse.Namespace) -> Answer:
     """Several runs."""
-    from workbench.comparison import compare as run_all
+    from workbench.analysis.comparison import compare as run_all
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
@@ -477,7 +477,7 @@ def _entries(
 
 
 def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, Any]:
-    from workbench.metrics import as_json
+    from workbench.analysis.metrics import as_json
 
     runs = [
         {
@@ -510,7 +510,7 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
 
 def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
     """The mean ratios of each scheduler to the first, over the seeds that both have (their number as `seeds`)."""
-    from workbench.comparison import KEYS
+    from workbench.analysis.comparison import KEYS
 
     base = {case.seed for case in found.cases if case.label == found.labels[0]}
     ratios = found.ratios()
@@ -526,7 +526,7 @@ def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
 
 
 def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
-    from workbench.metrics import Summary
+    from workbench.analysis.metrics import Summary
 
     def columns(table: Any) -> dict[str, Summary]:
         return {str(name): Summary(values, {}) for name, values in table.to_dict("index").items()}

@@ -23,7 +23,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def data(args: argparse.Namespace) -> Answer:
     """The path of one public file, or the list of all."""
-    from workbench.data import ELSEWHERE, FILES, fetch
+    from workbench.scenario.data import ELSEWHERE, FILES, fetch
 
     if args.name is None:
         known, others = ([asdict(entry) for entry in found.values()] for found in (FILES, ELSEWHERE))
@@ -35,7 +35,7 @@ def data(args: argparse.Namespace) -> Answer:
 
 
 def _overview() -> str:
-    from workbench.data import ELSEWHERE, FILES
+    from workbench.scenario.data import ELSEWHERE, FILES
 
     files = [(f.name, f.format, f.licence, f.what, f"{f.size / 1e6:.2f}") for f in FILES.values()]
     others = [(e.name, e.format, e.what, e.url) for e in ELSEWHERE.values()]

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.errors import InputError, Words
 from workbench.cli.inputs import called, check_targets, read_scenario
 from workbench.cli.make import written
 from workbench.cli.output import Answer, aligned, short
 from workbench.cli.parser import Commands, Parser, add_command, add_output, add_scenario
-from workbench.errors import InputError, Words
 
 if TYPE_CHECKING:
-    from workbench.knob import Knob
-    from workbench.scenario import Scenario
+    from workbench.scenario.scenario import Scenario
+    from workbench.scheduling.knob import Knob
 
 
 def add_commands(commands: Commands[Parser]) -> None:
@@ -48,7 +48,7 @@ def list_all(args: argparse.Namespace) -> Answer:
 
 def _entries() -> Iterator[dict[str, Any]]:
     """One entry per formulation and per scheduler, room by room."""
-    from workbench.papers.paper import rooms
+    from workbench.session.registry import rooms
 
     for room in rooms():
         for kind, offered in (("formulation", room.formulations), ("scheduler", room.schedulers)):
@@ -116,8 +116,8 @@ def _range(knob: dict[str, Any]) -> str:
 
 def presets(args: argparse.Namespace) -> Answer:
     """The built-in scenarios, or one of them as a file."""
-    from workbench.presets import preset, variants
-    from workbench.presets import presets as all_presets
+    from workbench.scenario.presets import preset, variants
+    from workbench.scenario.presets import presets as all_presets
 
     if args.name is None:
         if args.output is not None:
@@ -138,7 +138,7 @@ def presets(args: argparse.Namespace) -> Answer:
 
 def validate(args: argparse.Namespace) -> Answer:
     """Whether a scenario is well formed, every job can run somewhere, and its plan names what there is."""
-    from workbench.api import check_plan
+    from workbench.session.api import check_plan
 
     scenario = read_scenario(args.scenario)
     scenario.require_runnable(called(args.scenario))
@@ -148,7 +148,7 @@ def validate(args: argparse.Namespace) -> Answer:
     rows += [["nodes", str(facts["nodes"])], ["jobs", str(facts["jobs"])], ["models", str(facts["models"])]]
 
     def text() -> str:
-        from workbench.units import format_duration
+        from workbench.base.units import format_duration
 
         for which in ("first", "last") if scenario.jobs else ():
             rows.append([f"{which} arrival", format_duration(facts[f"{which}_arrival_s"], parts=2)])
@@ -172,7 +172,7 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
 
 def schema(args: argparse.Namespace) -> Answer:
     """The JSON Schema of a scenario file."""
-    from workbench.scenario import json_schema
+    from workbench.scenario.scenario import json_schema
 
     found = json_schema()
     return Answer(found, lambda: json.dumps(found, indent=1))

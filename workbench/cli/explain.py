@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.base.errors import NOTHING, InputError, Words
 from workbench.cli.inputs import read_scenario, require_jobs, seconds, settings, whole
 from workbench.cli.output import Answer
 from workbench.cli.parser import ITS_OWN, Commands, Parser, add_belief, add_command, add_set
-from workbench.errors import NOTHING, InputError, Words
 
 if TYPE_CHECKING:
-    from workbench.run import Run
+    from workbench.simulation.run import Run
 
 RUN_FILE = "run.json"
 ONLY_TO_SIMULATE = ("scheduler", "seed", "settings", "belief")
@@ -42,9 +42,9 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def explain(args: argparse.Namespace) -> Answer:
     """Simulate, or read a run, and explain."""
-    from workbench.explanation import admission, alone, one_more
-    from workbench.explanation import explain as explained
-    from workbench.papers.paper import find_scheduler
+    from workbench.analysis.explanation import admission, alone, one_more
+    from workbench.analysis.explanation import explain as explained
+    from workbench.session.registry import find_scheduler
 
     run = _run(args)
     if args.more or args.accelerator or args.alone:
@@ -64,8 +64,8 @@ def explain(args: argparse.Namespace) -> Answer:
 
 
 def _run(args: argparse.Namespace) -> Run:
-    from workbench.api import simulate
-    from workbench.run import Run
+    from workbench.session.api import simulate
+    from workbench.simulation.run import Run
 
     if (Path(args.source) / RUN_FILE).is_file():
         given = [name for name in ONLY_TO_SIMULATE if getattr(args, name) not in (None, [])]

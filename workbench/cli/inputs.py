@@ -9,18 +9,18 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import InputError, Words, why
+from workbench.base.errors import InputError, Words, why
 
 if TYPE_CHECKING:
-    from workbench.scenario import Scenario
+    from workbench.scenario.scenario import Scenario
 
 STANDARD = "-"
 
 
 def read_scenario(text: str) -> Scenario:
     """The scenario of a file, of standard input (`-`) or of `preset:NAME`."""
-    from workbench.api import load
-    from workbench.scenario import Scenario
+    from workbench.scenario.scenario import Scenario
+    from workbench.session.api import load
 
     if text != STANDARD:
         return load(text)
@@ -44,7 +44,7 @@ def called(text: str) -> str:
 
 def seconds(option: str) -> Callable[[str], float]:
     """Reads seconds (`7200`) or a duration (`2 h`), at least 0."""
-    from workbench.units import EXPECTED, parse_duration
+    from workbench.base.units import EXPECTED, parse_duration
 
     def read(text: str) -> float:
         try:
@@ -179,7 +179,7 @@ def settings_by_scheduler(given: Iterable[str], offered: Mapping[str, Container[
 
 def labelled(schedulers: Iterable[str], given: Iterable[str]) -> dict[str, tuple[str, dict[str, str]]]:
     """The scheduler and the knobs of each label: what `named` and `settings_by_scheduler` read."""
-    from workbench.papers.paper import find_scheduler
+    from workbench.session.registry import find_scheduler
 
     found = named(schedulers)
     offered = {label: {knob.name for knob in find_scheduler(name).knobs} for label, name in found.items()}
@@ -192,8 +192,8 @@ def check_targets(paths: Mapping[str, Any], *, force: bool, read: Iterable[str |
 
     read: files that the command reads, which it never overwrites.
     """
-    from workbench.files import refuse_to_overwrite
-    from workbench.run import is_result_folder
+    from workbench.base.files import refuse_to_overwrite
+    from workbench.simulation.run import is_result_folder
 
     taken: dict[Path, str] = {}
     for option, path in paths.items():

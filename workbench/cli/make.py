@@ -7,19 +7,23 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.cli.compute import progress_line
 from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
 from workbench.cli.output import Answer, plain, say
 from workbench.cli.parser import Commands, Parser, add_command, add_output
-from workbench.errors import InputError, Words, WorkbenchError, counted
 
 if TYPE_CHECKING:
-    from workbench.scenario import Scenario
+    from workbench.scenario.scenario import Scenario
 
 CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 and 2 nodes of 8 K80"
 
 FORMATS = "chronus, gavel, helios, philly, sacct, shockwave, swf or tiresias"
-WORKLOADS = ("slo", "mix1", "mix2")  # a test holds both lists equal to those of workbench.traces, imported when needed
+WORKLOADS = (
+    "slo",
+    "mix1",
+    "mix2",
+)  # a test holds both lists equal to those of workbench.scenario.traces, imported when needed
 
 
 def add_commands(commands: Commands[Parser]) -> None:
@@ -106,9 +110,9 @@ def _shared(scenario: Scenario, wanted: bool) -> Scenario:
 
 def convert(args: argparse.Namespace) -> Answer:
     """A trace as a scenario, and an account of what was kept."""
-    from workbench.files import write_text
-    from workbench.traces import convert as read_trace
-    from workbench.traces import parse_cluster
+    from workbench.base.files import write_text
+    from workbench.scenario.traces import convert as read_trace
+    from workbench.scenario.traces import parse_cluster
 
     check_targets({"-o": args.output, "--report": args.report}, force=args.force, read=(args.source, args.throughputs))
     scenario, report = read_trace(
@@ -139,7 +143,7 @@ def convert(args: argparse.Namespace) -> Answer:
 
 def generate(args: argparse.Namespace) -> Answer:
     """A made-up scenario."""
-    from workbench.traces.synthetic import generate as make_up
+    from workbench.scenario.traces.synthetic import generate as make_up
 
     check_targets({"-o": args.output}, force=args.force)
     with progress_line(args.json) as tell:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import WorkbenchError, why
-from workbench.rounding import short_number
-from workbench.text import on_terminal
+from workbench.base.errors import WorkbenchError, why
+from workbench.base.rounding import short_number
+from workbench.base.text import on_terminal
 
 
 @dataclass(frozen=True)

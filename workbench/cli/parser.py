@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NoReturn
 
-from workbench.errors import NOTHING, InputError, Words
+from workbench.base.errors import NOTHING, InputError, Words
 
 _REQUIRED = re.compile(r"the following arguments are required: (.+)", re.DOTALL)
 _CHOICE = re.compile(r"argument (\S+): invalid choice: (.+) \(choose from (.+)\)", re.DOTALL)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.errors import InputError, Words
 from workbench.cli.inputs import check_targets, number, require_jobs, seeds, whole
 from workbench.cli.output import Answer, say
 from workbench.cli.parser import Commands, Parser, add_command, add_force
-from workbench.errors import InputError, Words
 
 if TYPE_CHECKING:
-    from workbench.run import Run
-    from workbench.whatif import WhatIf
+    from workbench.analysis.whatif import WhatIf
+    from workbench.simulation.run import Run
 
 CHANGE = "nodes v100=+8"
 OF_A_CHANGE = ("seeds", "bootstrap", "level", "workers")
@@ -46,9 +46,9 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
-    from workbench import page
-    from workbench.report import save_report
-    from workbench.run import Run
+    from workbench.analysis import page
+    from workbench.analysis.report import save_report
+    from workbench.simulation.run import Run
 
     page.check_name(args.output)  # before the runs of a change, which may take long
     check_targets({"-o": args.output}, force=args.force)
@@ -90,8 +90,8 @@ def _tell_if_other(run: Run, found: WhatIf) -> None:
 
 def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> WhatIf:
     """The what-if about a saved run; given: the other arguments of `what_if`."""
-    from workbench.run import OWN
-    from workbench.whatif import Configuration, parse_change, what_if
+    from workbench.analysis.whatif import Configuration, parse_change, what_if
+    from workbench.simulation.run import OWN
 
     if run.belief == OWN:
         raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name")

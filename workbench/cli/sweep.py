@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.errors import InputError, counted
 from workbench.cli.compute import CLEAR_LINE, MOST_ROWS, watched
 from workbench.cli.inputs import (
     called,
@@ -22,13 +23,12 @@ from workbench.cli.inputs import (
 )
 from workbench.cli.output import Answer, aligned, known_as, say, short
 from workbench.cli.parser import FOR_ALL, Commands, Parser, add_belief, add_command, add_set
-from workbench.errors import InputError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.scenario import Scenario
-    from workbench.sweeps import SweepProgress
+    from workbench.analysis.sweeps import SweepProgress
+    from workbench.scenario.scenario import Scenario
 
 BAR = 24
 """Characters of the bar of progress."""
@@ -64,7 +64,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def sweep(args: argparse.Namespace) -> Answer:
     """Every run of a grid."""
-    from workbench.sweeps import sweep as run_all
+    from workbench.analysis.sweeps import sweep as run_all
 
     vary = _vary(args.vary)
     scenarios = _scenarios(args.scenarios)
@@ -167,7 +167,7 @@ def _shown(reports: list[SweepProgress]) -> Callable[[SweepProgress], None]:
 
 def line(progress: SweepProgress) -> str:
     """SweepProgress on one line: a bar, how many runs have ended, the time left."""
-    from workbench.units import format_duration
+    from workbench.base.units import format_duration
 
     done = BAR * progress.ended // progress.runs if progress.runs else BAR
     parts = [f"[{'#' * done}{'.' * (BAR - done)}] {progress.ended} of {counted(progress.runs, 'run')}"]
@@ -192,7 +192,7 @@ def _scheduler_of(
     scenarios: Scenario | list[tuple[str, Scenario]], entries: Mapping[str, tuple[str, Any]] | None
 ) -> dict[str, str]:
     """The scheduler that each label stands for."""
-    from workbench.comparison import plan_cases
+    from workbench.analysis.comparison import plan_cases
 
     if entries is not None:
         return {label: name for label, (name, _) in entries.items()}
@@ -202,7 +202,7 @@ def _scheduler_of(
 
 def _rows(found: pd.DataFrame, scheduler_of: Mapping[str, str]) -> list[dict[str, Any]]:
     """A run each: what it was made with, and its measures. The table has labels in its column `scheduler`."""
-    from workbench.metrics import METRICS
+    from workbench.analysis.metrics import METRICS
 
     measures, knobs = [metric.name for metric in METRICS], _conditions(found)[2:]
     return [
@@ -222,7 +222,7 @@ def _rows(found: pd.DataFrame, scheduler_of: Mapping[str, str]) -> list[dict[str
 
 
 def _text(found: pd.DataFrame, last: SweepProgress, wall_s: float, store: str | None, labels: Sequence[str]) -> str:
-    from workbench.metrics import MAIN
+    from workbench.analysis.metrics import MAIN
 
     counts = _counts(found, last)
     head = f"{counted(len(found), 'run')}: {counts['made']} made in {wall_s:.2f} s, {counts['kept']} from the store"

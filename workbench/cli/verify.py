@@ -10,10 +10,10 @@ from workbench.cli.output import Answer, aligned, short
 from workbench.cli.parser import Commands, Parser, add_command
 
 if TYPE_CHECKING:
-    from workbench.run import Run
+    from workbench.simulation.run import Run
 
 CONSERVATION = "conservation"
-"""What the list calls the check that the tables add up (`workbench.metrics.check`)."""
+"""What the list calls the check that the tables add up (`workbench.analysis.metrics.check`)."""
 
 
 def add_commands(commands: Commands[Parser]) -> None:
@@ -29,7 +29,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def verify(args: argparse.Namespace) -> Answer:
     """Compare, and say what agrees."""
-    from workbench.run import Run
+    from workbench.simulation.run import Run
 
     agree, disagree = compared(Run.load(args.run))
     return Answer({"agree": agree, "disagree": disagree}, lambda: _text(agree, disagree), int(bool(disagree)))
@@ -37,9 +37,9 @@ def verify(args: argparse.Namespace) -> Answer:
 
 def compared(run: Run) -> tuple[list[str], list[dict[str, Any]]]:
     """Names of the measures that both ways give, and those that differ with both values; what does not add up too."""
-    from workbench.metrics import check, summary
-    from workbench.metrics.declared import OF_SLOS
-    from workbench.verification import rederived, same
+    from workbench.analysis.metrics import check, summary
+    from workbench.analysis.metrics.declared import OF_SLOS
+    from workbench.analysis.verification import rederived, same
 
     found = summary(run)
     by_class = {f"mean_jct_by_class_s of {name}": value for name, value in found.mean_jct_by_class_s.items()}

@@ -1,1 +1,1 @@
-"""One room for each paper; `paper.py` holds the contract and the registry that finds the rooms."""
+"""One room for each paper: its formulations in Pyomo, its algorithms, its schedulers."""

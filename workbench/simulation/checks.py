@@ -9,7 +9,12 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from workbench.decision import (
+from workbench.base.errors import Words, counted
+from workbench.base.text import is_name, is_seen
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import Placement
+from workbench.scheduling.decision import (
     Assignment,
     Decision,
     Found,
@@ -29,11 +34,6 @@ from workbench.decision import (
     members,
     unit_name,
 )
-from workbench.errors import Words, counted
-from workbench.job import Job
-from workbench.scenario import Scenario
-from workbench.text import is_name, is_seen
-from workbench.throughput import Placement
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"
 

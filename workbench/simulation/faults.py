@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 
 class NodeChange(NamedTuple):

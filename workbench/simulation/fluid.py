@@ -20,19 +20,19 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from workbench.decision import Belief, Cause, Shares, Snapshot, WorkerType, members
-from workbench.errors import InputError
-from workbench.estimators.oracle import Oracle
-from workbench.scenario import Scenario
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import Belief, Cause, Shares, Snapshot, WorkerType, members
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import ShareRows, share_table
-from workbench.throughput import FloatArray
 
 
 class Divided(Protocol):
-    """What a policy answers (`workbench.mechanisms.priority.Allocated`)."""
+    """What a policy answers (`workbench.baselines.mechanisms.priority.Allocated`)."""
 
     @property
     def shares(self) -> Shares: ...
@@ -42,7 +42,7 @@ class Divided(Protocol):
 
 
 class Divides(Protocol):
-    """A policy that divides time (`workbench.mechanisms.priority.SharePolicy`)."""
+    """A policy that divides time (`workbench.baselines.mechanisms.priority.SharePolicy`)."""
 
     def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Divided: ...
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.arrays import fixed
-from workbench.decision import IntArray, JobView
-from workbench.job import Job
-from workbench.scenario import Scenario
-from workbench.schema import JOBS
-from workbench.throughput import FloatArray
+from workbench.base.arrays import fixed
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, JobView
+from workbench.simulation.schema import JOBS
 
 FINISHED = 1e-9
 """A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.decision import Assignment
+from workbench.scheduling.decision import Assignment
 from workbench.simulation.pool import SlotSet
 from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing

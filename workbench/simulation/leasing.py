@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
-from workbench.job import Job
-from workbench.scenario import Scenario
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
 from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.lease import Lease
 from workbench.simulation.nodes import Nodes

@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workbench.boundaries import boundary_after, boundary_from
-from workbench.decision import Belief, Cause, Decision, Learns, Snapshot
-from workbench.errors import WorkbenchError
-from workbench.estimators.oracle import Oracle
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.base.boundaries import boundary_after, boundary_from
+from workbench.base.errors import WorkbenchError
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Belief, Cause, Decision, Learns, Snapshot
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.simulation.collecting import seldom_collected
 from workbench.simulation.observers import Observer, RunProgress
 from workbench.simulation.progress import is_tie
+from workbench.simulation.run import Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
 
@@ -40,7 +40,7 @@ ORDER: tuple[Cause, ...] = ("round", "fault", "repair", "completion", "arrival",
 
 
 class Asks(Protocol):
-    """When a scheduler is asked (`workbench.contract.Timing`)."""
+    """When a scheduler is asked (`workbench.scheduling.contract.Timing`)."""
 
     @property
     def round_s(self) -> float | None: ...
@@ -50,7 +50,7 @@ class Asks(Protocol):
 
 
 class Schedules(Protocol):
-    """What the core needs of a scheduler (`workbench.contract.Scheduler`)."""
+    """What the core needs of a scheduler (`workbench.scheduling.contract.Scheduler`)."""
 
     name: str
     offline: bool

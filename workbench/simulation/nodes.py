@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from workbench.decision import IntArray, NodeView
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import IntArray, NodeView
 from workbench.simulation.lease import Lease
 from workbench.simulation.pool import Pool, SlotSet
 

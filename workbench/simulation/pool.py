@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Mapping, Sequence
 
-from workbench.decision import Slot
+from workbench.scheduling.decision import Slot
 
 SlotSet = tuple[Slot, ...]
 

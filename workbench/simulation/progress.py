@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 TIE = 1e-12
 """Times that differ by no more than this share are the same: `now + 0.1` is not quite `n * 0.1` (ours)."""

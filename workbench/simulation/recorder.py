@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
-from workbench.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
 from workbench.simulation.pool import SlotSet
-from workbench.throughput import FloatArray
+from workbench.simulation.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
 
 Nothing = -1
 

@@ -3,9 +3,9 @@
 A job is ceil(steps left / (K k)) synchronised rounds of K tasks, K = tasks_per_round or else gpus; a task is
 k = `Task.steps` steps (1 by default), in the last round an equal part of what is left. A step computes for 1/r(1) on
 the slot's type and node, a part of one as well. Then the task synchronises, for each of its steps `sync_s` or
-max(0, K/r(K) - 1/r(1)), while its slot goes on (`workbench.throughput.TaskTimes`). A round starts when all tasks of
-the one before have synchronised; tasks that start `together` all at once, when the slots of all of them have come to
-them. Each slot takes its tasks in order, and none is interrupted. It is held from when it switches to a task
+max(0, K/r(K) - 1/r(1)), while its slot goes on (`workbench.scenario.throughput.TaskTimes`). A round starts when all
+tasks of the one before have synchronised; tasks that start `together` all at once, when the slots of all of them have
+come to them. Each slot takes its tasks in order, and none is interrupted. It is held from when it switches to a task
 (`Decision.switching`) until that has computed; moving a job's tasks between slots is free.
 
 A round may be narrower (`Task.width`): it does the steps of so many tasks, and more rounds follow, so that a job does
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from workbench.decision import Found, Observation, Reason, Slot, Switching, Task, TaskView, unit_name
-from workbench.errors import Words, counted
-from workbench.scenario import Scenario
+from workbench.base.errors import Words, counted
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import TaskRounds, TaskTimes
+from workbench.scheduling.decision import Found, Observation, Reason, Slot, Switching, Task, TaskView, unit_name
 from workbench.simulation.checks import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing, Recorder
-from workbench.throughput import TaskRounds, TaskTimes
 
 NO_TASKS = TaskView()
 

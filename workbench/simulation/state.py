@@ -8,8 +8,11 @@ from itertools import chain
 
 import numpy as np
 
-from workbench.cluster import Cluster
-from workbench.decision import (
+from workbench.base.errors import Words, counted
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import (
     Assignment,
     Belief,
     Cause,
@@ -22,8 +25,6 @@ from workbench.decision import (
     members,
     unit_name,
 )
-from workbench.errors import Words, counted
-from workbench.scenario import Scenario
 from workbench.simulation.checks import Checker
 from workbench.simulation.faults import FaultPlan
 from workbench.simulation.jobbook import JobBook
@@ -33,7 +34,6 @@ from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE, is_tie
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.sequences import Sequences
-from workbench.throughput import FloatArray
 
 NOT_RENEWED = "its assignment ended and was not renewed"
 

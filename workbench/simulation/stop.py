@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.simulation.state import State

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 
 from tests.papers.chronus.plan_support import LEASE_S, brute_force, instances
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus import feasibility
 from workbench.papers.chronus.admission import admit, admit_all
 from workbench.papers.chronus.feasibility import feasible
 from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.plan import of_leases
-from workbench.solvers import Solver, TimeLimitError
+from workbench.scheduling.solvers import Solver, TimeLimitError
 
 
 def can_all(data: Instance, rows) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.explaining import explain
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import snapshot_at
 
 LEASE_S = 600
 SCENARIO: dict[str, Any] = {

@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.mechanisms.support import make
+from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.test_scheduler import PAPER, check_promises, cluster, job
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 from workbench.simulation.loop import simulate
 
 STEPS_PER_S = 3.644

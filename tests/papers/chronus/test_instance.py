@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.from_snapshot import instance_of
 from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases
 from workbench.papers.chronus.rewards import Reward
 from workbench.papers.chronus.round_up import in_pieces, is_friendly, pieces, powers, round_up
 from workbench.papers.chronus.terms import Terms, first_lease, leases_before, leases_needed, next_boundary, seconds_up
-from workbench.rewards import attained_share, weighted_miss_rate
+from workbench.scenario.rewards import attained_share, weighted_miss_rate
+from workbench.session.api import snapshot_at
 
 KNOBS = Leases().settle({})
 

@@ -13,12 +13,12 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.papers.chronus.plan_support import brute_force, check, instances
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus import leases, master
 from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases, build, read_plan
 from workbench.papers.chronus.plan import LeasePlan, carried_on, nothing, of_leases, still_holds
-from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 
 FORMULATION = Leases()
 KNOBS = FORMULATION.settle({})

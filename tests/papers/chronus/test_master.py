@@ -20,7 +20,7 @@ from workbench.papers.chronus.master import Master
 from workbench.papers.chronus.plan import LeasePlan, carried_on, nothing, of_leases
 from workbench.papers.chronus.rewards import Reward
 from workbench.papers.chronus.swapping import swapped
-from workbench.solvers import InfeasibleError, Solver, solve_matrix, solve_model
+from workbench.scheduling.solvers import InfeasibleError, Solver, solve_matrix, solve_model
 
 
 def crowd(jobs: int, seed: int, gpus: int = 768, soft: float = 0.67) -> Instance:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.options import offered, taken_in
 from workbench.papers.chronus.patterns import after, fewest, most_consolidated, shape_of, shapes, state_of, ways
 from workbench.papers.chronus.placement_best_effort import place_best_effort

@@ -7,7 +7,7 @@ import pytest
 
 import workbench
 from tests.papers.chronus.test_scheduler import PAPER
-from workbench.traces import builtin, convert, parse_cluster
+from workbench.scenario.traces import builtin, convert, parse_cluster
 
 MODELS = [row["name"] for row in builtin.models("chronus")]
 EVERY_MODEL = pytest.mark.parametrize("model", MODELS)

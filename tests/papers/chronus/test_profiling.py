@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.chronus.test_scheduler import PAPER, cluster, job
 from workbench.papers.chronus import profiling
 from workbench.papers.chronus.clusters import Nodes, pick, split
 from workbench.papers.chronus.profiling import Profiler, Running, Waiting
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.presets import preset
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
 from workbench.simulation.loop import simulate
 
 

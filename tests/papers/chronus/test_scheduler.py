@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import Watched, make
-from workbench.errors import InputError
+from tests.baselines.mechanisms.support import Watched, make
+from workbench.base.errors import InputError
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
 SHORT = {"slo_lease_s": 40, "be_lease_s": 10, "profile_s": 10}

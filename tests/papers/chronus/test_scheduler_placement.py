@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import make
+from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.test_scheduler import cluster, job
 from workbench.papers.chronus.allocating import place_guaranteed
 from workbench.papers.chronus.round_up import round_up

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import make
+from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.plan_support import LEASE_S
 from tests.papers.chronus.test_scheduler import SHORT, check_promises, job, with_deadlines
 from tests.papers.chronus.test_typed import brute_force

@@ -13,8 +13,7 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.papers.chronus.plan_support import LEASE_S, instances
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus import leases, master, typed
 from workbench.papers.chronus.admission import admit, admit_all
 from workbench.papers.chronus.feasibility import feasible
@@ -23,7 +22,8 @@ from workbench.papers.chronus.instance import Asked, Instance
 from workbench.papers.chronus.leases import Leases
 from workbench.papers.chronus.options import Choice, Pool, Run
 from workbench.papers.chronus.plan import carried_on
-from workbench.solvers import InfeasibleError, Solver
+from workbench.scheduling.solvers import InfeasibleError, Solver
+from workbench.session.api import snapshot_at
 
 FORMULATION = Leases()
 KNOBS = FORMULATION.settle({})

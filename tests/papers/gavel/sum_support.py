@@ -19,14 +19,14 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 from tests.cases.gavel import fairness_data
-from workbench.contract import Formulation, Result
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.slo import SloData
 from workbench.papers.gavel.steps import StepsData
-from workbench.solvers import Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Result
+from workbench.scheduling.solvers import Solver
 
 PLAIN = ("jobs", "types", "speed", "weight", "gang", "workers")
 EXTENDED = (*PLAIN, "pairs", "pair_speed", "accelerators", "accelerator")

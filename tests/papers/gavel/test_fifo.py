@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, plain, reference, same_as_golden, solve_all, table
+from workbench.base.errors import InputError
 from workbench.baselines.fifo import greedy
-from workbench.errors import InputError
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.fifo import Fifo, allocate, fastest, places
-from workbench.papers.paper import find_scheduler
+from workbench.scheduling.solvers import Solver
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.solvers import Solver
 
 POLICY = Fifo()
 AWARE = pytest.mark.parametrize("aware", [True, False])

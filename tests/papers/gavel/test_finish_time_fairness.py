@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 
-from tests.mechanisms.support import look, make, plain
+from tests.baselines.mechanisms.support import look, make, plain
 from tests.papers.gavel.sum_support import (
     PAPER,
     TWO,
@@ -21,13 +21,13 @@ from tests.papers.gavel.sum_support import (
     table,
 )
 from tests.papers.gavel.time_support import finish_data, instance, isolated
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel import finish_time_fairness_matrix as matrix
 from workbench.papers.gavel.finish_time_fairness import FinishTimeData, FinishTimeFairness, build
 from workbench.papers.gavel.isolated_time import Account, IsolatedTime
 from workbench.papers.gavel.view import seen
-from workbench.papers.paper import find_scheduler
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.session.registry import find_scheduler
 
 POLICY = FinishTimeFairness()
 AWARE = pytest.mark.parametrize("aware", [True, False])

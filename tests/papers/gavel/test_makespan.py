@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import workbench
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
     PAPER,
@@ -21,15 +21,15 @@ from tests.papers.gavel.sum_support import (
     solve_all,
 )
 from tests.papers.gavel.time_support import instance, isolated, makespan_data
-from workbench import notation
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel import makespan_bisection, makespan_matrix
 from workbench.papers.gavel.makespan import Makespan, build, durations, objective
 from workbench.papers.gavel.makespan_bisection import bracket
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.view import seen
-from workbench.papers.paper import find_scheduler
-from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.scheduling import notation
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.session.registry import find_scheduler
 
 POLICY = Makespan()
 AWARE = pytest.mark.parametrize("aware", [True, False])

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel.allocation import AllocationData, check
 from workbench.papers.gavel.matrix import SIMPLEX_UP_TO, Grid
 from workbench.papers.gavel.max_min_fairness import NAME, MaxMinFairness, build, objective
 from workbench.papers.gavel.max_min_fairness_matrix import allocate
 from workbench.papers.gavel.view import seen
-from workbench.shares import isolated_share
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.shares import isolated_share
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 GAVEL = MaxMinFairness()
 GOLDEN = Path(__file__).with_name("max_min_fairness_two_jobs.lp")

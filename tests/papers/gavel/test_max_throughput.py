@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
     PAPER,
@@ -21,12 +21,12 @@ from tests.papers.gavel.sum_support import (
     solve_all,
     table,
 )
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.max_throughput import MaxThroughput, allocate
 from workbench.papers.gavel.weighted_sum_matrix import classes
-from workbench.papers.paper import find_scheduler
-from workbench.solvers import Solver, solve_model
+from workbench.scheduling.solvers import Solver, solve_model
+from workbench.session.registry import find_scheduler
 
 POLICY = MaxThroughput()
 KNOBS = st.fixed_dictionaries({"heterogeneity_aware": st.booleans(), "normalised": st.booleans()})

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
     PAPER,
@@ -23,15 +23,15 @@ from tests.papers.gavel.sum_support import (
     solve_all,
     table,
 )
-from workbench import notation
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel import min_cost as page
 from workbench.papers.gavel import min_cost_ratio as ratio
 from workbench.papers.gavel.min_cost import MinCost
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.view import seen
-from workbench.papers.paper import find_scheduler
-from workbench.solvers import Solver, solve_model
+from workbench.scheduling import notation
+from workbench.scheduling.solvers import Solver, solve_model
+from workbench.session.registry import find_scheduler
 
 POLICY = MinCost()
 AWARE = pytest.mark.parametrize("aware", [True, False])

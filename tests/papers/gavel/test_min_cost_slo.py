@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import (
     DATA,
     PAPER,
@@ -22,13 +22,13 @@ from tests.papers.gavel.sum_support import (
     solve_all,
     table,
 )
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel import min_cost
 from workbench.papers.gavel.min_cost_slo import NAME, MinCostSlo, allocate
 from workbench.papers.gavel.slo import SloConflictError, SloData, conflict, hopeless, short
-from workbench.papers.paper import find_scheduler
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 
 POLICY = MinCostSlo()
 AWARE = pytest.mark.parametrize("aware", [True, False])

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import given as placed
-from tests.mechanisms.support import look, make
-from workbench.charts import allocation, received_table, shares_at
-from workbench.decision import Shares, Snapshot, WorkerType
-from workbench.mechanisms import priority
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.share_scheduler import ShareScheduler
-from workbench.mechanisms.worker_types import speeds, worker_types
+from tests.baselines.mechanisms.support import given as placed
+from tests.baselines.mechanisms.support import look, make
+from workbench.analysis.charts import allocation, received_table, shares_at
+from workbench.baselines.mechanisms import priority
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.baselines.mechanisms.worker_types import speeds, worker_types
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.max_min_fairness_matrix import allocate
 from workbench.papers.gavel.view import numbers, seen
-from workbench.papers.paper import find_scheduler
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Shares, Snapshot, WorkerType
+from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import flow
 from workbench.simulation.loop import simulate
 

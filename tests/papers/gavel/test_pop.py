@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.api import snapshot_at
 from workbench.papers.gavel.allocation import AllocationData, check
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.max_min_fairness import objective
 from workbench.papers.gavel.max_min_fairness_matrix import allocate
 from workbench.papers.gavel.pop import by_parts, parts_of
-from workbench.papers.paper import find_scheduler
-from workbench.presets import preset
+from workbench.scenario.presets import preset
+from workbench.session.api import snapshot_at
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 

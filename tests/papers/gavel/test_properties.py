@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import DATA, plain, priced, random_data
 from tests.papers.gavel.time_support import finish_data, makespan_data
 from workbench.papers.gavel import fifo as first_come
@@ -25,7 +25,7 @@ from workbench.papers.gavel.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.slo import SloData
 from workbench.papers.gavel.view import numbers, seen
 from workbench.papers.gavel.water_filling_matrix import allocate as water
-from workbench.papers.paper import find_scheduler
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 Policy = Callable[[SloData, dict[str, Any]], Allocation]

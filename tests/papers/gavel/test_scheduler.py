@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.mechanisms.support import look, make, text
-from workbench.decision import Decision, Shares, Snapshot
-from workbench.mechanisms import priority
-from workbench.mechanisms.priority import Allocated, Memory
-from workbench.mechanisms.share_scheduler import ShareScheduler
-from workbench.papers.paper import find_scheduler
-from workbench.run import Run
-from workbench.scenario import Scenario
+from tests.baselines.mechanisms.support import look, make, text
+from workbench.baselines.mechanisms import priority
+from workbench.baselines.mechanisms.priority import Allocated, Memory
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.gavel import convert
+from workbench.scheduling.decision import Decision, Shares, Snapshot
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.traces.gavel import convert
+from workbench.simulation.run import Run
 
 TINY = "cases/gavel/sim_rounds_tiny_max_min_fairness_perf.json"
 DIGITS = 2e-6

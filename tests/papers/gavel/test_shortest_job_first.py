@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, same_as_golden, solve_all, stepped, table
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel.shortest_job_first import NAME, ShortestJobFirst, allocate, in_line, value
 from workbench.papers.gavel.steps import StepsData
-from workbench.papers.paper import find_scheduler
+from workbench.scheduling.solvers import Solver
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.solvers import Solver
 
 POLICY = ShortestJobFirst()
 AWARE = pytest.mark.parametrize("aware", [True, False])

@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import workbench
-from tests.mechanisms.support import look, make
-from workbench.decision import Shares, Snapshot, Unit
-from workbench.errors import InputError
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.share_scheduler import ShareScheduler
+from tests.baselines.mechanisms.support import look, make
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.papers.gavel import matrix
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Grid
 from workbench.papers.gavel.max_min_fairness import MaxMinFairness, objective
 from workbench.papers.gavel.max_min_fairness_matrix import allocate
 from workbench.papers.gavel.view import numbers, seen
-from workbench.papers.paper import find_scheduler
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Shares, Snapshot, Unit
+from workbench.scheduling.solvers import InfeasibleError, Solver
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
-from workbench.solvers import InfeasibleError, Solver
 
 GAVEL = MaxMinFairness()
 SHARE = {"space_sharing": True}

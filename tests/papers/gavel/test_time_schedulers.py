@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.papers.gavel.test_scheduler import spec
-from workbench.papers.paper import find_scheduler
+from workbench.scenario.traces.gavel import convert
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.traces.gavel import convert
 
 
 def test_a_single_programme_runs_as_the_bisection_does(shared: Path) -> None:

@@ -13,8 +13,7 @@ from scipy.optimize import linprog
 
 import workbench
 from tests.papers.gavel.sum_support import DATA, TWO, plain
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel import bottleneck
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.bottleneck import Bottleneck, at_first
@@ -28,9 +27,10 @@ from workbench.papers.gavel.partition import pooled, spread
 from workbench.papers.gavel.view import seen
 from workbench.papers.gavel.water_filling import WaterFilling
 from workbench.papers.gavel.water_filling_matrix import allocate
-from workbench.papers.paper import find_scheduler
-from workbench.presets import preset
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scenario.presets import preset
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.session.api import snapshot_at
+from workbench.session.registry import find_scheduler
 
 WATER, ENTITIES = WaterFilling(), Hierarchical()
 BOTH = pytest.mark.parametrize("solver", ["highs", "glpk"])

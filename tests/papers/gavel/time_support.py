@@ -10,7 +10,7 @@ import numpy as np
 from tests.papers.gavel.sum_support import EXTENDED, PLAIN, SloData, dense
 from workbench.papers.gavel.finish_time_fairness import FinishTimeData
 from workbench.papers.gavel.steps import StepsData
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 
 def makespan_data(data: SloData) -> StepsData:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from tests.papers.hadar.p1_support import instances
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.competitive import (
     admit_in_order,
     bounds_of,

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import look, make, on, scenarios
+from tests.baselines.mechanisms.support import look, make, on, scenarios
 from workbench.papers.hadar import placing
 from workbench.papers.hadar.find_alloc import MOST_SPLITS, Servers, find, shapes, worth
 from workbench.papers.hadar.queued import gather
 from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.splits import splits
 from workbench.papers.hadar.utility import Utility
-from workbench.placement import Room
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.placement import Room
 
 RULES = Rules(360.0, Utility("effective_throughput"))
 

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.hadar.p1_support import random_instance
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.competitive import first_come
 from workbench.papers.hadar.instance import Instance, instance_of, slots_needed
 from workbench.papers.hadar.plan import SlotPlan, nothing
-from workbench.presets import preset
-from workbench.solvers import SolverFailedError
+from workbench.scenario.presets import preset
+from workbench.scheduling.solvers import SolverFailedError
+from workbench.session.api import snapshot_at
 
 KNOBS = {"slot_s": 100.0, "slots": 10, "utility": "neg_jct"}
 NODES = {"a": ("v100", 2), "b": ("k80", 1)}

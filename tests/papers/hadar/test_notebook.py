@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import workbench
-from workbench.metrics.summary import summary
+from workbench.analysis.metrics.summary import summary
 from workbench.papers.hadar import competitive, dual
 from workbench.papers.hadar.instance import Instance
 from workbench.papers.hadar.round import by_every_method
 from workbench.papers.hadar.schedules import enumerate_schedules
 from workbench.papers.hadar.three_jobs import three_jobs
-from workbench.traces.synthetic import generate
+from workbench.scenario.traces.synthetic import generate
 
 EXAMPLE = workbench.preset("hadar_example")
 

@@ -13,12 +13,12 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.papers.hadar.p1_support import brute_force, instances, random_instance
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar import offline
 from workbench.papers.hadar.instance import Instance
 from workbench.papers.hadar.offline import Offline, build
 from workbench.papers.hadar.three_jobs import GANGS, completed_within, fewest_slots, three_jobs
-from workbench.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 
 P1 = Offline()
 SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.prices import FLOOR, price, price_bounds, price_table, utility_bounds
 
 PART = st.floats(0.0, 1.0)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
-from tests.mechanisms.support import look, make, on
-from workbench.api import solve
-from workbench.errors import InputError
+from tests.baselines.mechanisms.support import look, make, on
+from workbench.base.errors import InputError
 from workbench.papers.hadar.round import Round, RoundData, build, by_every_method
-from workbench.presets import preset
-from workbench.scenario import ScenarioError
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import ScenarioError
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.session.api import solve
 
 ROUND = Round()
 TWO = RoundData.of([1, 2], [[((1, 1), 5.0), ((0, 2), 4.0)], [((0, 1), 3.0), ((1, 0), 1.0)]])

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.mechanisms.support import Watched, look, make, on, plain, scenarios
-from tests.mechanisms.support import given as gpus_of
-from workbench.api import simulate, solve
-from workbench.charts import price_course
-from workbench.errors import InputError
-from workbench.estimators.oracle import Oracle
+from tests.baselines.mechanisms.support import Watched, look, make, on, plain, scenarios
+from tests.baselines.mechanisms.support import given as gpus_of
+from workbench.analysis.charts import price_course
+from workbench.base.errors import InputError
 from workbench.papers.hadar.dual_subroutine import allocate
 from workbench.papers.hadar.queued import gather
 from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.scheduler import Hadar
 from workbench.papers.hadar.utility import NAMED, Utility
-from workbench.placement import Room
-from workbench.presets import preset
-from workbench.scenario import ScenarioError
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import ScenarioError
+from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.placement import Room
+from workbench.session.api import simulate, solve
 from workbench.simulation.loop import simulate as run_of
 
 HADAR = Hadar()

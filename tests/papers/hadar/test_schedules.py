@@ -12,14 +12,14 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 from tests.papers.hadar.p1_support import brute_force, instances
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar import dual, schedules
 from workbench.papers.hadar.dual import Dual, Prices, duality
 from workbench.papers.hadar.instance import Instance
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.schedules import Schedule, Schedules, enumerate_schedules, gangs
 from workbench.papers.hadar.three_jobs import three_jobs
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 P2, P3 = Schedules(), Dual()
 TWO = enumerate_schedules(Instance.made([2, 1], 3, [0, 0], [2, 1], [4, 3], [[2, 1], [3, 2]]))

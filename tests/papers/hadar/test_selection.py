@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.dual_subroutine import recursive, select
 from workbench.papers.hadar.prices import price
 from workbench.papers.hadar.round import Round, RoundData

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.utility import NAMED, UTILITY, Utility, UtilityJobs
 
 JOBS = UtilityJobs(("a", "b"), [12.0, 6.0], [1.0, 2.5], (((2.0, 5.0), (4.0, 1.0)), None), horizon=6.0)

@@ -13,7 +13,7 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.list_support import instances, large
 from tests.papers.hare.test_exact import TWO
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare import interval_lp, relaxed, time_indexed
 from workbench.papers.hare.algorithm import algorithm_1
 from workbench.papers.hare.fluid import fluid_start_s
@@ -22,7 +22,7 @@ from workbench.papers.hare.interval_lp import IntervalLP
 from workbench.papers.hare.relaxed import Relaxation, relax
 from workbench.papers.hare.schedule import in_order
 from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 BOUNDS = (
     (Relaxation(), {}),

@@ -12,14 +12,14 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.papers.hare.exact_support import brute_force, small
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare import exact
 from workbench.papers.hare.exact import Exact, build, read_schedule
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.start import known_schedule
 from workbench.papers.hare.task_formulation import TaskFormulation, schedule_of, schedule_result
 from workbench.papers.hare.units import units_of
-from workbench.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 EXACT = Exact()
 SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.mechanisms.support import look
-from workbench.decision import Slot, Snapshot, Task, TaskView
-from workbench.mechanisms.coarsening import steps_each
+from tests.baselines.mechanisms.support import look
+from workbench.baselines.mechanisms.coarsening import steps_each
 from workbench.papers.hare.from_scenario import gather, instance_of, step_s
 from workbench.papers.hare.instance import CannotRun
 from workbench.papers.hare.scheduler import Hare
-from workbench.scenario import Scenario
-from workbench.throughput import TaskRounds, TaskTimes
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import TaskRounds, TaskTimes
+from workbench.scheduling.decision import Slot, Snapshot, Task, TaskView
 
 KNOBS = Hare().settle({"steps_per_round": 1})
 

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench import simulate
-from workbench.mechanisms.coarsening import steps_each
-from workbench.metrics.conservation import check
+from workbench.baselines.mechanisms.coarsening import steps_each
 from workbench.papers.hare.scheduler import Hare
 from workbench.papers.hare.switching import TABLE_3, cost_of
 from workbench.papers.hare.tasks import switch_table, task_table
-from workbench.run import Run
-from workbench.scenario import Scenario
-from workbench.throughput import TaskRounds
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import TaskRounds
+from workbench.simulation.conservation import check
+from workbench.simulation.run import Run
 
 EXAMPLES = int(os.environ.get("WORKBENCH_FUZZ", "25"))
 fuzz = settings(

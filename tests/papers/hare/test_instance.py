@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from workbench.decision import Slot
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare import instance
 from workbench.papers.hare.instance import CannotRun, Gpu, Instance
+from workbench.scheduling.decision import Slot
 
 BIG, LITTLE = Gpu("a/0", "v100", "a", 0, 32.0), Gpu("b/1", "k80", "b", 1, 12.0)
 

@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 
-from workbench.api import simulate
 from workbench.papers.hare.algorithm import algorithm_1
 from workbench.papers.hare.fluid import fluid_start_s
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.toy import SECONDS, interleaved, three_jobs
-from workbench.presets import preset
+from workbench.scenario.presets import preset
+from workbench.session.api import simulate
 
 
 def test_with_weight_3_the_third_job_is_done_first_and_the_schedule_before_would_cost_more():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from pytest import approx
 
 from tests.papers.hare.list_support import instances
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.algorithm import algorithm_1
 from workbench.papers.hare.fluid import fluid_start_s
 from workbench.papers.hare.instance import Instance

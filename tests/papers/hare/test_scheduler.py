@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pytest import approx
 
-from tests.mechanisms.support import Watched, look, make, plain, scenarios
+from tests.baselines.mechanisms.support import Watched, look, make, plain, scenarios
 from tests.simulation.support import rows
 from workbench import simulate, summary
-from workbench.errors import InputError
-from workbench.estimators.registry import maker
-from workbench.metrics.conservation import check
+from workbench.base.errors import InputError
 from workbench.papers.hare.profile import History
 from workbench.papers.hare.scheduler import Hare
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import maker
+from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
+from workbench.simulation.run import Run
 
 FREE: dict[str, Any] = {"switching": "free"}
 

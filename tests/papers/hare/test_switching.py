@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.mechanisms.support import make
+from tests.baselines.mechanisms.support import make
 from workbench import simulate
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s, replay
 from workbench.papers.hare.scheduler import Hare
 from workbench.papers.hare.switching import TABLE_3, Held, Switches, cost_of
 from workbench.papers.hare.tasks import hit_rate, switch_table
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.simulation.run import Run
 
 SIZES = {"a": Sizes(6.0, 2.0), "b": Sizes(5.0, 1.0), "c": Sizes(9.0, 4.0)}
 

@@ -8,11 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.mechanisms.support import Watched, make, scenarios
+from tests.baselines.mechanisms.support import Watched, make, scenarios
 from tests.papers.hare.list_support import instances
 from workbench import simulate
-from workbench.errors import InputError
-from workbench.metrics.conservation import check
+from workbench.base.errors import InputError
 from workbench.papers.hare.adaptive import AdaptiveSchedule, place_adaptive
 from workbench.papers.hare.algorithm import safe_order
 from workbench.papers.hare.fluid import fluid_start_s
@@ -21,7 +20,8 @@ from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.scheduler import Hare
 from workbench.papers.hare.synchronisation import schedules
 from workbench.papers.hare.together import place_together
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
 
 

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.mechanisms.support import make, scenarios
+from tests.baselines.mechanisms.support import make, scenarios
 from workbench import simulate
-from workbench.errors import InputError
-from workbench.metrics.conservation import check
+from workbench.base.errors import InputError
 from workbench.papers.hare.scheduler import Hare
 from workbench.papers.hare.tasks import switching_table, task_table
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
 from workbench.simulation.stop import Until
 

@@ -10,14 +10,14 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.test_exact import TWO
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare import time_indexed
 from workbench.papers.hare.exact import Exact
 from workbench.papers.hare.grid import choose_step, on_grid
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.start import known_schedule
 from workbench.papers.hare.time_indexed import TimeIndexed, build, grid_of, read_schedule
-from workbench.solvers import Solver, solve_model
+from workbench.scheduling.solvers import Solver, solve_model
 
 COUNTS = TimeIndexed()
 

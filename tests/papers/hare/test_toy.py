@@ -3,11 +3,11 @@
 import pytest
 
 import workbench
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.exact import Exact
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.toy import dedicated, interleaved, oblivious, three_jobs
+from workbench.session.api import snapshot_at
 
 
 def test_the_totals_of_the_text():

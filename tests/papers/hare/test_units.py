@@ -12,7 +12,7 @@ from workbench.papers.hare.time_indexed import TimeIndexed
 from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.toy import SECONDS
 from workbench.papers.hare.units import Units, units_of
-from workbench.solvers import Solver
+from workbench.scheduling.solvers import Solver
 
 SCALES = ((1e-9, 1.0), (1e7, 1.0), (0.37, 250.0), (1.0, 1e-8))
 """Of times and of weights: the ends of what there is, and both at once."""

@@ -8,9 +8,9 @@ import pytest
 from pytest import approx
 
 from workbench import simulate, summary
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.vary import at_bandwidth, at_batch
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 
 def world(**rest: Any) -> Scenario:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workbench.papers.hops.configurations import Server
 from workbench.papers.hops.listing import Request, list_configurations
 from workbench.papers.hops.weights import bias, classes
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 
 def random_round(seed, spread=True, least_idle=0):

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.papers.hops.plan_support import job, scenario
-from workbench.api import simulate
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.charge import decision_s
+from workbench.session.api import simulate
 
 
 def test_the_model_at_the_sizes_of_the_paper():

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
-from workbench.job import requirement_set
+from workbench.base.errors import InputError
 from workbench.papers.hops.configurations import (
     Server,
     aggregated,
@@ -17,6 +16,7 @@ from workbench.papers.hops.configurations import (
     may_be_distributed,
     thinned,
 )
+from workbench.scenario.job import requirement_set
 
 
 def cluster(*idle, size=8, kind="a"):

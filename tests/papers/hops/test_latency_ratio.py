@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
-from tests.mechanisms.support import look, make, scenarios
-from workbench.errors import InputError
-from workbench.mechanisms.latency_ratio import age_s, ages, latency_ratio, per_gpu_speeds
-from workbench.metrics import latency_ratio_over_time, per_job
-from workbench.metrics.jobs import Speeds
-from workbench.scenario import Scenario
+from tests.baselines.mechanisms.support import look, make, scenarios
+from workbench.analysis.metrics import latency_ratio_over_time, per_job
+from workbench.analysis.metrics.jobs import Speeds
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.latency_ratio import age_s, ages, latency_ratio, per_gpu_speeds
+from workbench.scenario.scenario import Scenario
 
 
 def age(total: float, per_gpu: list[float], gpus: list[int], mean_size: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest import approx
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.learning_rate import learning_rates, scaled
 
 

@@ -12,7 +12,7 @@ from workbench.papers.hops.instance import Options, RoundData, shape_of
 from workbench.papers.hops.lifting import lift
 from workbench.papers.hops.listing import Request, list_configurations
 from workbench.papers.hops.planning import make_plan
-from workbench.solvers import SolverFailedError
+from workbench.scheduling.solvers import SolverFailedError
 
 EXACT = {"lambda": 1.0, "model": "aggregated", "gap": 0.0}
 

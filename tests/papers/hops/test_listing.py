@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.papers.hops.plan_support import job, scenario
-from workbench.api import snapshot_at, solve
-from workbench.errors import InputError
-from workbench.estimators.registry import maker
+from workbench.base.errors import InputError
 from workbench.papers.hops.configurations import Server, generate
 from workbench.papers.hops.gathering import gather
 from workbench.papers.hops.instance import shape_of
 from workbench.papers.hops.listing import Request, list_configurations
 from workbench.papers.hops.round import Round
-from workbench.presets import preset
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import maker
+from workbench.session.api import snapshot_at, solve
 
 HOPS = Round()
 

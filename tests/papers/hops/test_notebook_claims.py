@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from workbench import metrics
-from workbench.api import simulate, snapshot_at
+from workbench.analysis import metrics
 from workbench.papers.hops.round import Round
 from workbench.papers.hops.scheduler import Hops
 from workbench.papers.hops.tables import frontier, queue_table
 from workbench.papers.hops.two_jobs import two_jobs
 from workbench.papers.hops.weights import weights
-from workbench.presets import preset
+from workbench.scenario.presets import preset
+from workbench.session.api import simulate, snapshot_at
 
 KNOBS = Hops().settle({})
 

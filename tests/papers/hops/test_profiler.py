@@ -10,15 +10,15 @@ import pytest
 from pytest import approx
 
 import workbench
-from tests.mechanisms.support import look, make
-from workbench.contract import Scheduler, Timing
-from workbench.decision import Assignment, Decision, Snapshot
-from workbench.errors import InputError
-from workbench.metrics import check
+from tests.baselines.mechanisms.support import look, make
+from workbench.analysis.metrics import check
+from workbench.base.errors import InputError
 from workbench.papers.hops.profiler import Cost, Measuring, Probe, ProfileQueue, cost, probes, start_profiles
-from workbench.placement import Room
-from workbench.scenario import Scenario
-from workbench.traces.synthetic import generate
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.synthetic import generate
+from workbench.scheduling.contract import Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Decision, Snapshot
+from workbench.scheduling.placement import Room
 
 SPEEDS = {"t": 1.0, "u": 2.0}
 NODES = {"a": ("t", 2), "b": ("t", 2), "c": ("u", 1)}

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
-from tests.mechanisms.support import look, make, on, scenarios
-from workbench.decision import Snapshot
-from workbench.errors import InputError
-from workbench.metrics.jobs import Speeds
+from tests.baselines.mechanisms.support import look, make, on, scenarios
+from workbench.analysis.metrics.jobs import Speeds
+from workbench.base.errors import InputError
 from workbench.papers.hops.finish_time import finish_time_ratio, isolated_s
 from workbench.papers.hops.queue import Priority, priorities, queue, refreshed_at, remembered_ages, waits_at
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Snapshot
 
 JOBS = [{"steps": 1000}, {"steps": 100}, {"steps": 400, "gpus": 2, "gpu_choices": [1, 2, 3]}, {"steps": 1000}]
 WAITED = [600.0, 30.0, 500.0, 100.0]

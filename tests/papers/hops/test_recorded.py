@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.papers.hops.plan_support import job, scenario
-from workbench.api import simulate, snapshot_at
 from workbench.papers.hops import scheduler
 from workbench.papers.hops.gain_matrix import COLUMNS, gains_by_size
 from workbench.papers.hops.round import Round
 from workbench.papers.hops.tables import configurations_of, queue_table
-from workbench.presets import preset
-from workbench.scenario import Scenario
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import simulate, snapshot_at
 
 FREE = {"profile_iterations": 0, "decision_s": 0.0}
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from tests.papers.hops.plan_support import SEEDS, best, best_ladder, best_pooled, random_round
-from workbench import notation
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops import aggregated, lexicographic
 from workbench.papers.hops.aggregation import aggregate
 from workbench.papers.hops.choosing import class_gains, gain_of
@@ -21,7 +20,8 @@ from workbench.papers.hops.instance import Options, RoundData
 from workbench.papers.hops.knobs import gap_of
 from workbench.papers.hops.planning import make_plan, model_of
 from workbench.papers.hops.round import Round
-from workbench.solvers import Solver, SolverFailedError, TimeLimitError, solve_model
+from workbench.scheduling import notation
+from workbench.scheduling.solvers import Solver, SolverFailedError, TimeLimitError, solve_model
 
 HOPS = Round()
 FOLDER = Path(__file__).parent

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.papers.hops.plan_support import job, scenario
-from workbench.api import simulate, snapshot_at
-from workbench.errors import InputError, ScenarioError
-from workbench.metrics import summary
+from workbench.analysis.metrics import summary
+from workbench.base.errors import InputError, ScenarioError
 from workbench.papers.hops import moment, scheduler
-from workbench.presets import preset
-from workbench.scenario import Scenario
-from workbench.solvers import TimeLimitError
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.solvers import TimeLimitError
+from workbench.session.api import simulate, snapshot_at
 
 FREE = {"profile_iterations": 0, "decision_s": 0.0}
 """Nothing is charged for profiles and plans."""

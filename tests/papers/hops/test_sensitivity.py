@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pytest import approx
 
-from tests.mechanisms.support import look, make
+from tests.baselines.mechanisms.support import look, make
 from workbench.papers.hops.sensitivity import MOST, sensitivities, sensitivity
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 NODES = {"a": ("t", 4), "b": ("t", 4), "c": ("u", 4), "d": ("u", 4)}
 

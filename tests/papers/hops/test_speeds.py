@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from workbench.api import snapshot_at
 from workbench.papers.hops.configurations import Server
 from workbench.papers.hops.speeds import speed_classes, split
-from workbench.presets import preset
+from workbench.scenario.presets import preset
+from workbench.session.api import snapshot_at
 
 
 class Believed:

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.papers.hops.plan_support import job, random_round, scenario
-from workbench.api import snapshot_at
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.gathering import gather
 from workbench.papers.hops.instance import Options, RoundData
 from workbench.papers.hops.scheduler import Hops
@@ -20,7 +19,8 @@ from workbench.papers.hops.tables import (
     weights_by_lambda,
 )
 from workbench.papers.hops.two_jobs import two_jobs
-from workbench.presets import preset
+from workbench.scenario.presets import preset
+from workbench.session.api import snapshot_at
 
 KNOBS = Hops().settle({})
 

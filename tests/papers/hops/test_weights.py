@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.weights import bias, classes, gains, tiers, weights
 
 

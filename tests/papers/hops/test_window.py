@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.window import adjusted_window, service_window
 
 QUEUES = st.lists(st.integers(1, 16), max_size=30)

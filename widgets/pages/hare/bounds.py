@@ -14,9 +14,9 @@ from widgets.pages.hare.schedules import ROUNDS, SLIDER, listed
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
+from workbench.base.rounding import short_number
 from workbench.papers.hare.studies import BOUNDS, EXACT, OURS
-from workbench.rounding import short_number
 
 
 class BoundsPage:

@@ -16,10 +16,10 @@ from widgets.parts.edit_table import Column, EditTable, Row
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
-from workbench.errors import WorkbenchError
-from workbench.presets import preset
-from workbench.rounding import short_number
-from workbench.scenario import Scenario
+from workbench.base.errors import WorkbenchError
+from workbench.base.rounding import short_number
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
 
 LEAST_S, MOST_S = 0.01, 1000.0
 ROUNDS = (8, 15, 30, 60)

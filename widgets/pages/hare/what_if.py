@@ -16,11 +16,11 @@ from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
+from workbench.base.rounding import short_number
 from workbench.papers.hare.studies import HARE, QUICK, SCHEMES
 from workbench.papers.hare.vary import at_bandwidth, at_batch
-from workbench.presets.hare import KINDS, LEVELS, hare_workload
-from workbench.rounding import short_number
-from workbench.scenario import Scenario
+from workbench.scenario.presets.hare import KINDS, LEVELS, hare_workload
+from workbench.scenario.scenario import Scenario
 
 HOUR = 3600.0
 MEASURE = "Weighted JCT (h x weight)"

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.contract import Knobs
-from workbench.knob import Knob
 from workbench.papers.chronus.guarantees import Claims, Promises
 from workbench.papers.chronus.instance import Asked, Instance, Leases
 from workbench.papers.chronus.options import Choice, Pool, Run
 from workbench.papers.chronus.terms import seconds_up
 from workbench.papers.chronus.typed import variables
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.knob import Knob
 
 TYPES = Knob(
     "types",

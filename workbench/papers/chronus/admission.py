@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.errors import InputError, counted
+from workbench.base.errors import InputError, counted
 from workbench.papers.chronus.feasibility import Answer, How, feasible, needs, offers, too_much_demand
 from workbench.papers.chronus.instance import Instance, Leases
 from workbench.papers.chronus.leases import MEDIUM, variables
 from workbench.papers.chronus.options import Choice
-from workbench.solvers import Solver
+from workbench.scheduling.solvers import Solver
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.knob import Knob
 from workbench.papers.chronus.patterns import after, fewest, state_of
 from workbench.papers.chronus.placement_friendly import place_friendly
 from workbench.papers.chronus.placement_search import quasi_consolidate
 from workbench.papers.chronus.round_up import round_up
+from workbench.scheduling.knob import Knob
 
 Gpus = Mapping[str, int]
 

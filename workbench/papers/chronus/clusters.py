@@ -13,7 +13,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from workbench.decision import Assignment, Snapshot
+from workbench.scheduling.decision import Assignment, Snapshot
 
 Gpus = Mapping[str, int]
 

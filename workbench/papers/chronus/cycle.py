@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.boundaries import boundary_after, boundary_from
-from workbench.contract import Knobs
-from workbench.decision import Assignment, Reason, Snapshot, Solution, Verdict
-from workbench.errors import counted
-from workbench.mechanisms.per_job import PerJob
+from workbench.base.boundaries import boundary_after, boundary_from
+from workbench.base.errors import counted
+from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.chronus import across_types, planning, spot
 from workbench.papers.chronus.admission import Admission, admit
 from workbench.papers.chronus.allocating import place_guaranteed
@@ -36,7 +34,9 @@ from workbench.papers.chronus.options import Pool
 from workbench.papers.chronus.patterns import Shape
 from workbench.papers.chronus.profiling import Known, Profiler
 from workbench.papers.chronus.terms import leases_needed, next_boundary, seconds_up
-from workbench.throughput import FloatArray, Placement
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Assignment, Reason, Snapshot, Solution, Verdict
 
 PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0
 """Values of the signal `queue`."""

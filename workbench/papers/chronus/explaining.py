@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.decision import Snapshot
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.admission import admit
 from workbench.papers.chronus.guarantees import Claims, steps_from, worth_meeting
 from workbench.papers.chronus.instance import Instance
 from workbench.papers.chronus.terms import next_boundary
+from workbench.scheduling.decision import Snapshot
 
 STUDY = "admission"
 

@@ -14,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus import typed
 from workbench.papers.chronus.instance import Instance
 from workbench.papers.chronus.leases import MEDIUM, MOST_VARIABLES, build, read_plan, variables
 from workbench.papers.chronus.lifting import lift
 from workbench.papers.chronus.master import Master
 from workbench.papers.chronus.plan import LeasePlan
-from workbench.solvers import InfeasibleError, Solver, TimeLimitError, solve_matrix, solve_model
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.solvers import InfeasibleError, Solver, TimeLimitError, solve_matrix, solve_model
 
 How = Literal["alone", "demand", "room", "laxity", "model", "limit"]
 

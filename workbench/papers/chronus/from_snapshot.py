@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.chronus.instance import Asked, Instance, Leases
 from workbench.papers.chronus.options import Choice, Pool, Run
 from workbench.papers.chronus.terms import SLO_LEASE_S, next_boundary, seconds_down, seconds_up
-from workbench.rewards import HIGHEST, LOWEST, Steps
-from workbench.throughput import FloatArray, Placement
+from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
 
 ROUND_UP = Knob(
     "round_up",

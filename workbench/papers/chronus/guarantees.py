@@ -17,16 +17,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import BoolArray, IntArray, Reason
-from workbench.errors import counted
+from workbench.base.errors import counted
 from workbench.papers.chronus.admission import Admission, admit
 from workbench.papers.chronus.feasibility import feasible
 from workbench.papers.chronus.instance import Asked, Instance, Leases
 from workbench.papers.chronus.plan import carried_on, of_leases, still_holds
 from workbench.papers.chronus.terms import seconds_down, seconds_up
-from workbench.rewards import Steps
-from workbench.solvers import Solver
+from workbench.scenario.rewards import Steps
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Reason
+from workbench.scheduling.solvers import Solver
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import BoolArray, IntArray
-from workbench.errors import InputError, counted
+from workbench.base.errors import InputError, counted
 from workbench.papers.chronus.options import Choice, Options, Pool, Run, first_of, limits_of, offered, taken_in
 from workbench.papers.chronus.rewards import check_steps
 from workbench.papers.chronus.terms import check_lease, first_lease, leases_before, leases_needed
-from workbench.rewards import LOWEST, Steps
-from workbench.solvers import InfeasibleError
-from workbench.throughput import FloatArray
+from workbench.scenario.rewards import LOWEST, Steps
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.solvers import InfeasibleError
 
 NAME = "chronus.leases"
 

@@ -35,16 +35,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.chronus import from_snapshot, master, typed
 from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
 from workbench.papers.chronus.lifting import lift
 from workbench.papers.chronus.plan import LeasePlan, nothing, still_holds
-from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
-from workbench.solvers.report import report
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solved, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers.report import report
 
 MODEL = Knob(
     "model",

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus.instance import Instance
 from workbench.papers.chronus.plan import LeasePlan
+from workbench.scheduling.decision import BoolArray, IntArray
 
 MOST_RUNS = 8
 """How often guaranteed jobs that are late are put first."""

@@ -29,15 +29,23 @@ from functools import cached_property
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
 from workbench.papers.chronus.lifting import improved, lift
 from workbench.papers.chronus.plan import LeasePlan, still_holds
 from workbench.papers.chronus.swapping import swapped
-from workbench.solvers import Columns, InfeasibleError, Programme, Solved, Solver, TimeLimitError, solve_matrix
-from workbench.solvers.report import report
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import (
+    Columns,
+    InfeasibleError,
+    Programme,
+    Solved,
+    Solver,
+    TimeLimitError,
+    solve_matrix,
+)
+from workbench.scheduling.solvers.report import report
 
 WHOLE = 1e-6
 """How far a solver's choice may be from 0 or 1."""
@@ -292,7 +300,7 @@ def solve(data: Instance, solver: Solver | None = None) -> Found:
     """Linear programme, rounding, lifting; what was planned before stands where it is better.
 
     Raises InfeasibleError if not even parts of leases would do for the guaranteed jobs, and the other errors of
-    `workbench.solvers`.
+    `workbench.scheduling.solvers`.
     """
     check_guaranteed(data)
     solver = solver or Solver()

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.round_up import in_pieces, pieces, powers, round_up
+from workbench.scheduling.decision import BoolArray, IntArray
 
 
 class Pool(NamedTuple):

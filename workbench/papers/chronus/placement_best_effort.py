@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.knob import Knob
 from workbench.papers.chronus.placement_search import Placed, Speed, local_search
 from workbench.papers.chronus.round_up import round_up
+from workbench.scheduling.knob import Knob
 
 LARGE = Knob(
     "large",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 
 MOST_STATES = 2_000_000
 """Different sets of free GPUs that may be looked at."""

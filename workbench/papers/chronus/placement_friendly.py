@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.round_up import is_friendly, pieces
 
 Gpus = Mapping[str, int]

@@ -18,8 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from workbench.errors import InputError, counted
-from workbench.knob import Knob
+from workbench.base.errors import InputError, counted
 from workbench.papers.chronus.patterns import (
     Shape,
     State,
@@ -32,6 +31,7 @@ from workbench.papers.chronus.patterns import (
     state_of,
     ways,
 )
+from workbench.scheduling.knob import Knob
 
 SEARCH = Knob(
     "search",

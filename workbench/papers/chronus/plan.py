@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.contract import Result
-from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus.instance import Instance, Leases
 from workbench.papers.chronus.options import Choice
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.solvers import SolverFailedError
 
 
 @dataclass(frozen=True, eq=False)

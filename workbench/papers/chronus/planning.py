@@ -15,9 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from workbench.contract import Knobs
-from workbench.decision import Solution
-from workbench.knob import Knob
 from workbench.papers.chronus.guarantees import Promises, leases_of, total_best
 from workbench.papers.chronus.instance import Instance, Leases
 from workbench.papers.chronus.leases import Leases as LeasesFormulation
@@ -25,8 +22,11 @@ from workbench.papers.chronus.leases import variables
 from workbench.papers.chronus.lifting import improved
 from workbench.papers.chronus.options import Choice
 from workbench.papers.chronus.plan import LeasePlan, of_leases
-from workbench.solvers import Solver, TimeLimitError
-from workbench.solvers.report import relative_gap, report
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Solution
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, TimeLimitError
+from workbench.scheduling.solvers.report import relative_gap, report
 
 PLAN_BY = Knob(
     "plan_by",

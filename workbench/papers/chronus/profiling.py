@@ -32,13 +32,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.boundaries import boundary_after
-from workbench.contract import Knobs
-from workbench.decision import Assignment, Belief, Snapshot
-from workbench.job import Job
-from workbench.knob import Knob
+from workbench.base.boundaries import boundary_after
 from workbench.papers.chronus.clusters import Free, Nodes
 from workbench.papers.chronus.terms import MOST_S
+from workbench.scenario.job import Job
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Assignment, Belief, Snapshot
+from workbench.scheduling.knob import Knob
 
 PROFILE = Knob(
     "profile",

@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from workbench.errors import InputError
-from workbench.rewards import HIGHEST, LOWEST, SOFT_STEPS, Steps
+from workbench.base.errors import InputError
+from workbench.scenario.rewards import HIGHEST, LOWEST, SOFT_STEPS, Steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
+from workbench.scheduling.decision import IntArray
 
 
 def pieces(node_gpus: int) -> tuple[int, ...]:

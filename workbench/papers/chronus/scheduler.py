@@ -34,11 +34,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench import queues
-from workbench.boundaries import boundary_after, boundary_from
-from workbench.contract import Knobs, Scheduler, Timing
-from workbench.decision import Assignment, Cause, Decision, Reason, Snapshot
-from workbench.errors import InputError, counted
+from workbench.base.boundaries import boundary_after, boundary_from
+from workbench.base.errors import InputError, counted
 from workbench.papers.chronus import across_types, planning, profiling, spot
 from workbench.papers.chronus.allocating import TOPOLOGY
 from workbench.papers.chronus.clusters import Free, Nodes, split
@@ -49,8 +46,11 @@ from workbench.papers.chronus.placement_best_effort import LARGE
 from workbench.papers.chronus.placement_search import SEARCH
 from workbench.papers.chronus.profiling import Known, Profiler, Waiting
 from workbench.papers.chronus.terms import BE_LEASE_S, SLO_LEASE_S, Terms
-from workbench.scenario import Scenario
-from workbench.throughput import FloatArray
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Snapshot
 
 PROFILER_ON: frozenset[Cause] = frozenset({"arrival", "completion", "fault"})
 

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench import queues
-from workbench.decision import IntArray
-from workbench.knob import Knob
 from workbench.papers.chronus.allocating import keep_places, place_consolidated, place_in_order
 from workbench.papers.chronus.patterns import Shape
 from workbench.papers.chronus.placement_best_effort import place_best_effort
 from workbench.papers.chronus.placement_search import quasi_consolidate
 from workbench.papers.chronus.round_up import round_up
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.knob import Knob
 
 ORDER = Knob(
     "be_order",

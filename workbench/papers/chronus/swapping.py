@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
 from workbench.papers.chronus.instance import Instance
 from workbench.papers.chronus.plan import LeasePlan
+from workbench.scheduling.decision import BoolArray, IntArray
 
 PASSES = 2
 """How often all jobs are tried."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from workbench.moment import Fact, Moment, Order, Told
 from workbench.papers.chronus.cycle import BEST_EFFORT
 from workbench.papers.chronus.spot import BY
+from workbench.simulation.moment import Fact, Moment, Order, Told
 
 BINDING = {
     "profile_waits": "the profiling cluster: every new job is profiled first, first come first served",

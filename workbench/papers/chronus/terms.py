@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.knob import Knob
 
 MOST_S = 10**8
 """Longest lease, about three years."""

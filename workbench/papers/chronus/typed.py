@@ -22,11 +22,11 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.chronus.instance import NAME, Instance
 from workbench.papers.chronus.plan import LeasePlan
-from workbench.solvers import SolverFailedError
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import SolverFailedError
 
 MOST_VARIABLES = 200_000
 """A larger model would take longer to make than anyone waits for, and longer still to solve."""

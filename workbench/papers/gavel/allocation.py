@@ -17,13 +17,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from workbench.arrays import fixed, shaped
-from workbench.contract import Result
-from workbench.decision import BoolArray, IntArray, Unit, unit_name
-from workbench.errors import InputError
-from workbench.shares import equal_share
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result
+from workbench.scheduling.decision import BoolArray, IntArray, Unit, unit_name
+from workbench.scheduling.shares import equal_share
+from workbench.scheduling.solvers import SolverFailedError
 
 TOLERANCE = 1e-6
 """How far a solver may overstep a limit, relative to the limit (at least 1)."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.papers.gavel.allocation import AllocationData
-from workbench.shares import isolated_share
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.shares import isolated_share
 
 
 def isolated_throughput(data: AllocationData) -> FloatArray:
     """(jobs,) `throughput(m, X^iso)` in steps/s, > 0: every job owns `c_a / M` workers of each accelerator type.
 
-    A gang of z_m runs `c_a / (M z_m)` of its time on them (`workbench.shares.isolated_share`), never in a pair; where
-    placement counts, in whichever of a type's two placements it is faster.
+    A gang of z_m runs `c_a / (M z_m)` of its time on them (`workbench.scheduling.shares.isolated_share`), never in a
+    pair; where placement counts, in whichever of a type's two placements it is faster.
     """
     speed = np.where(data.can_run, data.speed, 0.0)
     best = np.zeros((len(data.jobs), len(data.workers)))

@@ -29,16 +29,16 @@ from functools import partial
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import BoolArray, Snapshot
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.allocation import AllocationData, check, feasible, read_shares, values
 from workbench.papers.gavel.levels import LevelData
 from workbench.papers.gavel.max_min_fairness_matrix import allocate
 from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.view import numbers
-from workbench.solvers import Solved, Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.solvers import Solved, Solver
 
 NAME = "gavel.bottleneck"
 OVERSTEPPED = 1e-8

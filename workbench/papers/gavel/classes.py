@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import IntArray
 from workbench.papers.gavel.allocation import AllocationData
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 Hashes = npt.NDArray[np.uint64]
 

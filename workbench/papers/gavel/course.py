@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
 from workbench.papers.gavel.entities import Rule
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
 
 
 class Course:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel.allocation import AllocationData
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -21,8 +21,6 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import Snapshot
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.allocation import AllocationData, feasible, values
 from workbench.papers.gavel.matrix import Allocation
@@ -31,7 +29,9 @@ from workbench.papers.gavel.share_formulation import ShareFormulation
 from workbench.papers.gavel.view import gather, seen
 from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
 from workbench.papers.gavel.weighted_sum_matrix import total
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import Snapshot
 
 NAME = "gavel.fifo"
 

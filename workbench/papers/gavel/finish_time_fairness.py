@@ -29,11 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
 
-from workbench.arrays import fixed
-from workbench.contract import Knobs, Result
-from workbench.decision import Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.arrays import fixed
+from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.allocation import check, feasible, read_shares, values
 from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
@@ -43,8 +40,11 @@ from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.share_formulation import ShareFormulation
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.view import numbers, seen
-from workbench.solvers import Solver, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, solve_model
 
 LEFT = """l_m | time left to the job for this rho: rho times D_m, less t_m | s
 rho | largest finish-time ratio that is allowed here | 1

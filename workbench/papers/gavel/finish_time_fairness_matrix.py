@@ -12,7 +12,7 @@ from workbench.papers.gavel.finish_time_fairness import FinishTimeData
 from workbench.papers.gavel.finish_time_fairness_search import NAME, Tried, search
 from workbench.papers.gavel.matrix import Allocation, Grid, solve
 from workbench.papers.gavel.worst_job_matrix import worst_job
-from workbench.solvers import Solver
+from workbench.scheduling.solvers import Solver
 
 
 def allocate(
@@ -24,7 +24,7 @@ def allocate(
 ) -> Allocation:
     """The allocation of `gavel.finish_time_fairness` for data as the policy sees them; equal jobs get equal shares.
 
-    Raises the errors of `workbench.solvers`.
+    Raises the errors of `workbench.scheduling.solvers`.
     """
     if not data.jobs:
         return replace(Allocation.of_nobody(data), by_job={"rho": np.zeros(0)})

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.solvers import PROVEN, Solved, SolverFailedError
-from workbench.solvers.report import report
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers import PROVEN, Solved, SolverFailedError
+from workbench.scheduling.solvers.report import report
 
 NAME = "gavel.finish_time_fairness"
 MOST_TRIES = 200

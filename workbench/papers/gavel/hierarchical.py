@@ -29,8 +29,6 @@ import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel import water_filling
 from workbench.papers.gavel.allocation import read_shares
@@ -38,8 +36,10 @@ from workbench.papers.gavel.entities import HierarchicalData
 from workbench.papers.gavel.partition import pooled, spread
 from workbench.papers.gavel.view import numbers
 from workbench.papers.gavel.water_filling import BOTTLENECK, first, result, run
-from workbench.solvers import Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.solvers import Solver
 
 NAME = "gavel.hierarchical"
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 
 class Account(NamedTuple):

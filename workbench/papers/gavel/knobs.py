@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.knob import Knob
+from workbench.scheduling.knob import Knob
 
 AWARE = Knob(
     "heterogeneity_aware",

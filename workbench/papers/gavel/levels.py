@@ -10,7 +10,7 @@ import numpy as np
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.alone import fastest_throughput
 from workbench.papers.gavel.entities import fields
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 SLACK = 1e-4
 """A job that can rise by less than this, relative to its level, is bottlenecked (the authors' code: the same)."""

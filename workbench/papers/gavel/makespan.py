@@ -25,9 +25,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import Snapshot
-from workbench.knob import Knob
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel import makespan_bisection as bisection
 from workbench.papers.gavel.allocation import check, feasible, read_shares, values
@@ -36,8 +33,11 @@ from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.share_formulation import ShareFormulation
 from workbench.papers.gavel.steps import StepsData, gather
 from workbench.papers.gavel.view import seen
-from workbench.solvers import Solver, SolverFailedError, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 NAME = "gavel.makespan"
 

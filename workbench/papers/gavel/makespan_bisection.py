@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from workbench.knob import Knob
 from workbench.papers.gavel.allocation import AllocationData, read_shares
 from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
 from workbench.papers.gavel.model import lay_out
-from workbench.solvers import InfeasibleError, Solved, Solver, solve_model
-from workbench.solvers.report import report
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import InfeasibleError, Solved, Solver, solve_model
+from workbench.scheduling.solvers.report import report
 
 TOLERANCE = Knob(
     "tolerance",

@@ -17,7 +17,7 @@ from workbench.papers.gavel.makespan import NAME, objective
 from workbench.papers.gavel.matrix import Allocation, Grid, Rows, solve
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.worst_job_matrix import worst_job
-from workbench.solvers import InfeasibleError, Solver, SolverFailedError
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError
 
 TOLERANCE = 1e-9
 """How far rows may be off where they are all that is asked, unless the solver has been told: HiGHS's own 1e-7 took a
@@ -27,7 +27,7 @@ makespan that is too short by 6e-7 for one that can be kept."""
 def allocate(data: StepsData, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
     """The allocation of `gavel.makespan` for data as the policy sees them; equal jobs get equal shares.
 
-    Raises the errors of `workbench.solvers`.
+    Raises the errors of `workbench.scheduling.solvers`.
     """
     if not data.jobs:
         return Allocation.of_nobody(data)

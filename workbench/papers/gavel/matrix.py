@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import IntArray
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.classes import Classing, classes, one_each
 from workbench.papers.gavel.sifting import Siftable, sift
-from workbench.solvers import Columns, Method, Point, Programme, Solved, Solver, solve_matrix
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import Columns, Method, Point, Programme, Solved, Solver, solve_matrix
 
 SIMPLEX_UP_TO = 1000
 """Classes up to which the simplex method is the faster one; above, interior point with crossover."""

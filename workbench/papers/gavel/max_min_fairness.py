@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import Snapshot
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.allocation import AllocationData, feasible, values
 from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.share_formulation import ShareFormulation
 from workbench.papers.gavel.view import gather, seen
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import Snapshot
 
 NAME = "gavel.max_min_fairness"
 

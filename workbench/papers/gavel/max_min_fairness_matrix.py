@@ -9,13 +9,13 @@ from workbench.papers.gavel.allocation import AllocationData, check
 from workbench.papers.gavel.matrix import Allocation, Grid, solve
 from workbench.papers.gavel.max_min_fairness import NAME, objective
 from workbench.papers.gavel.worst_job_matrix import worst_job
-from workbench.solvers import Programme, Solver
+from workbench.scheduling.solvers import Programme, Solver
 
 
 def allocate(data: AllocationData, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
     """The allocation of `gavel.max_min_fairness` for data as the policy sees them; equal jobs get equal shares.
 
-    Raises the errors of `workbench.solvers`.
+    Raises the errors of `workbench.scheduling.solvers`.
     """
     if not data.jobs:
         return Allocation.of_nobody(data)

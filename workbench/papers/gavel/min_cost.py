@@ -26,9 +26,6 @@ import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import Snapshot
-from workbench.knob import Knob
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel import min_cost_ratio as ratio
 from workbench.papers.gavel.allocation import feasible, values
@@ -40,8 +37,11 @@ from workbench.papers.gavel.prices import PricedData, priced
 from workbench.papers.gavel.view import seen
 from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
 from workbench.papers.gavel.weighted_sum_matrix import total
-from workbench.solvers import Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver
 
 NAME = "gavel.min_cost"
 OBJECTIVE = Knob(

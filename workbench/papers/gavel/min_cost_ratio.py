@@ -25,13 +25,13 @@ from typing import Any, TypeVar
 
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
 from workbench.papers.gavel.allocation import check, read_shares
 from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.share_formulation import ShareFormulation
-from workbench.solvers import Solver, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.solvers import Solver, solve_model
 
 Data = TypeVar("Data", bound=PricedData)
 FLOOR = """n_m/SLO_m | throughput that meets the SLO | steps/s

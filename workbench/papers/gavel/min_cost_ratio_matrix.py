@@ -16,8 +16,8 @@ from workbench.papers.gavel.matrix import Allocation, Rows, solve
 from workbench.papers.gavel.min_cost_ratio import TOLERANCE, objective
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.weighted_sum_matrix import add_floors, classes, earnings
-from workbench.solvers import Point, Solver, relative_gap
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers import Point, Solver, relative_gap
 
 CLOSE = 1e-9
 """Relative gain below which a ratio is the best."""
@@ -34,7 +34,7 @@ def allocate(
     """The allocation with the largest ratio, and among those with the largest throughput; equal jobs get equal shares.
 
     value: (jobs,) `v_m`; floor: (jobs,) least throughput in steps/s, 0 for none. Raises the errors of
-    `workbench.solvers`, InfeasibleError if the floors cannot be met.
+    `workbench.scheduling.solvers`, InfeasibleError if the floors cannot be met.
     """
     if not data.jobs:
         return Allocation.of_nobody(data)

@@ -26,16 +26,16 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import BoolArray, Snapshot
 from workbench.papers.gavel import min_cost
 from workbench.papers.gavel import min_cost_ratio as ratio
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.max_throughput import value
 from workbench.papers.gavel.slo import INFEASIBLE, SloData, attempt, gather, missed_or_too_fast
 from workbench.papers.gavel.view import seen
-from workbench.solvers import Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.solvers import Solver, SolverFailedError
 
 NAME = "gavel.min_cost_slo"
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.decision import unit_name
 from workbench.papers.gavel.allocation import AllocationData
+from workbench.scheduling.decision import unit_name
 
 COMBINATIONS = """k | jobs, and pairs of jobs that share their GPUs
 C_m | combinations that job m is in: itself and its pairs"""

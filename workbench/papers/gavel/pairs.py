@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.decision import IntArray, Snapshot, WorkerType
-from workbench.job import Job
-from workbench.throughput import FloatArray
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, Snapshot, WorkerType
 
 GAIN = 1e-9
 """How far the sum of normalised speeds must exceed 1: below that it is rounding."""

@@ -16,8 +16,8 @@ import pyomo.environ as pyo
 
 from workbench.papers.gavel.allocation import AllocationData, check, read_shares
 from workbench.papers.gavel.model import lay_out
-from workbench.solvers import Solver, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers import Solver, solve_model
 
 
 class Better(NamedTuple):

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
 from workbench.papers.gavel.allocation import AllocationData
-from workbench.shares import equal_share
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.shares import equal_share
 
 Data = TypeVar("Data", bound=AllocationData)
 

@@ -9,20 +9,20 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from workbench.contract import Formulation, Knobs
-from workbench.decision import Shares, Snapshot, Solution, Unit, WorkerType
-from workbench.knob import Value
-from workbench.mechanisms.priority import Allocated
-from workbench.mechanisms.share_scheduler import ShareScheduler
-from workbench.mechanisms.worker_types import worker_types
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.knobs import MODEL, PARTITIONS
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.pop import Combine, by_parts
 from workbench.papers.gavel.view import able
-from workbench.solvers import Solved
-from workbench.solvers.report import Status
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs
+from workbench.scheduling.decision import Shares, Snapshot, Solution, Unit, WorkerType
+from workbench.scheduling.knob import Value
+from workbench.scheduling.solvers import Solved
+from workbench.scheduling.solvers.report import Status
 
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationData, Any]]
 Allocate = Callable[[Any, Knobs], Allocation]

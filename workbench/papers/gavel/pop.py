@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import IntArray
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Allocation
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import IntArray
 
 Combine = Callable[[Iterable[float]], float]
 """From the parts' objectives to that of the whole: min, max or sum."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.contract import Knobs
-from workbench.decision import Snapshot
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.view import numbers
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Snapshot
 
 EXPECTED = "a price > 0, in USD per GPU and hour"
 

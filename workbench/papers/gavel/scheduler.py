@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.contract import Knobs
-from workbench.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.priority.telling import tell
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.max_min_fairness import MaxMinFairness
@@ -14,6 +13,7 @@ from workbench.papers.gavel.telling import TELLERS
 from workbench.papers.gavel.time_schedulers import TIMES
 from workbench.papers.gavel.view import gather, seen
 from workbench.papers.gavel.water_schedulers import WATER
+from workbench.scheduling.contract import Knobs
 
 
 def _max_min_fairness(data: AllocationData, knobs: Knobs) -> Allocation:

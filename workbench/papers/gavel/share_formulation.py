@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
 from workbench.papers.gavel.allocation import AllocationData, check, read_shares
-from workbench.solvers import Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.solvers import Solver
 
 Data = TypeVar("Data", bound=AllocationData)
 

@@ -25,9 +25,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import IntArray, Snapshot
-from workbench.knob import Knob
 from workbench.papers.gavel import fifo
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel import shortest_job_literal as one_job
@@ -39,8 +36,11 @@ from workbench.papers.gavel.steps import StepsData, gather
 from workbench.papers.gavel.view import seen
 from workbench.papers.gavel.weighted_sum_matrix import allocate as weighted_sum
 from workbench.papers.gavel.weighted_sum_matrix import total
-from workbench.solvers import Solver, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, solve_model
 
 NAME = "gavel.shortest_job_first"
 LITERAL = Knob(

@@ -19,7 +19,7 @@ import pyomo.environ as pyo
 
 from workbench.papers.gavel import fifo
 from workbench.papers.gavel.allocation import AllocationData
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 
 def alone(data: AllocationData, row: int) -> FloatArray:

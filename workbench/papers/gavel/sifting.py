@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
-from workbench.solvers import Columns, InfeasibleError, Point, Programme, Solver, solve_matrix
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.solvers import Columns, InfeasibleError, Point, Programme, Solver, solve_matrix
 
 IMPROVES = 1e-9
 """A column is added if a unit of it improves the objective by more than this part of it (of 1 if it is smaller)."""
@@ -30,7 +30,8 @@ def sift(programme: Siftable, solver: Solver) -> Point:
     """The optimum of a linear programme, with as many columns more in each turn as there are rows.
 
     Values are of all columns; the report counts the iterations and seconds of all turns. A programme that is infeasible
-    without its late columns, or whose solver gives no duals, is solved whole. Raises the errors of `workbench.solvers`.
+    without its late columns, or whose solver gives no duals, is solved whole. Raises the errors of
+    `workbench.scheduling.solvers`.
     """
     active = ~programme.late
     seconds, iterations = 0.0, 0

@@ -12,16 +12,16 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.contract import Knobs
-from workbench.decision import BoolArray, IntArray, Snapshot
-from workbench.errors import Words
-from workbench.knob import Knob
+from workbench.base.errors import Words
 from workbench.papers.gavel.alone import fastest_throughput
 from workbench.papers.gavel.matrix import Grid, Rows, solve
 from workbench.papers.gavel.prices import PricedData, priced
 from workbench.papers.gavel.weighted_sum_matrix import add_floors, limits
-from workbench.solvers import InfeasibleError, SolveError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import InfeasibleError, SolveError
 
 SHORT = 1e-9
 """A row that falls short by less (relative) counts as met; the rest is rounding."""

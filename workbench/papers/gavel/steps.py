@@ -8,12 +8,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from workbench.contract import Knobs
-from workbench.decision import Snapshot
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
 from workbench.papers.gavel.view import numbers
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Snapshot
 
 LEAST = 1e-12
 """A job whose fastest type does it within this part of the isolated makespan counts as needing this part: solvers

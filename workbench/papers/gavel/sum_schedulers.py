@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from workbench.contract import Knobs
-from workbench.knob import Value
 from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first, slo, steps, worths
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.policy import forgetful, scheduler
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.view import gather, seen
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.knob import Value
 
 
 def _min_cost(data: PricedData, knobs: Knobs) -> Allocation:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workbench.labels import listed
-from workbench.mechanisms.priority.telling import FULL, Why, given_out, teller
-from workbench.mechanisms.telling import arrival
-from workbench.moment import TIE, Fact, Moment, Order, Teller
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms.priority.telling import FULL, Why, given_out, teller
+from workbench.baselines.mechanisms.telling import arrival
 from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.hierarchical import NAME as HIERARCHICAL
 from workbench.papers.gavel.worths import DURATION
-from workbench.schema import WORTH_ON
+from workbench.simulation.moment import TIE, Fact, Moment, Order, Teller
+from workbench.simulation.schema import WORTH_ON
 
 NONE = "its share of time is 0"
 OF_POLICY: Mapping[str, str] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.contract import Knobs
 from workbench.papers.gavel import finish_time_fairness_matrix, makespan_matrix, steps
 from workbench.papers.gavel.finish_time_fairness import FinishTimeData, FinishTimeFairness, remember
 from workbench.papers.gavel.makespan import Makespan
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.policy import forgetful, scheduler
 from workbench.papers.gavel.view import seen
+from workbench.scheduling.contract import Knobs
 
 
 def _makespan(data: steps.StepsData, knobs: Knobs) -> Allocation:

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.contract import Knobs
-from workbench.decision import Snapshot, WorkerType
-from workbench.errors import InputError
-from workbench.mechanisms.priority.knobs import AUTHORS_ORDER
-from workbench.mechanisms.worker_types import pools, speeds, worker_types
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
+from workbench.baselines.mechanisms.worker_types import pools, speeds, worker_types
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.pairs import candidates
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Snapshot, WorkerType
 
 Data = TypeVar("Data", bound=AllocationData)
 

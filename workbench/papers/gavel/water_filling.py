@@ -30,9 +30,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import BoolArray, Snapshot
-from workbench.knob import Knob
 from workbench.papers.gavel import bottleneck
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.allocation import AllocationData, check, feasible, read_shares, values
@@ -41,8 +38,11 @@ from workbench.papers.gavel.levels import LevelData
 from workbench.papers.gavel.model import lay_out
 from workbench.papers.gavel.share_formulation import chosen
 from workbench.papers.gavel.view import gather, seen
-from workbench.solvers import Solved, Solver, SolverFailedError, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solved, Solver, SolverFailedError, solve_model
 
 NAME = "gavel.water_filling"
 JOB_WEIGHT = """w^job_m | weight in this iteration | 1
@@ -120,7 +120,8 @@ class _Clock:
 def fill(data: HierarchicalData, find: str, solver: Solver | None = None) -> Filled:
     """Raise the levels until no job can rise; find: `test` or `milp`, see `bottleneck`.
 
-    Raises the errors of `workbench.solvers`, and SolverFailedError if an iteration ends without a bottleneck.
+    Raises the errors of `workbench.scheduling.solvers`, and SolverFailedError if an iteration ends without a
+    bottleneck.
     """
     # The levels are at the very edge of what is possible, where presolve takes rounding for infeasibility.
     solver, clock = (solver or Solver()).without_presolve(), _Clock()

@@ -21,8 +21,8 @@ from workbench.papers.gavel.course import Course
 from workbench.papers.gavel.entities import HierarchicalData, Rule
 from workbench.papers.gavel.matrix import SIMPLEX_UP_TO, Allocation, Grid, Rows, solve
 from workbench.papers.gavel.water_filling import NAME, objective
-from workbench.solvers import Kept, Point, Programme, Solved, Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers import Kept, Point, Programme, Solved, Solver, SolverFailedError
 
 WHOLE = 1e-9
 """A way of which all but this part is possible is possible."""
@@ -33,7 +33,7 @@ PRICED = 1e-7
 def allocate(data: HierarchicalData, optimum: str = "vertex", solver: Solver | None = None) -> Allocation:
     """Shares of water filling for data as the policy sees them, and `levels`; equal jobs of an entity get equal shares.
 
-    The report counts programmes as iterations. Raises the errors of `workbench.solvers`.
+    The report counts programmes as iterations. Raises the errors of `workbench.scheduling.solvers`.
     """
     if not data.jobs:
         return replace(Allocation.of_nobody(data), by_job={"levels": np.zeros(0)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.contract import Knobs
 from workbench.papers.gavel.allocation import AllocationData, check
 from workbench.papers.gavel.entities import HierarchicalData
 from workbench.papers.gavel.hierarchical import NAME, Hierarchical, collect, known
@@ -14,6 +13,7 @@ from workbench.papers.gavel.policy import forgetful, scheduler
 from workbench.papers.gavel.view import gather, seen
 from workbench.papers.gavel.water_filling import WaterFilling
 from workbench.papers.gavel.water_filling_matrix import allocate
+from workbench.scheduling.contract import Knobs
 
 
 def _water_filling(data: AllocationData, knobs: Knobs) -> Allocation:

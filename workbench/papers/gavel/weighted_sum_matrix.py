@@ -12,8 +12,8 @@ import numpy as np
 
 from workbench.papers.gavel.allocation import AllocationData, check
 from workbench.papers.gavel.matrix import Allocation, Grid, Rows, solve
-from workbench.solvers import Programme, Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers import Programme, Solver
 
 
 def total(data: AllocationData, worth: FloatArray, shares: FloatArray) -> float:
@@ -34,7 +34,7 @@ def allocate(
     """The allocation with the largest total worth; equal jobs get equal shares.
 
     data: as the policy sees them; name: of the formulation; floor: (jobs,) least throughput in steps/s, 0 for none.
-    Raises the errors of `workbench.solvers`, InfeasibleError if the floors cannot be met.
+    Raises the errors of `workbench.scheduling.solvers`, InfeasibleError if the floors cannot be met.
     """
     if not data.jobs:
         return Allocation.of_nobody(data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.papers.gavel.matrix import Grid, Rows
-from workbench.solvers import Programme
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers import Programme
 
 
 def worst_job(grid: Grid, scale: FloatArray, name: str) -> Programme:

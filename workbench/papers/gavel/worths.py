@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.contract import Knobs
 from workbench.papers.gavel import fifo, max_throughput, min_cost, shortest_job_first
 from workbench.papers.gavel.allocation import AllocationData
 from workbench.papers.gavel.prices import PricedData
 from workbench.papers.gavel.steps import StepsData
 from workbench.papers.gavel.view import seen
-from workbench.schema import WORTH_ON
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.simulation.schema import WORTH_ON
 
 DURATION = "duration_s"
 """A signal: remaining steps / steps/s on the job's fastest type, as the policy sees them."""

@@ -32,15 +32,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.instance import ROUNDING, Instance, fastest_free, slots_of, speed_of
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.plan import SlotPlan
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.schedules import ScheduleData, gangs, plan_of
-from workbench.solvers import PROVEN, Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import PROVEN, Solver, SolverFailedError
 
 
 class Ratio(NamedTuple):

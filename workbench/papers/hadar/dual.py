@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
 from workbench.papers.hadar import schedules
 from workbench.papers.hadar.instance import instance_of
 from workbench.papers.hadar.schedules import ScheduleData, Schedules, as_row, enumerate_schedules, lay_out
-from workbench.solvers import Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.solvers import Solver, SolverFailedError
 
 NAME = "hadar.dual"
 

@@ -27,7 +27,6 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.decision import IntArray, Snapshot, Solution
 from workbench.papers.hadar import placing
 from workbench.papers.hadar.find_alloc import Options, Servers, find, worth
 from workbench.papers.hadar.prices import PriceBounds, price
@@ -35,9 +34,10 @@ from workbench.papers.hadar.queued import Queue
 from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.selection import MOST_CELLS, TOLERANCE, Problem, Selection, exact, relaxed
 from workbench.papers.hadar.utility import Utility
-from workbench.placement import Gpus, Room
-from workbench.solvers import relative_gap
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, Snapshot, Solution
+from workbench.scheduling.placement import Gpus, Room
+from workbench.scheduling.solvers import relative_gap
 
 Prices = Literal["within_round", "start_of_round"]
 Method = Literal["auto", "dp", "lp"]

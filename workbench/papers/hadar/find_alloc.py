@@ -19,13 +19,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray, Snapshot
-from workbench.job import Job
 from workbench.papers.hadar.queued import ROUNDING, Queue, rounds
 from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.splits import splits
-from workbench.placement import Gpus
-from workbench.throughput import FloatArray, Placement
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.placement import Gpus
 
 MOST_SPLITS = 64
 """A gang that could be divided among the types in more ways than this is divided among two types at most."""

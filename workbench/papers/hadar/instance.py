@@ -15,14 +15,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.arrays import fixed, shaped
-from workbench.contract import Knobs
-from workbench.decision import BoolArray, IntArray, Snapshot
-from workbench.errors import InputError
-from workbench.job import Job
-from workbench.knob import Knob
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
 from workbench.papers.hadar.utility import UTILITY, Steps, Utility, UtilityJobs, check_falling, in_slots
-from workbench.throughput import FloatArray
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.knob import Knob
 
 SLOT_S = Knob(
     "slot_s",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.decision import BoolArray, Snapshot
-from workbench.mechanisms.restarts import Restarts
-from workbench.placement import Gpus
-from workbench.throughput import FloatArray
+from workbench.baselines.mechanisms.restarts import Restarts
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.placement import Gpus
 
 SAME_SPEED = 1e-6
 """Part by which a believed speed may change and still count as the same (rounding of what was measured)."""

@@ -38,15 +38,15 @@ from collections.abc import Mapping
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import IntArray, Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.hadar import instance
 from workbench.papers.hadar.instance import Instance, instance_of
 from workbench.papers.hadar.plan import SlotPlan, nothing
-from workbench.solvers import InfeasibleError, Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError
 
 NAME = "hadar.offline"
 REQUIRE_ALL = Knob(

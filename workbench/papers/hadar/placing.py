@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.decision import IntArray
-from workbench.placement import Gpus, Room
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.placement import Gpus, Room
 
 
 def place(room: Room, workers: IntArray, servers: int) -> Gpus | None:

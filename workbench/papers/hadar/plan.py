@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.arrays import fixed
-from workbench.contract import Result
-from workbench.decision import IntArray
+from workbench.base.arrays import fixed
 from workbench.papers.hadar.instance import Instance, speed_of
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import SolverFailedError
 
 TOLERANCE = 2e-6
 """Part of a job's work that may be missing when it counts as done: solvers keep rows to 1e-6."""

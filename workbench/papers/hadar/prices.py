@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 FLOOR = 1e-6
 """U_j(T - a_j) counts as at least this part of U_j(tmin_j)."""

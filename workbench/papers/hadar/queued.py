@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench import queues
-from workbench.decision import JobView, Snapshot
-from workbench.errors import InputError
-from workbench.job import Job
+from workbench.base.errors import InputError
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.utility import UtilityJobs, in_slots
-from workbench.throughput import FloatArray
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.decision import JobView, Snapshot
 
 ROUNDING = 1e-9
 """Slots by which a run time may miss a whole number."""

@@ -24,19 +24,19 @@ from typing import Any, Self
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.arrays import fixed, shaped
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import IntArray, Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
 from workbench.papers.hadar import selection
 from workbench.papers.hadar.find_alloc import Servers, find, worth
 from workbench.papers.hadar.queued import gather, require_time
 from workbench.papers.hadar.rules import KNOBS, Rules
 from workbench.papers.hadar.selection import Problem
-from workbench.placement import Room
-from workbench.solvers import Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Room
+from workbench.scheduling.solvers import Solver, SolverFailedError
 
 NAME = "hadar.round"
 TOLERANCE = 1e-6

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from workbench.contract import Knobs
-from workbench.knob import Knob
-from workbench.mechanisms.rounds import ROUND_S as ANY_ROUND_S
+from workbench.baselines.mechanisms.rounds import ROUND_S as ANY_ROUND_S
 from workbench.papers.hadar.utility import UTILITY as ANY_UTILITY
 from workbench.papers.hadar.utility import Utility
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.knob import Knob
 
 ROUND_S = replace(ANY_ROUND_S, help="Length of a round and of a slot: L; the paper found 90 s to 360 s best")
 UTILITY = replace(

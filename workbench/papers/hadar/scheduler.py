@@ -27,21 +27,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Assignment, Decision, Learns, Reason, Snapshot, Unit
-from workbench.errors import counted
-from workbench.knob import Knob
-from workbench.mechanisms.per_job import PerJob
-from workbench.mechanisms.restarts import Restarts
+from workbench.base.errors import counted
+from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.papers.hadar import placing
 from workbench.papers.hadar.dual_subroutine import Allocation, Chosen, allocate
 from workbench.papers.hadar.known import Basis, Known
 from workbench.papers.hadar.queued import Queue, gather, require_time
 from workbench.papers.hadar.rules import IDLE_GPUS, KNOBS, Rules
 from workbench.papers.hadar.utility import READS
-from workbench.placement import Gpus, Room
-from workbench.scenario import Scenario
-from workbench.schema import PRICE_OF
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Decision, Learns, Reason, Snapshot, Unit
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Gpus, Room
+from workbench.simulation.schema import PRICE_OF
 
 NAME = "hadar"
 PRICES = Knob(

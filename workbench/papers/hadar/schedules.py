@@ -26,17 +26,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.hadar import instance
 from workbench.papers.hadar.instance import ROUNDING, Instance, instance_of
 from workbench.papers.hadar.plan import TOLERANCE, SlotPlan, nothing
 from workbench.papers.hadar.splits import splits
 from workbench.papers.hadar.utility import UTILITY
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import SolverFailedError
 
 NAME = "hadar.schedules"
 SLOT_S = replace(

@@ -19,10 +19,10 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.errors import InputError, Words
-from workbench.solvers import Columns, Programme, Solver, relative_gap, solve_matrix
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError, Words
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import Columns, Programme, Solver, relative_gap, solve_matrix
 
 TOLERANCE = 1e-9
 """Payoffs that differ by no more, relative to their size (to 1 for smaller ones), are equal."""

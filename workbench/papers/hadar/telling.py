@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.moment import HOLDS, Fact, Moment, Told
-from workbench.schema import PRICE_OF
+from workbench.simulation.moment import HOLDS, Fact, Moment, Told
+from workbench.simulation.schema import PRICE_OF
 
 BINDING = {
     "no_room": "(8, s.t.) capacity: there were too few free GPUs on which its gang runs",

@@ -11,7 +11,7 @@ import itertools
 from workbench.papers.hadar.instance import Instance
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.utility import Utility
-from workbench.solvers import InfeasibleError, Solver
+from workbench.scheduling.solvers import InfeasibleError, Solver
 
 CAPACITY, GANGS, WORK = (2, 3, 1), (3, 2, 2), (80.0, 30.0, 50.0)
 RATES = ((40.0, 20.0, 30.0), (5.0, 15.0, 5.0), (10.0, 2.0, 20.0))

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.arrays import fixed, shaped
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.knob import Knob
-from workbench.throughput import FloatArray
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.knob import Knob
 
 Steps = tuple[tuple[float, float], ...]
 """`(deadline, reward)` pairs with rising deadlines; a deadline counts from the arrival."""

@@ -20,13 +20,13 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.decision import IntArray, Task, TaskView
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.algorithm import middle_s, safe_order
 from workbench.papers.hare.completions import Completions
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Row
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, Task, TaskView
 
 NOTHING = (np.zeros(0),) * 6
 

@@ -18,12 +18,12 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
-from workbench.knob import Knob
 from workbench.papers.hare.alike import MOST_KINDS, Alike, kinds_of
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.knob import Knob
 
 Rule = Literal["earliest_finish", "earliest_available"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 
 from workbench.papers.hare.instance import Instance
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 
 class Completions(abc.ABC):

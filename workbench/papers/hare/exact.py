@@ -36,10 +36,7 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.decision import IntArray
-from workbench.errors import InputError, Words
-from workbench.knob import Knob
+from workbench.base.errors import InputError, Words
 from workbench.papers.hare import tie_break
 from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.instance import Instance, next_tasks
@@ -47,7 +44,10 @@ from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.start import known_schedule
 from workbench.papers.hare.task_formulation import TaskFormulation, schedule_of, schedule_result
 from workbench.papers.hare.windows import windows
-from workbench.solvers import Solved, Solver, solve_model
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solved, Solver, solve_model
 
 NAME = "hare.exact"
 MOST_TASKS = 40

@@ -19,7 +19,7 @@ from bisect import insort
 import numpy as np
 
 from workbench.papers.hare.instance import Instance
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 DONE = 1e-9
 """Part of a job's work that may be left when it counts as done (rounding of floating point numbers)."""

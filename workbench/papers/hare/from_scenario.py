@@ -1,10 +1,11 @@
 """A scenario's jobs as rounds of tasks: the instance that Hare schedules, and which task of the core each task is.
 
 A job has K = tasks_per_round or else gpus tasks in parallel, and ceil(steps / (K k)) rounds of k steps
-(`workbench.mechanisms.coarsening`). A step computes for T^c = 1/r(1) on each GPU of a type and then synchronises for
-T^s = sync_s or max(0, K/r(K) - 1/r(1)), where r(n) is the believed speed of a gang of n in steps/s. Where K/r(K) is
-less than 1/r(1) nothing is left to synchronise, and where the table has no r(1) the time of a gang counts as computing:
-`Gathered.notes` says for which models (`workbench.throughput.TaskTimes`). Peak memory of a model rules GPUs out.
+(`workbench.baselines.mechanisms.coarsening`). A step computes for T^c = 1/r(1) on each GPU of a type and then
+synchronises for T^s = sync_s or max(0, K/r(K) - 1/r(1)), where r(n) is the believed speed of a gang of n in steps/s.
+Where K/r(K) is less than 1/r(1) nothing is left to synchronise, and where the table has no r(1) the time of a gang
+counts as computing: `Gathered.notes` says for which models (`workbench.scenario.throughput.TaskTimes`). Peak memory of
+a model rules GPUs out.
 
 In mid-life (`Snapshot.tasks`) an instance has the tasks that have not started: a GPU is free when its task has
 computed, and a round whose tasks have all started is a barrier to the next one.
@@ -18,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import Slot, Snapshot, Task
-from workbench.job import Job
-from workbench.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND, parallel_tasks
-from workbench.mechanisms.task_rounds import RoundsLeft, rounds_left, scaled_left
-from workbench.mechanisms.task_times import BelievedTimes, Note
+from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND, parallel_tasks
+from workbench.baselines.mechanisms.task_rounds import RoundsLeft, rounds_left, scaled_left
+from workbench.baselines.mechanisms.task_times import BelievedTimes, Note
 from workbench.papers.hare.instance import Gpu, Instance
+from workbench.scenario.job import Job
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Slot, Snapshot, Task
 
 KNOBS = (MOST_ROUNDS, STEPS_PER_ROUND)
 

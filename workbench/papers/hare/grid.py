@@ -13,14 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.hare.algorithm import safe_order
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule, earliest_starts
 from workbench.papers.hare.windows import windows
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.knob import Knob
 
 Rounding = Literal["up", "down"]
 

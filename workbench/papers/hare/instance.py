@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import BoolArray, IntArray, Slot
-from workbench.errors import InputError, Words
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError, Words
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray, Slot
 
 MOST_TASKS = 1_000_000
 """Tasks of all jobs together: a run of so many takes about 1 GB and half a minute."""

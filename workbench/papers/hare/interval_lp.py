@@ -36,14 +36,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.knob import Knob
 from workbench.papers.hare.fluid import machine_s
 from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.windows import Windows, alone_s, tails, windows
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.knob import Knob
 
 NAME = "hare.interval_lp"
 INTERVALS = Knob(

@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.mechanisms.allox_lines import first_in_line
+from workbench.baselines.mechanisms.allox_lines import first_in_line
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.together import enough
+from workbench.scheduling.decision import IntArray
 
 
 class _Builder:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
 
 Load = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.knob import Knob
+from workbench.scheduling.knob import Knob
 
 PROFILE_STEPS = Knob(
     "profile_steps",

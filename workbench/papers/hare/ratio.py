@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 
 class Ratio(NamedTuple):

@@ -39,16 +39,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.errors import InputError, Words
-from workbench.knob import Knob
+from workbench.base.errors import InputError, Words
 from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.instance import Instance, next_tasks
 from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.units import units_of
 from workbench.papers.hare.windows import windows
-from workbench.solvers import Solver, solve_model
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, solve_model
 
 NAME = "hare.relaxation"
 MOST_PAIRS = 20_000

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import IntArray
-from workbench.errors import Words, WorkbenchError
+from workbench.base.errors import Words, WorkbenchError
 from workbench.papers.hare.completions import Completions
 from workbench.papers.hare.instance import Instance
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 TOLERANCE = 1e-9
 """Part of the time on the clock by which a task may start too early: sums of seconds are rounded."""

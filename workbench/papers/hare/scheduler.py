@@ -5,7 +5,7 @@ are there, without knowing those to come; tasks that compute go on, all others a
 carries the sequences out: rounds wait for their barriers, whatever times were believed.
 
 Recorded for every job: `planned_finish_s` (when its last round synchronises by the plan), `first_middle_s` (H of its
-first task, which decides who goes first) and `steps_per_round` (k, `workbench.mechanisms.coarsening`); with
+first task, which decides who goes first) and `steps_per_round` (k, `workbench.baselines.mechanisms.coarsening`); with
 `profile_steps` also `profile_s` (how long after its arrival its model's profile is done; 0 if it was known). The event
 of its start says how it was planned, and where its times were clamped. `solution.objective` is the plan's sum of
 w_n C_n. A plan ignores what switches cost, as the paper's does; the core charges them
@@ -20,11 +20,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Decision, Reason, Snapshot, Solution
-from workbench.errors import counted
-from workbench.knob import Knob
-from workbench.mechanisms.per_job import PerJob
+from workbench.base.errors import counted
+from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.hare import from_scenario, switching
 from workbench.papers.hare.adaptive import AdaptiveSchedule, core_tasks, place_adaptive
 from workbench.papers.hare.algorithm import ASSIGNMENT, INSERTION, Rule, middle_s, place, safe_order
@@ -37,8 +34,11 @@ from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.switching import Switches
 from workbench.papers.hare.synchronisation import SYNCHRONISATION
 from workbench.papers.hare.together import place_together
-from workbench.scenario import Scenario
-from workbench.throughput import FloatArray
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Reason, Snapshot, Solution
+from workbench.scheduling.knob import Knob
 
 NAME = "hare"
 RELAXATION = Knob(

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.contract import Formulation
-from workbench.decision import Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.hare import toy
 from workbench.papers.hare.adaptive import AdaptiveSchedule
 from workbench.papers.hare.algorithm import Rule, algorithm_1
@@ -28,7 +25,10 @@ from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.synchronisation import schedules
 from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.together import enough
-from workbench.solvers import Solver
+from workbench.scheduling.contract import Formulation
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver
 
 HARE = "Hare"
 SCHEMES = (HARE, *BASELINES)

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from workbench.contract import Knobs
-from workbench.decision import Slot, Switch, Task
-from workbench.knob import Knob
 from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s, sizes_of
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import Slot, Switch, Task
+from workbench.scheduling.knob import Knob
 
 SWITCHING = Knob(
     "switching",
@@ -126,7 +126,7 @@ class Paid(NamedTuple):
 
 @dataclass(frozen=True)
 class Switches:
-    """What switches cost with some knobs (`workbench.decision.Switching`).
+    """What switches cost with some knobs (`workbench.scheduling.decision.Switching`).
 
     model, sizes: of each job; memory_gb: of the GPUs of each node, None if unknown.
     """

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.knob import Knob
 from workbench.papers.hare.adaptive import AdaptiveSchedule, place_adaptive
 from workbench.papers.hare.algorithm import algorithm_1, middle_s, safe_order
 from workbench.papers.hare.fluid import fluid_start_s
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.together import place_together
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.knob import Knob
 
 SYNCHRONISATION = Knob(
     "synchronisation",

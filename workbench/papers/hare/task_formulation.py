@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import IntArray, Snapshot
 from workbench.papers.hare.algorithm import safe_order
 from workbench.papers.hare.from_scenario import instance_of
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule, in_order
 from workbench.papers.hare.start import known_schedule
 from workbench.papers.hare.units import units_of
-from workbench.solvers import Solver, SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.solvers import Solver, SolverFailedError
 
 UNIT = "s x weight"
 

@@ -10,10 +10,10 @@ import math
 
 import pandas as pd
 
-from workbench.decision import task_parts
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hare.switching import NOTE
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import task_parts
 
 
 def task_table(timeline: pd.DataFrame) -> pd.DataFrame:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from workbench.decision import task_parts
-from workbench.errors import counted
-from workbench.moment import HOLDS, Fact, Moment, Told
+from workbench.base.errors import counted
+from workbench.scheduling.decision import task_parts
+from workbench.simulation.moment import HOLDS, Fact, Moment, Told
 
 BARRIER = "(7) barrier: tasks of a round start only when all of the round before have synchronised"
 ONE_TASK = "(8) one_after_other: a GPU runs one task at a time, in the plan's order"

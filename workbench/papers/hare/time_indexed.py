@@ -31,17 +31,17 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
-from workbench.errors import InputError, Words
-from workbench.knob import Knob
+from workbench.base.errors import InputError, Words
 from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.grid import SLOTS, STEP_S, Grid, Rounding, choose_step, on_grid
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
 from workbench.papers.hare.start import known_schedule
 from workbench.papers.hare.task_formulation import UNIT, TaskFormulation, schedule_of
-from workbench.solvers import Solver, relative_gap, solve_model
-from workbench.solvers.report import report
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, relative_gap, solve_model
+from workbench.scheduling.solvers.report import report
 
 NAME = "hare.time_indexed"
 MOST_VARIABLES = 60_000

@@ -21,13 +21,13 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Knobs, Result
 from workbench.papers.hare import time_indexed
 from workbench.papers.hare.from_scenario import KNOBS
 from workbench.papers.hare.grid import SLOTS, STEP_S
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.time_indexed import grid_of
+from workbench.scheduling.contract import Knobs, Result
 
 NAME = "hare.time_indexed_lp"
 

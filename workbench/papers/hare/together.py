@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.errors import InputError, counted
+from workbench.base.errors import InputError, counted
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 
 def place_together(instance: Instance, order: Iterable[int]) -> Schedule:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.errors import InputError, counted
+from workbench.base.errors import InputError, counted
 from workbench.papers.hare.exact import Exact
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule, in_order
-from workbench.solvers import Solver
+from workbench.scheduling.solvers import Solver
 
 SECONDS = ((1.5, 2.5, 1.5), (1.5, 2.0, 2.5), (0.5, 1.0, 1.5))
 """Reconstructed seconds of a task of J1, J2 and J3 on GPU1, GPU2 and GPU3."""

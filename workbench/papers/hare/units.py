@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from workbench.contract import Result
-from workbench.knob import Knob
 from workbench.papers.hare.instance import Instance
-from workbench.solvers import Solver
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver
 
 OBJECTIVES = ("objective", "bound", "on_grid", "bound_on_grid", "schedule")
 """What of `Result.iterations` is an objective, in s x weight."""

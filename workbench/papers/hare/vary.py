@@ -12,9 +12,9 @@ Rows of one GPU have nothing to synchronise, unless they say so.
 
 from __future__ import annotations
 
-from workbench.errors import InputError
-from workbench.scenario import Scenario
-from workbench.throughput import ThroughputRow
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import ThroughputRow
 
 MOST = 1e6
 """Largest and, inverted, smallest factor."""

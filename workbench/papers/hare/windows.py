@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.papers.hare.instance import Instance
 from workbench.papers.hare.schedule import Schedule
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 SLACK = 1e-9
 """Added to what a known schedule allows, as a part of it: rounding must not cut that schedule off."""

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.instance import RoundData, Shape
 from workbench.papers.hops.patterns import Pattern, count, patterns
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 MOST_CUTS = 5000
 """A group whose servers can be cut in more ways is not aggregated."""

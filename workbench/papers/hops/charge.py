@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.knob import Knob
+from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.papers.hops.knobs import LARGE
+from workbench.scheduling.knob import Knob
 
 REFERENCE_GPUS, FASTER = 512, 3.0
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.contract import Result
 from workbench.papers.hops.instance import Choices, Placed, RoundData, RoundPlan
 from workbench.papers.hops.weights import classes
-from workbench.solvers import SolverFailedError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result
+from workbench.scheduling.solvers import SolverFailedError
 
 NAME = "hops.round"
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from workbench.errors import InputError
-from workbench.job import requirement_set
+from workbench.base.errors import InputError
+from workbench.scenario.job import requirement_set
 
 SIGMA = 1.4
 """Threshold of sensitivity: a job above it is sensitive (section 3.6)."""

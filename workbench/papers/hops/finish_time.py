@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.cluster import Cluster
-from workbench.decision import Belief, JobView
-from workbench.job import Job
-from workbench.mechanisms.latency_ratio import speed_on
-from workbench.throughput import FloatArray
+from workbench.baselines.mechanisms.latency_ratio import speed_on
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import Belief, JobView
 
 CLOSE = 1e-9
 """Sizes may exceed a share of the GPUs by so much of it: rounding of floating point."""

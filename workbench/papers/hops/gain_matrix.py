@@ -10,9 +10,9 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from workbench.decision import Snapshot
 from workbench.papers.hops.instance import RoundData
-from workbench.schema import GAIN_OF
+from workbench.scheduling.decision import Snapshot
+from workbench.simulation.schema import GAIN_OF
 
 COLUMNS = ["job", "accelerator", "gpus", "servers", "gain"]
 Size = tuple[int, int, int, int]
@@ -33,7 +33,7 @@ def gains_by_size(data: RoundData, snapshot: Snapshot) -> pd.DataFrame:
 
 
 def gain_signals(data: RoundData, snapshot: Snapshot, jobs: Collection[str]) -> dict[str, dict[str, float]]:
-    """The gains by size of some jobs as signals of a decision, see `workbench.schema.GAIN_OF`."""
+    """The gains by size of some jobs as signals of a decision, see `workbench.simulation.schema.GAIN_OF`."""
     found: dict[str, dict[str, float]] = {}
     for (row, kind, gpus, servers), gain in sorted(_best(data, snapshot, jobs).items()):
         name = f"{GAIN_OF}{gpus} x {snapshot.types[kind]} on {servers}"

@@ -7,9 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import IntArray, Snapshot
-from workbench.job import Job
 from workbench.papers.hops.configurations import Layout, Server, thinned
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.knobs import SENSITIVE, SIZES
@@ -18,8 +15,11 @@ from workbench.papers.hops.queue import Queue, queue, remembered_ages
 from workbench.papers.hops.sensitivity import sensitivities
 from workbench.papers.hops.speeds import Speeds, speed_classes
 from workbench.papers.hops.window import service_window
-from workbench.queues import take
-from workbench.throughput import FloatArray, Placement
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.queues import take
 
 
 def gather(snapshot: Snapshot, knobs: Knobs) -> RoundData:

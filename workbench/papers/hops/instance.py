@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.arrays import fixed, shaped
-from workbench.decision import BoolArray, IntArray
-from workbench.errors import InputError
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
 from workbench.papers.hops.configurations import Layout
 from workbench.papers.hops.weights import Weights, gains, weights
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
 
 SAME = 1e-6
 """How far throughputs on interchangeable servers may differ, relative to the larger one."""

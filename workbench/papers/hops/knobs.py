@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from workbench.contract import Knobs
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
 from workbench.papers.hops.configurations import SIGMA
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.knob import Knob
 
 LARGE, GAP, LARGE_GAP = 1000, 0.01, 0.05
 """Up to so many idle GPUs a plan may be 1 % off the best, above them 5 % (4.7; 3.6 prints 0.05 % and 5 % at once)."""

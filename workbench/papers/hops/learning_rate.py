@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
+from workbench.scheduling.knob import Knob
 
 Rule = Literal["linear", "square_root"]
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.decision import IntArray
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.weights import classes, tiers
-from workbench.solvers import Solved, relative_gap
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import Solved, relative_gap
 
 
 class Level(NamedTuple):

@@ -24,7 +24,7 @@ import pyomo.environ as pyo
 
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.levels import Level
-from workbench.solvers import Solved, Solver, Status, solve_model
+from workbench.scheduling.solvers import Solved, Solver, Status, solve_model
 
 SLACK = 1e-6
 """How far below its gain a class may fall while later ones are served, relative to the gain (at least 1): rounding."""

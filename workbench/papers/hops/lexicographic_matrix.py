@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.decision import IntArray
 from workbench.papers.hops.levels import Level
 from workbench.papers.hops.lexicographic import SLACK
 from workbench.papers.hops.matrix import Aggregated, Printed
-from workbench.solvers import Columns, Point, Programme, Solved, Solver, Status, TimeLimitError, solve_matrix
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import Columns, Point, Programme, Solved, Solver, Status, TimeLimitError, solve_matrix
 
 FIRST = 8
 """Levels in the first block, where each is solved to its optimum; with a gap they are solved one by one."""
@@ -29,8 +29,8 @@ def serve(
     """Values of the twin's columns in the plan, and the report on the first solve with the time of all.
 
     start: (columns,) values to begin the first solve from, NaN where there is none.
-    Raises the errors of `workbench.solvers`. A time limit counts for all solves together; when it has passed, those
-    left keep what the last solve left them, and the status says so.
+    Raises the errors of `workbench.scheduling.solvers`. A time limit counts for all solves together; when it has
+    passed, those left keep what the last solve left them, and the status says so.
     """
     ladder = _Ladder(twin, start)
     solved: list[Solved] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from workbench.papers.hops.aggregation import Aggregate
 from workbench.papers.hops.configurations import Layout
 from workbench.papers.hops.instance import Placed, RoundPlan, shape_of
-from workbench.solvers import SolverFailedError
+from workbench.scheduling.solvers import SolverFailedError
 
 NO_LAYOUTS: Mapping[int, Layout] = {}
 

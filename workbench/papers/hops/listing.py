@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.decision import IntArray
 from workbench.papers.hops.configurations import (
     SIGMA,
     Layout,
@@ -18,7 +17,8 @@ from workbench.papers.hops.configurations import (
     may_be_distributed,
 )
 from workbench.papers.hops.instance import RoundData, Shape, shape_of
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 Rate = Callable[[int, Layout], float]
 """Steps/s of a job (row) with a layout, 0 where it cannot run: the same for all layouts of one shape."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.decision import IntArray
 from workbench.papers.hops.aggregation import Aggregate
 from workbench.papers.hops.configurations import Layout
 from workbench.papers.hops.instance import RoundData, RoundPlan, shape_of
 from workbench.papers.hops.lifting import lift
-from workbench.solvers import Columns, Programme
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.solvers import Columns, Programme
 
 
 @dataclass(frozen=True, eq=False)

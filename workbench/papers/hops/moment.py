@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import IntArray, Reason, Snapshot, Solution
 from workbench.papers.hops.gain_matrix import gain_signals
 from workbench.papers.hops.gathering import plan_data, previous_layouts, sizes_of
 from workbench.papers.hops.instance import RoundData
@@ -20,9 +18,11 @@ from workbench.papers.hops.queue import Queue
 from workbench.papers.hops.repeat import fingerprint
 from workbench.papers.hops.sensitivity import sensitivities
 from workbench.papers.hops.window import adjusted_window, service_window
-from workbench.queues import take
-from workbench.solvers import Solver, TimeLimitError
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import IntArray, Reason, Snapshot, Solution
+from workbench.scheduling.queues import take
+from workbench.scheduling.solvers import Solver, TimeLimitError
 
 Placements = Mapping[str, Mapping[str, int]]
 """`{job: {server: GPUs}}`."""

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.contract import Knobs
 from workbench.papers.hops.aggregation import aggregate, too_fine
 from workbench.papers.hops.choosing import checked, class_gains, gain_of, objective
 from workbench.papers.hops.configurations import Layout
@@ -20,7 +19,8 @@ from workbench.papers.hops.lexicographic_matrix import serve
 from workbench.papers.hops.lifting import NO_LAYOUTS
 from workbench.papers.hops.matrix import Aggregated, Printed
 from workbench.papers.hops.repeat import unbeatable
-from workbench.solvers import Solved, Solver
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.solvers import Solved, Solver
 
 Model = Literal["printed", "aggregated"]
 
@@ -54,7 +54,7 @@ def make_plan(
 
     previous: the layouts of an earlier plan (rows of these data): the solver starts from them (knob `start`), and a job
     stays where it was if it keeps its shape. No solver is asked if all jobs have their best there. Raises the errors of
-    `workbench.solvers`; TimeLimitError if time runs out before there is a plan.
+    `workbench.scheduling.solvers`; TimeLimitError if time runs out before there is a plan.
     """
     model = model_of(data, knobs)
     if nobody(data):

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.cluster import Cluster
-from workbench.decision import Assignment, Belief, NodeView, Snapshot
-from workbench.errors import InputError
-from workbench.job import Job
-from workbench.knob import Knob
-from workbench.placement import Room
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.base.errors import InputError
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.job import Job
+from workbench.scheduling.decision import Assignment, Belief, NodeView, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Room
 
 ITERATIONS = Knob(
     "profile_iterations",

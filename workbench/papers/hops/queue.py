@@ -14,14 +14,14 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from workbench import queues
-from workbench.boundaries import LONGEST_ROUND_S
-from workbench.decision import BoolArray, IntArray, JobView, Snapshot
-from workbench.errors import InputError
-from workbench.knob import Knob
-from workbench.mechanisms.latency_ratio import ages, latency_ratio
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.papers.hops.finish_time import finish_time_ratio, isolated_s
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.decision import BoolArray, IntArray, JobView, Snapshot
+from workbench.scheduling.knob import Knob
 
 Priority = Literal["latency_ratio", "ftf", "las", "sjf", "srtf"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.papers.hops.configurations import Layout
 from workbench.papers.hops.instance import RoundData, RoundPlan
 from workbench.papers.hops.weights import classes
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
 
 CLOSE = 1e-9
 """A gain counts as a job's largest if it is no further below it, relative to it: rounding."""

@@ -22,8 +22,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.contract import Formulation, Knobs, Result
-from workbench.decision import Snapshot
 from workbench.papers.hops import aggregated, lexicographic
 from workbench.papers.hops.aggregation import Aggregate, aggregate
 from workbench.papers.hops.choosing import NAME, result
@@ -36,7 +34,9 @@ from workbench.papers.hops.matrix import Aggregated, Printed
 from workbench.papers.hops.planning import Model, model_of, nobody, stopping
 from workbench.papers.hops.queue import PRIORITY
 from workbench.papers.hops.weights import classes
-from workbench.solvers import Solver
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.solvers import Solver
 
 
 def build(data: RoundData, power: float) -> pyo.ConcreteModel:

@@ -20,17 +20,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.boundaries import LONGEST_ROUND_S, boundary_after
-from workbench.contract import Knobs, Scheduler, Timing
-from workbench.decision import Assignment, Cause, Decision, Snapshot
-from workbench.knob import Knob
+from workbench.base.boundaries import LONGEST_ROUND_S, boundary_after
 from workbench.papers.hops.charge import DECISION_S, decision_s
 from workbench.papers.hops.knobs import PLAN
 from workbench.papers.hops.learning_rate import RULE
 from workbench.papers.hops.moment import Due, Moment, Past, Placements
 from workbench.papers.hops.profiler import ITERATIONS, START_S, ProfileQueue, probes, start_profiles
 from workbench.papers.hops.queue import PRIORITY, REFRESH_S, queue, remembered_ages
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Cause, Decision, Snapshot
+from workbench.scheduling.knob import Knob
 
 REPLAN_ON: frozenset[Cause] = frozenset({"idle", "arrival", "fault", "repair"})
 ROUND_S = Knob("round_s", 300.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)

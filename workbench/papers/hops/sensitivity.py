@@ -15,10 +15,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from workbench.cluster import Cluster
-from workbench.decision import Belief, JobView
-from workbench.job import Job
-from workbench.throughput import FloatArray, Placement
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.decision import Belief, JobView
 
 MOST = 10.0
 """The largest sensitivity there is (ours)."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.decision import Belief, IntArray
-from workbench.job import Job
 from workbench.papers.hops.configurations import Server
-from workbench.throughput import FloatArray
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import Belief, IntArray
 
 ALIKE = 0.01
 """Speeds that differ by less than this, relative to the smaller one, are no reason for two classes."""

@@ -1,6 +1,7 @@
 """What a student can read of a plan of Hops as tables: queue, configurations, gains, weights, and the choice of lambda.
 
-All of them take a snapshot (`workbench.api.snapshot_at`) and the knobs of `hops` or `hops.round`, or a plan's data.
+All of them take a snapshot (`workbench.session.api.snapshot_at`) and the knobs of `hops` or `hops.round`, or a plan's
+data.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from workbench.contract import Knobs
-from workbench.decision import IntArray, Snapshot
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hops.choosing import gain_of, objective
 from workbench.papers.hops.configurations import may_be_distributed
 from workbench.papers.hops.gathering import plan_data, sizes_of
@@ -24,7 +23,9 @@ from workbench.papers.hops.planning import make_plan
 from workbench.papers.hops.queue import Queue, queue, remembered_ages
 from workbench.papers.hops.sensitivity import sensitivities
 from workbench.papers.hops.window import adjusted_window, service_window
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import IntArray, Snapshot
 
 
 def queue_table(snapshot: Snapshot, knobs: Knobs) -> pd.DataFrame:

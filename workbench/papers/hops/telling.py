@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.labels import words_of
-from workbench.moment import HOLDS, Fact, Moment, Order, Told
+from workbench.base.labels import words_of
+from workbench.simulation.moment import HOLDS, Fact, Moment, Order, Told
 
 BINDING = {
     "no_room": "(13, erratum) capacity: no idle GPUs on which it runs at one of its sizes",

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
-from workbench.errors import InputError
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
 
 LEAST = 0.01
 """The smallest weight where priorities are not all positive, at lambda = 1 (the paper's 0.01)."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 
 def service_window(least: IntArray, total_gpus: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.hadare.averaging import ALONE, FORKED, experiment, wrong_over_time
 from workbench.papers.hadar.hadare.training import (
     Images,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.hadare.forker import FORKS, copy_ids, register
 
 

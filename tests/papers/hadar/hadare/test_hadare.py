@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
-from tests.mechanisms.support import Watched
-from workbench.contract import Scheduler
-from workbench.decision import Decision, Snapshot, is_copy
-from workbench.errors import InputError
-from workbench.metrics.summary import summary
+from tests.baselines.mechanisms.support import Watched
+from workbench.analysis.metrics.summary import summary
+from workbench.base.errors import InputError
 from workbench.papers.hadar.hadare.scheduler import HadarE
 from workbench.papers.hadar.hadare.theorem3 import cru, cru_by_round, idle_rounds, premise, theorem3
-from workbench.presets import HADARE_MIXES, hadare_mix
-from workbench.run import Run
-from workbench.scenario import Scenario
+from workbench.scenario.presets import HADARE_MIXES, hadare_mix
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.decision import Decision, Snapshot, is_copy
 from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
 SLOT_S = 100.0

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import workbench
-from workbench.estimators.pmi import Pmi
-from workbench.metrics.summary import Summary, summary
+from workbench.analysis.metrics.summary import Summary, summary
 from workbench.papers.hadar.hadare.forker import copy_ids
 from workbench.papers.hadar.hadare.split import split
 from workbench.papers.hadar.hadare.theorem3 import cru, cru_by_round, idle_rounds, premise
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.pmi import Pmi
 
 PAIR = Scenario.from_dict(
     {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.hadare.split import MOST_STEPS, split, whole_steps
 
 

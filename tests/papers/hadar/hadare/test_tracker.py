@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workbench.decision import Observation
 from workbench.papers.hadar.hadare.last_round import Candidate, finishing
 from workbench.papers.hadar.hadare.tracker import Given, Report, Tracker, aggregate
+from workbench.scheduling.decision import Observation
 
 
 def test_reports_are_summed_by_job() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.hadare.training import Network, Point, Setting, images, train_alone, train_forked
 
 if TYPE_CHECKING:

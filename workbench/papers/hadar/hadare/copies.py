@@ -26,11 +26,11 @@ from typing import Protocol
 
 import numpy as np
 
-from workbench.decision import BoolArray, IntArray
-from workbench.knob import Knob
 from workbench.papers.hadar.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.utility import UTILITY, Utility, UtilityJobs
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.knob import Knob
 
 COPY_PAYOFF = Knob(
     "payoff",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.contract import Knobs
-from workbench.decision import IntArray
 from workbench.papers.hadar.hadare.copies import DONE, URGENCY, Copy, NodeRound, Part, Payoff, choose, utility_payoff
 from workbench.papers.hadar.hadare.copy_view import View
 from workbench.papers.hadar.hadare.last_round import Candidate, finishing
 from workbench.papers.hadar.hadare.split import SAME, split, whole_steps
 from workbench.papers.hadar.utility import Utility, UtilityJobs
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import IntArray
 
 CopyPlan = dict[int, list[tuple[int, int]]]
 """Copies of each job's row: (node, whole steps)."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.boundaries import boundary_after
-from workbench.contract import Knobs
-from workbench.decision import BoolArray, IntArray, Snapshot, is_copy
+from workbench.base.boundaries import boundary_after
 from workbench.papers.hadar.hadare.tracker import Tracker
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot, is_copy
 
 
 @dataclass(frozen=True, eq=False)

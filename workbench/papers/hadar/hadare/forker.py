@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.decision import Unit
-from workbench.errors import InputError
-from workbench.knob import Knob
+from workbench.base.errors import InputError
+from workbench.scheduling.decision import Unit
+from workbench.scheduling.knob import Knob
 
 FORKS = Knob(
     "forks",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from workbench.knob import Knob
+from workbench.scheduling.knob import Knob
 
 LAST_ROUND = Knob(
     "last_round",

@@ -22,11 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.contract import Knobs, Memory, Scheduler, Timing
-from workbench.decision import Assignment, Decision, IntArray, Reason, Snapshot, Unit, is_copy
-from workbench.errors import InputError
-from workbench.knob import Value
-from workbench.mechanisms.rounds import ROUND_S
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.papers.hadar.hadare.copies import COPY_PAYOFF, COPY_UTILITY
 from workbench.papers.hadar.hadare.copy_plan import CopyPlan, plan_copies
 from workbench.papers.hadar.hadare.copy_view import View
@@ -36,8 +33,11 @@ from workbench.papers.hadar.hadare.split import DISPATCH, SPLIT
 from workbench.papers.hadar.hadare.tracker import OVERHEAD_S, Given, Tracker, aggregate
 from workbench.papers.hadar.hadare.unforked import unforked
 from workbench.papers.hadar.utility import READS
-from workbench.placement import Gpus
-from workbench.scenario import Scenario
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Snapshot, Unit, is_copy
+from workbench.scheduling.knob import Value
+from workbench.scheduling.placement import Gpus
 
 
 class HadarE(Scheduler):

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.knob import Knob
-from workbench.mechanisms.proportion import in_proportion
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.proportion import in_proportion
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.knob import Knob
 
 SPLIT = Knob(
     "split",

@@ -22,11 +22,11 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
-from workbench.job import Job
-from workbench.scenario import Scenario
-from workbench.throughput import FloatArray
+from workbench.base.errors import InputError
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 COMPUTES = ("run", "profile")
 NOT_HELD = ("sync", "down")
@@ -35,7 +35,7 @@ SAME = 1e-9
 
 
 class Finished(Protocol):
-    """What is read of a run (`workbench.run.Run`)."""
+    """What is read of a run (`workbench.simulation.run.Run`)."""
 
     @property
     def scenario(self) -> Scenario: ...

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from workbench.decision import Observation
-from workbench.knob import Knob
+from workbench.scheduling.decision import Observation
+from workbench.scheduling.knob import Knob
 
 OVERHEAD_S = Knob(
     "overhead_s",

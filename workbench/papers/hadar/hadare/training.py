@@ -18,10 +18,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from workbench.decision import IntArray
-from workbench.errors import InputError
+from workbench.base.errors import InputError
 from workbench.papers.hadar.hadare.split import split
-from workbench.throughput import FloatArray
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 PIXEL = 16.0
 """Largest value of a pixel in the data set."""

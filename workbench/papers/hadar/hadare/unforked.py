@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.decision import Unit
-from workbench.mechanisms.line import Rule, fill
-from workbench.mechanisms.trial import Trial
+from workbench.baselines.mechanisms.line import Rule, fill
+from workbench.baselines.mechanisms.trial import Trial
 from workbench.papers.hadar.hadare.copy_view import View
-from workbench.placement import Gpus, Room
+from workbench.scheduling.decision import Unit
+from workbench.scheduling.placement import Gpus, Room
 
 
 def unforked(view: View) -> dict[Unit, Gpus]:

@@ -1,0 +1,208 @@
+"""The allocator (section 5.3): round-up and local search, by the share of jobs that are hostile to it. Fig. 8."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, drawn, mean, said, sweep, values
+from reproduction.chronus.missed import SAME, Gap
+from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
+from reproduction.figure import Figure, Panel, Row
+from workbench.analysis.charts.groups import grouped_bars
+from workbench.base.errors import counted
+from workbench.papers.chronus.round_up import round_up
+
+SECTION = "5.3"
+MISSES, JCT = "wDMR", "JCT of best effort"
+OFF, ON = "without round-up", "with round-up"
+CONSOLIDATED, QUASI, SEARCH = "consolidated", "quasi-consolidated", "local search"
+ROUNDING = {OFF: CHRONUS.but(OFF, round_up=False), ON: CHRONUS}
+PLACEMENTS = {
+    CONSOLIDATED: CHRONUS.but(CONSOLIDATED, be_placement="consolidated"),
+    QUASI: CHRONUS.but(QUASI, be_placement="quasi"),
+    SEARCH: CHRONUS,
+}
+Points = Mapping[tuple[str, float], tuple[Setting, Line]]
+
+
+def _points(size: Size, lines: Mapping[str, Line]) -> Points:
+    return {(name, share): (at(size, hostile=share), line) for share in size.hostile for name, line in lines.items()}
+
+
+def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Panel]:
+    names = {key: (key[0], f"{100 * key[1]:g} %") for key in every}
+    options: dict[str, Any] = {"x_title": "Hostile among jobs of several GPUs"}
+    jct = {**options, "title": f"{what}: best effort", "y_title": "Mean JCT (h)"}
+    misses = {**options, "title": f"{what}: misses", "y_title": MISSES}
+    panels = {
+        "a": Panel(bars(found, "weighted_miss_rate", names), grouped_bars, misses),
+        "b": Panel(bars(found, "best_effort_jct_s", names, 1 / HOUR), grouped_bars, jct),
+    }
+    return drawn(panels)
+
+
+def _rows(found: pd.DataFrame, every: Points, why: Callable[[str, float], str]) -> list[Row]:
+    """why: of a line's name and a share."""
+    rows = []
+    for name, share in every:
+        misses = values(found, (name, share), "weighted_miss_rate")
+        rows.append(
+            Row(
+                f"{MISSES}, {100 * share:g} % hostile, {name}",
+                "1",
+                None,
+                sum(misses) / len(misses),
+                f"{said(misses)} {why(name, share)}",
+                SECTION,
+            )
+        )
+    return rows
+
+
+def _jct_ratio(found: pd.DataFrame, above: tuple[str, float], below: tuple[str, float]) -> list[float]:
+    pairs = zip(values(found, above, "best_effort_jct_s"), values(found, below, "best_effort_jct_s"), strict=True)
+    return [up / down for up, down in pairs]
+
+
+def figure_8a(size: Size) -> Figure:
+    """Round-up on and off."""
+    every = _points(size, ROUNDING)
+    found = sweep(every, size.seeds)
+    rows = _rows(found, every, lambda _, share: _why_rounded(found, at(size, hostile=share), size.seeds))
+    for share in size.hostile:
+        ratio = _jct_ratio(found, (ON, share), (OFF, share))
+        rows.append(
+            Row(
+                f"{JCT}, {100 * share:g} % hostile, with / without round-up",
+                "1",
+                None,
+                sum(ratio) / len(ratio),
+                f"{said(ratio)} The paper draws it and says nothing of it. {_longer(found, (ON, share), (OFF, share))}",
+                SECTION,
+            )
+        )
+    return Figure("Fig. 8a", "Round-up", tuple(rows), _panels(found, every, "Round-up"))
+
+
+def _both(found: pd.DataFrame, share: float, measure: str) -> tuple[float, float]:
+    """A measure without and with round-up."""
+    return mean(found, (OFF, share), measure), mean(found, (ON, share), measure)
+
+
+def _why_rounded(found: pd.DataFrame, setting: Setting, seeds: int) -> str:
+    """What round-up does to wDMR in a workload, in the paper and here."""
+    share = setting.hostile
+    gap = Gap.between(found, (OFF, share), (ON, share), "weighted_miss_rate")
+    broken, refused = (_both(found, share, name) for name in ("broken_guarantees", "unguaranteed"))
+    cause = _rounding(gap.whole, broken, refused, _demand(setting, seeds))
+    paper = "The paper draws it: lower with round-up, by less where more jobs are hostile."
+    return f"{paper} {gap.said('without it')} {cause}"
+
+
+def _demand(setting: Setting, seeds: int) -> float:
+    """GPUs of the jobs with deadlines rounded up, over those they ask for; NaN without such jobs."""
+    gangs = [job.gpus for seed in range(seeds) for job in setting.scenario(seed).jobs if job.rewards is not None]
+    return sum(round_up(gang, NODE_GPUS) for gang in gangs) / sum(gangs) if gangs else math.nan
+
+
+def _rounding(gap: float, broken: tuple[float, float], refused: tuple[float, float], demand: float) -> str:
+    """Why wDMR is so much higher without round-up, or not; broken, refused: jobs without and with it; see `_demand`."""
+    told = f"broken guarantees {broken[0]:.1f} without, {broken[1]:.1f} with round-up"
+    if gap > SAME:
+        shows = "shows here" if broken[0] > broken[1] else "is not ours"
+        return f"The paper's reason, guaranteed gangs for which there is no place on few nodes, {shows}: {told}."
+    more = f" The jobs ask for {100 * (demand - 1):.1f} % more GPUs when rounded up." if demand > 1 else ""
+    if broken[0] <= broken[1]:
+        return f"Not in the paper's direction: round-up saves no guarantee here, {told}.{more}"
+    if refused[1] > refused[0]:
+        return (
+            f"Not in the paper's direction: {refused[1]:.1f} jobs are refused with round-up, {refused[0]:.1f} without; "
+            f"{told}.{more}"
+        )
+    return f"Not in the paper's direction, and no number of these runs says why; {told}.{more}"
+
+
+def _longer(found: pd.DataFrame, above: tuple[str, float], below: tuple[str, float]) -> str:
+    """How much longer best effort takes at one point than at another, and where it does."""
+    jct, waited = (
+        mean(found, above, measure) - mean(found, below, measure)
+        for measure in ("best_effort_jct_s", "best_effort_waited_s")
+    )
+    return _spent(waited, jct - waited)
+
+
+def _spent(waited_s: float, held_s: float) -> str:
+    """Whether jobs take longer or shorter without GPUs, or on them."""
+    whole_s = waited_s + held_s
+    if math.isnan(whole_s):
+        return "No best-effort job tells."
+    if abs(whole_s) <= SAME:
+        return "Best effort takes as long."
+    waits = waited_s * whole_s > held_s * whole_s
+    where = "without GPUs" if waits else "on GPUs, with restarts and places on more nodes"
+    return (
+        f"Best effort takes {whole_s:+.0f} s on average, because of its time {where}: {waited_s:+.0f} s without GPUs, "
+        f"{held_s:+.0f} s on them."
+    )
+
+
+def _best_effort(setting: Setting, seeds: int) -> str:
+    """How many jobs of a run have no deadline, and which of them a placement can change."""
+    gangs = [job.gpus for seed in range(seeds) for job in setting.scenario(seed).jobs if job.rewards is None]
+    if not gangs:
+        return "No job of a run is best effort from the start."
+    small, single = (100 * sum(gang <= most for gang in gangs) / len(gangs) for most in (NODE_GPUS, 1))
+    return (
+        f"{len(gangs) / seeds:.0f} jobs of a run are best effort from the start, {small:.0f} % of them fit on a node; "
+        f"the {single:.0f} % with one GPU are consolidated anywhere."
+    )
+
+
+def figure_8b(size: Size) -> Figure:
+    """Where best-effort jobs are placed."""
+    every = _points(size, PLACEMENTS)
+    found = sweep(every, size.seeds)
+    rows = _rows(found, every, lambda name, share: _why_placed(found, name, share))
+    for share in size.hostile:
+        facts = _best_effort(at(size, hostile=share), size.seeds)
+        for name in (QUASI, SEARCH):
+            ratio = _jct_ratio(found, (name, share), (CONSOLIDATED, share))
+            rows.append(
+                Row(
+                    f"{JCT}, {100 * share:g} % hostile, {name} / {CONSOLIDATED}",
+                    "1",
+                    None,
+                    sum(ratio) / len(ratio),
+                    f"{said(ratio)} The paper: below 1, lowest with local search, no number; here below 1 in "
+                    f"{sum(one < 1 - SAME for one in ratio)} of {counted(len(ratio), 'seed')}. "
+                    f"{_longer(found, (name, share), (CONSOLIDATED, share))} {facts} {origin(at(size))}.",
+                    SECTION,
+                )
+            )
+    return Figure("Fig. 8b", "Placement of best effort", tuple(rows), _panels(found, every, "Placement"))
+
+
+def _why_placed(found: pd.DataFrame, name: str, share: float) -> str:
+    """What a placement (of the consolidated one: local search) does to wDMR, in the paper and here."""
+    other = SEARCH if name == CONSOLIDATED else name
+    gap = Gap.between(found, (other, share), (CONSOLIDATED, share), "weighted_miss_rate")
+    refused, hostile = (mean(found, (other, share), measure) for measure in ("unguaranteed", "hostile_refused"))
+    rates = [mean(found, (x, share), "hostile_refused_miss_rate") for x in (CONSOLIDATED, other)]
+    against = f"with {other}, against {CONSOLIDATED},"
+    return f"The paper draws it: lowest with local search. {gap.said(against)} {_rescued(refused, hostile, rates)}"
+
+
+def _rescued(refused: float, hostile: float, rates: list[float]) -> str:
+    """The paper's reason: hostile jobs that round-up had refused are in time in the spot cluster.
+
+    refused, hostile: jobs, and those of them that are hostile; rates: wDMR of these, consolidated and not, NaN if none.
+    """
+    reason = "The paper's reason, hostile jobs that round-up had refused and that are then in time,"
+    if not hostile > 0 or any(math.isnan(rate) for rate in rates):
+        return f"{reason} cannot act: no refused job is hostile."
+    told = f"{hostile:.1f} of the {refused:.1f} refused, wDMR {rates[1]:.3g} against {rates[0]:.3g}"
+    return f"{reason} {'holds for them' if rates[1] < rates[0] - SAME else 'does not show here'}: {told}."

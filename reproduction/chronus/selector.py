@@ -1,0 +1,208 @@
+"""The job selector (section 5.2): leases, objective, the unguaranteed, latency. Fig. 7."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, mean, points, said, sweep, values
+from reproduction.chronus.missed import PARTS, SAME, Gap
+from reproduction.chronus.settings import Setting, Size, at, origin, times
+from reproduction.figure import Figure, Panel, Row
+from workbench.analysis.charts.curves import curve
+from workbench.analysis.charts.groups import grouped_bars
+
+SECTION = "5.2"
+BEST_EFFORT_LEASE_S = 300
+LONGEST_S = 10.0
+MISSES = "wDMR"
+WORKLOADS = ("slo", "mix1", "mix2")
+
+
+def of_lease(minutes: int) -> Line:
+    """Chronus with SLO leases of so many minutes; best-effort leases as in the paper unless they have to be shorter."""
+    lease_s = 60 * minutes
+    return CHRONUS.but(f"{minutes} min", slo_lease_s=lease_s, be_lease_s=min(BEST_EFFORT_LEASE_S, lease_s))
+
+
+def figure_7a(size: Size) -> Figure:
+    """Length of SLO leases."""
+    setting = at(size)
+    every = {minutes: (setting, of_lease(minutes)) for minutes in size.lease_min}
+    found = sweep(every, size.seeds)
+    rows = []
+    for minutes in every:
+        misses, jct = (values(found, minutes, measure) for measure in ("weighted_miss_rate", "best_effort_jct_s"))
+        restarts = mean(found, minutes, "restarts")
+        rows.append(
+            Row(
+                f"{MISSES}, leases of {minutes} min",
+                "1",
+                None,
+                sum(misses) / len(misses),
+                f"{said(misses)} {restarts:.0f} restarts; in the paper lowest between 15 and 30 min.",
+                SECTION,
+            )
+        )
+        rows.append(
+            Row(
+                f"JCT of best effort, leases of {minutes} min",
+                "h",
+                None,
+                mean(found, minutes, "best_effort_jct_s") / HOUR,
+                f"{said(each / HOUR for each in jct)} In the paper the length does not matter above 15 min.",
+                SECTION,
+            )
+        )
+    best = min(every, key=lambda minutes: mean(found, minutes, "weighted_miss_rate"))
+    rows.append(
+        Row(
+            "length of the lease with the lowest wDMR",
+            "min",
+            20.0,
+            float(best),
+            f"The paper: 15 to 30 min. Here a job runs for {_mean_runtime_s(setting, size.seeds) / HOUR:.1f} h on "
+            f"average, which whole leases of 20 min lengthen more, and is resumed in 30 s. {origin(setting)}.",
+            SECTION,
+        )
+    )
+    names = {minutes: (MISSES, minutes) for minutes in every}
+    panel = Panel(
+        points(found, "weighted_miss_rate", names),
+        curve,
+        {"title": "Length of SLO leases", "x_title": "Lease (min)", "y_title": MISSES},
+    )
+    return Figure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
+
+
+def _mean_runtime_s(setting: Setting, seeds: int) -> float:
+    """Seconds that a job of the workload runs on its whole gang, over all seeds."""
+    found: list[float] = []
+    for seed in range(seeds):
+        made = setting.scenario(seed)
+        speed = made.table.matrix([job.model for job in made.jobs], [job.gpus for job in made.jobs])[:, 0]
+        found += [job.steps / rate for job, rate in zip(made.jobs, speed.tolist(), strict=True)]
+    return sum(found) / len(found)
+
+
+OBJECTIVE, FEASIBLE, GREEDY = "objective", "feasibility only", "greedy (ours)"
+
+
+def figure_7b(size: Size) -> Figure:
+    """With the objective against any plan that is feasible, and against leases that are never planned again."""
+    setting = at(size)
+    every = {
+        OBJECTIVE: (setting, CHRONUS),
+        FEASIBLE: (setting, CHRONUS.but(FEASIBLE, plan_by="feasibility")),
+        GREEDY: (setting, CHRONUS.but(GREEDY, plan_by="greedy")),
+    }
+    found = sweep(every, size.seeds)
+    kinds = {"weighted_miss_rate": MISSES, "strict_miss_rate": f"{MISSES}, strict", "soft_miss_rate": f"{MISSES}, soft"}
+    rows = [
+        Row(
+            f"{label}, {name}",
+            "1",
+            None,
+            mean(found, name, measure),
+            f"{said(values(found, name, measure))} {_why_objective(found, name, measure)}",
+            SECTION,
+        )
+        for measure, label in kinds.items()
+        for name in every
+    ]
+    frame = bars(found, "soft_miss_rate", {name: ("soft", name) for name in every})
+    panel = Panel(frame, grouped_bars, {"title": "Objective", "x_title": "Plan", "y_title": "wDMR of soft jobs"})
+    return Figure("Fig. 7b", "Objective against feasibility", tuple(rows), {"a": panel})
+
+
+def _why_objective(found: pd.DataFrame, name: str, measure: str) -> str:
+    """What the paper says of a plan; by how much it misses more than that of the objective, and why it is no more."""
+    if name == GREEDY:
+        gap = Gap.between(found, GREEDY, OBJECTIVE, measure)
+        return f"Not in the paper. {gap.said('with it, against the objective,')}"
+    gap = Gap.between(found, FEASIBLE, OBJECTIVE, measure)
+    room = _room(gap.whole, mean(found, FEASIBLE, measure), mean(found, FEASIBLE, PARTS[measure]))
+    paper = "The paper: much higher without the objective, for soft jobs above all, no number."
+    return f"{paper} {gap.said('without it')} {room}"
+
+
+def _room(gap: float, without: float, refused: float) -> str:
+    """Why the objective gains no more; without: missed without it, refused: the part of that by refused jobs."""
+    if math.isnan(without):
+        return "Nothing to compare."
+    others = max(without - refused, 0.0)
+    if refused > others:
+        why = (
+            f"of the {without:.3g} missed without it refused jobs miss {refused:.3g}, whom it does not count; "
+            f"from the others it can gain {others:.2g} at most."
+        )
+        return f"{'In' if gap > SAME else 'Not in'} the paper's direction: {why}"
+    if gap > SAME:
+        return f"In the paper's direction; the others miss {others:.3g} of the {without:.3g} without it."
+    if without <= SAME:
+        return "Nothing is missed without it that it could gain."
+    return "Not in the paper's direction, and no number of these runs says why."
+
+
+def figure_7c(size: Size) -> Figure:
+    """What becomes of jobs that were refused a guarantee."""
+    every = {
+        f"{trace}_{workload.upper()}": (at(size, trace, workload=workload), CHRONUS)
+        for trace in size.traces
+        for workload in WORKLOADS
+    }
+    found = sweep(every, size.seeds)
+    rows = []
+    for name, (setting, _) in every.items():
+        numbers = values(found, name, "unguaranteed_miss_rate")
+        count = mean(found, name, "unguaranteed")
+        rows.append(
+            Row(
+                f"{MISSES} of the unguaranteed, {name}",
+                "1",
+                None,
+                mean(found, name, "unguaranteed_miss_rate"),
+                f"{said(numbers)} {count:.0f} jobs; the paper: very high, no number. {origin(setting)}.",
+                SECTION,
+            )
+        )
+    frame = bars(found, "unguaranteed_miss_rate", {name: ("unguaranteed", name) for name in every})
+    panel = Panel(frame, grouped_bars, {"title": "Jobs without a guarantee", "x_title": "Workload", "y_title": MISSES})
+    return Figure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
+
+
+def figure_7d(size: Size) -> Figure:
+    """Seconds of the longest plan, the cluster and the jobs growing together."""
+    every = {scale: (times(at(size), scale), CHRONUS) for scale in size.scales}
+    found = sweep(every, 1)
+    rows = []
+    for scale, (setting, _) in every.items():
+        rows.append(
+            Row(
+                f"longest plan, {setting.nodes} nodes, {setting.jobs} jobs",
+                "s",
+                None,
+                mean(found, scale, "plan_s"),
+                "One seed, wall time; the paper: below 10 s (Gurobi, 96 nodes and more).",
+                SECTION,
+            )
+        )
+    slowest = max(every, key=lambda scale: mean(found, scale, "plan_s"))
+    rows.append(
+        Row(
+            "longest plan of all",
+            "s",
+            LONGEST_S,
+            mean(found, slowest, "plan_s"),
+            f"The paper's is an upper limit: less than. {origin(every[slowest][0])}.",
+            SECTION,
+        )
+    )
+    names = {scale: ("longest plan", setting.nodes * 8) for scale, (setting, _) in every.items()}
+    panel = Panel(
+        points(found, "plan_s", names),
+        curve,
+        {"title": "Latency of plans", "x_title": "GPUs", "y_title": "Seconds", "whole_x": True},
+    )
+    return Figure("Fig. 7d", "Latency of plans", tuple(rows), {"a": panel})

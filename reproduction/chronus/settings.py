@@ -1,0 +1,254 @@
+"""Sizes of the reproduction of Chronus, its clusters and its traces.
+
+The Helios trace is not public in the form that the paper used, the Philly one is: where the environment variable
+`WORKBENCH_CHRONUS_TRACE` names the authors' `trace_job_Philly_MIX2.csv`, sizes above tiny cut their Philly jobs out of
+it. All other jobs are drawn here. Deadlines and kinds of jobs are drawn as in section 4.1, on all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.scenario import traces
+from workbench.scenario.job import Job
+from workbench.scenario.presets.chronus import POWER
+from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.chronus import RESTART
+from workbench.scenario.traces.deadlines import with_deadlines
+from workbench.scenario.traces.density import at_density
+from workbench.scenario.traces.synthetic import FloatArray, IntArray, Workload
+
+VARIABLE = "WORKBENCH_CHRONUS_TRACE"
+NODE_GPUS = 8
+CORE = {"restart": RESTART.model_dump()}
+USERS = 11  # of the Philly file
+SHORT_SHARE = 5735 / (5735 + 6599)
+"""paper: Table 1, jobs of Short among all of Helios."""
+DAYS = 14.0
+LEAST_S, MOST_SIGMAS = 900.0, 2.0
+"""ours: no job runs for less than so long (those are of Short), nor has a run time further out than so."""
+SHORT_S = (60.0, 200.0)
+"""ours: seconds that short jobs run, all within T_profile."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How jobs are drawn, as many in a day on a node as in Table 1 (the rest is ours).
+
+    nodes, jobs: of the paper's cluster, in 14 days; gangs, shares: GPUs of a job; sigma: of log-normal run times, those
+    of gangs of 4 and more `longer` times as long, scaled so that all GPU time is `load` of the cluster's while jobs
+    arrive; batch: jobs that a user submits at once, on average.
+    """
+
+    name: str
+    nodes: int
+    jobs: int
+    gangs: tuple[int, ...]
+    shares: tuple[float, ...]
+    sigma: float
+    longer: float
+    batch: float
+    load: float
+
+
+HELIOS = Trace("H", 96, 6599, (1, 2, 4, 8, 16), (0.5, 0.12, 0.14, 0.2, 0.04), 1.0, 1.0, 4.0, 1.4)
+"""ours: Fig. 5 has no numbers; above 1, as the cluster is empty at first and jobs run on when none come any more."""
+PHILLY = Trace("P", 120, 30940, (1, 2, 4, 8, 16), (0.915, 0.007, 0.041, 0.033, 0.004), 1.0, 10.0, 4.0, 1.8)
+"""Sizes, and how much longer gangs run, about as in the authors' file, whose load is 1.17 in 14 days."""
+TRACES = {trace.name: trace for trace in (HELIOS, PHILLY)}
+DAY = 24 * HOUR
+SLICE_DAYS, EVERY_DAYS = 1.0, 4.0
+"""ours: of the authors' file each seed gets the jobs of one day, four days after those of the last one."""
+HOSTILE = {2: 3, 4: 3, 8: 7, 16: 12}
+"""ours: sizes that are hostile to consolidation (section 3.4), of a job that has the friendly one."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a reproduction is.
+
+    seeds: of every point; clusters: trace, nodes, jobs at a density of 100 %, and how many times as many of them come
+    in a day on a node as in Table 1, that run for so much less (ours: a run costs what its days cost); densities: in %;
+    sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
+    of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs may come from the authors' file.
+    """
+
+    name: str
+    seeds: int
+    clusters: tuple[tuple[str, int, int, float], ...]
+    densities: tuple[int, ...]
+    sizes: tuple[float, ...]
+    noise: tuple[float, ...]
+    lease_min: tuple[int, ...]
+    hostile: tuple[float, ...]
+    scales: tuple[int, ...]
+    public: bool
+
+    @property
+    def traces(self) -> tuple[str, ...]:
+        """H, or H and P."""
+        return tuple(name for name, *_ in self.clusters)
+
+
+SIZES = {
+    size.name: size
+    for size in (
+        Size("tiny", 1, (("H", 4, 16, 8.0),), (100, 120), (0.1, 0.4), (0.0, 1.0), (20, 60), (0.6,), (1, 2), False),
+        Size(
+            "middle",
+            3,
+            (("H", 8, 50, 8.0), ("P", 5, 60, 2.0)),
+            (80, 100, 160),
+            (0.02, 0.1, 0.4),
+            (0.0, 0.4, 1.0),
+            (5, 20, 60),
+            (0.0, 0.6),
+            (1, 2, 4),
+            False,
+        ),
+        Size(
+            "full",
+            3,
+            (("H", 16, 120, 8.0), ("P", 10, 120, 2.0)),
+            (80, 100, 120, 160),
+            (0.01, 0.02, 0.05, 0.1, 0.2),
+            (0.0, 0.2, 0.4, 1.0),
+            (5, 10, 20, 30, 60, 120),
+            (0.0, 0.3, 0.6),
+            (1, 2, 4),
+            True,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One workload, but for the seed.
+
+    faster: see `Size`; jobs: at a density of 100 %; short: whether those of Short are mixed in; hostile: share of the
+    jobs with several GPUs that get a size that is hostile to consolidation; load: None, the trace's; public: from the
+    authors' file.
+    """
+
+    trace: str
+    nodes: int
+    jobs: int
+    faster: float
+    workload: str = "mix2"
+    density: int = 100
+    short: bool = False
+    hostile: float = 0.0
+    load: float | None = None
+    public: bool = False
+
+    @property
+    def window_s(self) -> float:
+        """The time in which its jobs arrive, where they are drawn."""
+        trace = TRACES[self.trace]
+        return self.jobs * trace.nodes / (trace.jobs * self.nodes) * DAYS * DAY / self.faster
+
+    def scenario(self, seed: int) -> Scenario:
+        """Cluster and jobs."""
+        plain = _from_file(self, seed) if self.public else drawn(self, seed)
+        made = with_deadlines(plain, self.workload, seed)
+        if self.short:
+            made = made.replace(jobs=[_as_short(job) for job in made.jobs])
+        return made if self.density == 100 else at_density(made, self.density, seed)
+
+
+def at(size: Size, trace: str = "H", **others: Any) -> Setting:
+    """A workload on a size's part of the paper's cluster."""
+    found = next(Setting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
+    return replace(found, public=trace == "P" and size.public and bool(os.environ.get(VARIABLE)))
+
+
+def origin(setting: Setting) -> str:
+    """Where the jobs of a workload come from, for a row."""
+    where = f"{setting.nodes} nodes of {NODE_GPUS} GPUs"
+    if setting.public:
+        return f"Single days of the authors' Philly file, jobs sampled as there are nodes, {where}"
+    rate = "" if setting.faster == 1 else f", {setting.faster:g} times as many a day and as short as Table 1 has them"
+    hours = f"within {setting.window_s / HOUR:.1f} h on an empty cluster"
+    return f"{setting.jobs} jobs drawn as {setting.trace}{rate}, {hours}, {where}"
+
+
+SHORT = "short-"
+"""Begin of the names of the jobs of Short."""
+
+
+def is_short(name: str) -> bool:
+    """Whether a job is of Short, by its name."""
+    return name.startswith(SHORT)
+
+
+def _as_short(job: Job) -> Job:
+    return job.model_copy(update={"rewards": None}) if is_short(job.name) else job
+
+
+@cache
+def drawn(setting: Setting, seed: int) -> Scenario:
+    """The jobs without deadlines, in the time in which they are the load that is wanted."""
+    trace, count = TRACES[setting.trace], setting.jobs
+    work = Workload.build(_cluster(setting.nodes), "chronus", scaling=POWER)
+    size_rng, length, pick, burst, hostile, short = streams(seed, 6)
+    window_s = setting.window_s
+    gangs = np.minimum(size_rng.choice(trace.gangs, count, p=trace.shares), setting.nodes * NODE_GPUS // 2)
+    out = np.clip(length.standard_normal(count), -MOST_SIGMAS, MOST_SIGMAS)
+    relative = np.exp(trace.sigma * out) * np.where(gangs >= 4, trace.longer, 1.0)
+    load = trace.load if setting.load is None else setting.load
+    lengths = np.maximum(relative * load * setting.nodes * NODE_GPUS * window_s / float(gangs @ relative), LEAST_S)
+    arrivals, users = _submitted(burst, count, window_s, trace.batch)
+    changed = hostile.random(count) < setting.hostile
+    wanted = [HOSTILE.get(int(g), int(g)) if change else int(g) for g, change in zip(gangs, changed, strict=True)]
+    names = [f"job-{i}" for i in range(count)]
+    if setting.short:
+        more = round(count * SHORT_SHARE / (1 - SHORT_SHARE))
+        names += [f"{SHORT}{i}" for i in range(more)]
+        wanted += [int(g) for g in np.minimum(short.choice(trace.gangs, more, p=trace.shares), gangs.max())]
+        lengths = np.concatenate([lengths, short.uniform(*SHORT_S, more)])
+        at_s, by = _submitted(short, more, window_s, trace.batch)
+        arrivals, users = np.concatenate([arrivals, at_s]), np.concatenate([users, by])
+    models = pick.choice(list(work.models), len(names)).tolist()
+    jobs = [
+        {**work.job(*row[:5]), "user": f"user-{row[5]}"}
+        for row in zip(names, models, wanted, lengths.tolist(), arrivals.tolist(), users.tolist(), strict=True)
+    ]
+    return Scenario.from_dict({**work.scenario(jobs), "seed": seed, "core": CORE}, "generator")
+
+
+def _submitted(rng: np.random.Generator, count: int, window_s: float, batch: float) -> tuple[FloatArray, IntArray]:
+    """(count,) arrivals in s and users: batches of one user each, their sizes geometric, at any time of the window."""
+    first = rng.random(count) < 1 / batch
+    first[0] = True
+    number = np.cumsum(first) - 1
+    times, users = rng.uniform(0.0, window_s, count), rng.integers(USERS, size=count)
+    return times[number], users[number]
+
+
+def _from_file(setting: Setting, seed: int) -> Scenario:
+    """The jobs of one day of the authors' file, as many of them as there are nodes of the paper's cluster."""
+    path, cluster = Path(os.environ[VARIABLE]), _cluster(setting.nodes)
+    from_s = seed * EVERY_DAYS * DAY
+    cut: dict[str, Any] = {"cluster": cluster, "throughputs": None, "from_s": from_s, "to_s": from_s + SLICE_DAYS * DAY}
+    whole, _ = traces.convert("chronus", path, **cut)
+    sample = max(1, round(len(whole.jobs) * setting.nodes / TRACES[setting.trace].nodes))
+    found, _ = traces.convert("chronus", path, **cut, sample=sample, seed=seed)
+    return found
+
+
+def _cluster(nodes: int) -> dict[str, Any]:
+    """Nodes of 8 V100s, as the presets of Chronus have them."""
+    return cluster_of(node_groups(("node", "v100", nodes, NODE_GPUS)), 100.0)
+
+
+def times(setting: Setting, scale: int) -> Setting:
+    """So many times the nodes and the jobs."""
+    return replace(setting, nodes=setting.nodes * scale, jobs=setting.jobs * scale)

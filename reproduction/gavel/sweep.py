@@ -1,0 +1,161 @@
+"""Policies under rising load: the measured jobs of every run, points with their spread, and distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reproduction.figure import Panel
+from reproduction.gavel.settings import HOUR, Size, continuous
+from workbench.analysis.charts.curves import curve
+from workbench.analysis.metrics import per_job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import maker
+from workbench.session.api import simulate
+from workbench.simulation.run import Run
+
+X_LOAD = "Input job rate (jobs/h per 108 GPUs)"
+Y_JCT = "Mean job completion time (h)"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A policy in a figure. belief: what it believes about pairs, as the command line names it."""
+
+    name: str
+    scheduler: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    belief: str = "oracle"
+
+    def run(self, scenario: Scenario, window: tuple[int, int] | None = None) -> Run:
+        """The run; with a window until its jobs have finished, but no longer than jobs arrive."""
+        last_s = None if window is None else max(job.arrival_s for job in scenario.jobs)
+        return simulate(
+            scenario, self.scheduler, self.knobs, window=window, until_s=last_s, belief=maker(self.belief), detail=0
+        )
+
+
+@dataclass(frozen=True)
+class Load:
+    """A continuous trace at several rates; gpus: of the cluster that the rates are stated for."""
+
+    cluster: str
+    per_hour: tuple[float, ...]
+    multi_gpu: bool = False
+    priority_share: float = 0.0
+
+    def scenario(self, size: Size, per_hour: float, seed: int) -> Scenario:
+        """One trace."""
+        return continuous(
+            self.cluster,
+            size.warm + size.measured + size.trailing,
+            per_hour,
+            seed,
+            multi_gpu=self.multi_gpu,
+            priority_share=self.priority_share,
+            durations=size.durations,
+        )
+
+
+def single(size: Size) -> Load:
+    """The paper's continuous-single."""
+    return Load(size.cluster, size.single)
+
+
+def multiple(size: Size, priority_share: float = 0.0) -> Load:
+    """The paper's continuous-multiple."""
+    return Load(size.cluster, size.multiple, True, priority_share)
+
+
+def sweep(load: Load, lines: Sequence[Line], size: Size) -> pd.DataFrame:
+    """One row per measured job: line, per_hour, seed, job, weight, jct_h and rho (missing: not finished)."""
+    parts = []
+    for per_hour in load.per_hour:
+        for seed in range(size.seeds):
+            scenario = load.scenario(size, per_hour, seed)
+            for line in lines:
+                run = line.run(scenario, size.window)
+                parts.append(measured(run, size.window).assign(line=line.name, per_hour=per_hour, seed=seed))
+    return pd.concat(parts, ignore_index=True)
+
+
+def measured(run: Run, window: tuple[int, int]) -> pd.DataFrame:
+    """The jobs of a run in the window: job, weight, jct_h, rho."""
+    first, last = window
+    rows = list(run.scenario.order[first : last + 1])
+    jobs = per_job(run).iloc[rows]
+    weight = [run.scenario.jobs[row].weight for row in rows]
+    frame = pd.DataFrame({"job": jobs["job"].to_numpy(), "weight": weight})
+    return frame.assign(jct_h=jobs["jct_s"].to_numpy() / HOUR, rho=jobs["finish_time_fairness"].to_numpy())
+
+
+def points(jobs: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Mean of a value over the measured jobs, one row per line and load: line, x, y, low, high, saturated.
+
+    low, high: the standard deviation over the seeds around the mean. Saturated where some measured job had not finished
+    when jobs stopped arriving: then there is no mean.
+    """
+    runs = jobs.groupby(["line", "per_hour", "seed"], sort=False)[value].agg(
+        mean="mean", open=lambda values: int(values.isna().sum())
+    )
+    found = runs.groupby(level=["line", "per_hour"], sort=False).agg(
+        y=("mean", "mean"), std=("mean", "std"), open=("open", "sum")
+    )
+    table = found.reset_index().rename(columns={"per_hour": "x"})
+    table["saturated"] = table["open"] > 0
+    table.loc[table["saturated"], ["y", "std"]] = math.nan
+    spread = table["std"].fillna(0.0)
+    return table.assign(low=table["y"] - spread, high=table["y"] + spread)[
+        ["line", "x", "y", "low", "high", "saturated"]
+    ]
+
+
+def distribution(jobs: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Share of the measured jobs with at most a value, at the highest rate that no line saturates: line, x, y."""
+    at = _last_steady(points(jobs, value))
+    parts = []
+    for name, group in jobs[jobs["per_hour"] == at].groupby("line", sort=False):
+        values = np.sort(group[value].dropna().to_numpy(dtype=float))
+        share = np.arange(1, len(values) + 1) / max(len(group), 1)
+        parts.append(pd.DataFrame({"line": name, "x": values, "y": share}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def gain(table: pd.DataFrame, slow: str, fast: str) -> float:
+    """How many times as large a measure is on one line as on another: the most over the loads that saturate neither.
+
+    NaN if there is no such load.
+    """
+    wide = table[~table["saturated"]].pivot(index="x", columns="line", values="y")
+    if slow not in wide or fast not in wide:
+        return math.nan
+    return float((wide[slow] / wide[fast]).max())
+
+
+def sustained(table: pd.DataFrame, line: str) -> float:
+    """The highest rate that a line sustains, in jobs/h per 108 GPUs; NaN if none."""
+    steady = table[(table["line"] == line) & ~table["saturated"]]
+    return float(steady["x"].max())
+
+
+def load_panel(table: pd.DataFrame, title: str, y_title: str = Y_JCT) -> Panel:
+    """Panel (a) of most figures: a measure against load."""
+    return Panel(table, curve, {"title": title, "x_title": X_LOAD, "y_title": y_title})
+
+
+def share_panel(jobs: pd.DataFrame, value: str, title: str, x_title: str) -> Panel:
+    """Panel (b): a distribution over the jobs."""
+    options = {"title": title, "x_title": x_title, "y_title": "Share of jobs", "log_x": True, "dots": False}
+    return Panel(distribution(jobs, value), curve, options)
+
+
+def _last_steady(table: pd.DataFrame) -> float:
+    """The highest rate at which no line is saturated; the lowest rate of all if there is none."""
+    bad = table.groupby("x")["saturated"].any()
+    steady = bad.index[~bad.to_numpy()]
+    return float(max(steady) if len(steady) else bad.index.min())

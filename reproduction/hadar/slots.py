@@ -1,0 +1,65 @@
+"""Length of a slot against utilisation: Fig. 11 (HadarE) and Fig. 12 (Hadar), section VI-D."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from reproduction.figure import Figure, Panel, Row
+from reproduction.hadar.settings import CLUSTERS, Size, physical
+from workbench.analysis.charts.groups import grouped_bars
+from workbench.papers.hadar.hadare.theorem3 import cru
+from workbench.session.api import simulate
+
+LARGE_AWS, LARGE_LAB = ("M-8", "M-10", "M-12"), ("M-5", "M-8", "M-10", "M-12")
+SMALL = ("M-1", "M-3", "M-4")
+HADARE_BEST: Mapping[str, Mapping[str, float]] = {
+    "aws": dict.fromkeys(LARGE_AWS, 360.0) | dict.fromkeys((*SMALL, "M-5"), 90.0),
+    "lab": dict.fromkeys(LARGE_LAB, 360.0) | dict.fromkeys(SMALL, 90.0),
+}
+HADAR_BEST: Mapping[str, Mapping[str, float]] = {
+    "aws": {"M-3": 360.0},  # the others: "90 or 180 seconds", without saying which
+    "lab": dict.fromkeys(LARGE_LAB, 360.0) | dict.fromkeys(SMALL, 90.0),
+}
+
+
+def figure_11(size: Size) -> Figure:
+    """HadarE's utilisation under slots of several lengths."""
+    why = "Here a round costs 10 s for each job with several copies, whatever the model and the network."
+    return _sweep(size, "Fig. 11", "HadarE", "hadare", HADARE_BEST, why)
+
+
+def figure_12(size: Size) -> Figure:
+    """Hadar's utilisation under slots of several lengths."""
+    why = "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled."
+    return _sweep(size, "Fig. 12", "Hadar", "hadar", HADAR_BEST, why)
+
+
+def _sweep(
+    size: Size, name: str, words: str, scheduler: str, best: Mapping[str, Mapping[str, float]], why: str
+) -> Figure:
+    found = [
+        (cluster, mix, slot_s, 100 * cru(simulate(physical(cluster, mix), scheduler, round_s=slot_s, detail=0)))
+        for cluster in CLUSTERS
+        for mix in size.mixes
+        for slot_s in size.slots_s
+    ]
+    table = pd.DataFrame(found, columns=["cluster", "mix", "slot_s", "cru"])
+    top = table.loc[table.groupby(["cluster", "mix"], sort=False)["cru"].idxmax()]
+    rows = tuple(
+        Row(f"best slot, {mix}, {CLUSTERS[cluster]}", "s", best[cluster].get(mix), slot_s,
+            why if mix in best[cluster] else f"The paper says 90 or 180 s. {why}", "VI-D")
+        for cluster, mix, slot_s in zip(top["cluster"], top["mix"], top["slot_s"], strict=True)
+    )  # fmt: skip
+    panels = {}
+    for letter, (cluster, place) in zip("ab", CLUSTERS.items(), strict=True):
+        part = table[table["cluster"] == cluster]
+        bars = pd.DataFrame({"group": part["mix"], "series": part["slot_s"].map("{:g} s".format), "value": part["cru"]})
+        options = {
+            "title": f"{words} by length of a slot, {place}",
+            "x_title": "Workload mix (number of jobs)",
+            "y_title": "Node time computing (%)",
+        }
+        panels[letter] = Panel(bars, grouped_bars, options)
+    return Figure(name, f"{words}: length of a slot", rows, panels)

@@ -1,0 +1,90 @@
+"""Who is compared, on one problem each, and what is measured over several seeds.
+
+Every scheme is carried out at the level of tasks (`workbench.papers.hare.job_level` for the paper's four), on the same
+times, switches for nothing, as in the paper's problem. Hare knows all arrivals, as the paper's offline algorithm does;
+the others see jobs as they arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import cache
+from typing import TypeVar
+
+import pandas as pd
+
+from reproduction.hare.settings import MINUTE, Setting
+from workbench.analysis.metrics.confidence import mean_interval
+from workbench.papers.hare.algorithm import Rule, algorithm_1
+from workbench.papers.hare.fluid import fluid_start_s
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.job_level import BASELINES
+from workbench.papers.hare.schedule import Schedule
+
+HARE, PRINTED = "Hare", "Hare as printed"
+FIFO, SRTF, HOMO, ALLOX = BASELINES
+OTHERS = (FIFO, SRTF, HOMO, ALLOX)
+
+Values = Mapping[str, float]
+X = TypeVar("X", bound=Hashable)
+
+
+def hare(instance: Instance, rule: Rule = "earliest_finish") -> Schedule:
+    """Algorithm 1."""
+    return algorithm_1(instance, fluid_start_s(instance), rule)
+
+
+SCHEMES: Mapping[str, Callable[[Instance], Schedule]] = {
+    HARE: hare,
+    PRINTED: lambda instance: hare(instance, "earliest_available"),
+    **BASELINES,
+}
+
+
+def weighted_min(schedule: Schedule) -> float:
+    """Sum of w_n (C_n - a_n) over the sum of w_n, in minutes."""
+    return schedule.weighted_jct_s / float(schedule.instance.weight.sum()) / MINUTE
+
+
+def measured(instance: Instance, names: Iterable[str] = SCHEMES) -> dict[str, float]:
+    """`weighted_min` of each scheme, whose schedule is checked."""
+    return {name: weighted_min(SCHEMES[name](instance).check(name)) for name in names}
+
+
+@cache
+def at_point(setting: Setting, seed: int) -> Values:
+    """Every scheme at one point of a figure."""
+    return measured(setting.instance(seed))
+
+
+def sweep(points: Mapping[X, Setting], seeds: int) -> pd.DataFrame:
+    """One row per point and seed: x, seed, and a column for each scheme, in minutes."""
+    rows = [{"x": x, "seed": seed, **at_point(setting, seed)} for x, setting in points.items() for seed in range(seeds)]
+    return pd.DataFrame(rows)
+
+
+def ratios(found: pd.DataFrame, above: str, below: str = HARE) -> pd.Series[float]:
+    """One scheme over another, seed by seed, on the same jobs; above: `best` and `worst` are of the paper's four."""
+    others = found[list(OTHERS)]
+    numbers = {"best": others.min(axis=1), "worst": others.max(axis=1)}.get(above)
+    return (found[above] if numbers is None else numbers) / found[below]
+
+
+def said(values: Iterable[float]) -> str:
+    """How sure a mean is, as a sentence."""
+    numbers = list(values)
+    mean, half = mean_interval(numbers)
+    return f"{len(numbers)} seeds, 95 %: {mean - half:.2f} to {mean + half:.2f}."
+
+
+INTERVAL = "95 % interval of the mean over seeds (Student's)"
+
+
+def lines(found: pd.DataFrame, names: Iterable[str] = (HARE, *OTHERS)) -> pd.DataFrame:
+    """Points of a chart: line, x, y and the 95 % interval low, high, in minutes."""
+    rows = []
+    for name in names:
+        for x, group in found.groupby("x", sort=False):
+            mean, half = mean_interval(group[name])
+            rows.append((name, x, mean, mean - half, mean + half))
+    return pd.DataFrame(rows, columns=["line", "x", "y", "low", "high"])

@@ -1,0 +1,117 @@
+"""Sizes of the reproduction of Hare, its clusters and jobs, and the problem that every scheme gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.papers.hare.from_scenario import instance_of
+from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.vary import at_bandwidth, at_batch
+from workbench.scenario.presets import preset
+from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, QUARTERS, hare_workload
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import snapshot_at
+
+MINUTE = 60.0
+ROUNDS = 30
+"""ours: rounds of a job at most (the default of `most_rounds`); the figure `7.3 reasons` has other numbers."""
+TESTBED_JOBS = 24
+"""ours: the paper does not say how many jobs its testbed had."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a reproduction is.
+
+    seeds: of the workloads of a figure; testbed_seeds: of Figs. 12 and 13. part: GPUs and jobs of section 7.3 are
+    multiplied by it. gpus, jobs: of Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19.
+    """
+
+    name: str
+    seeds: int
+    testbed_seeds: int
+    part: float
+    gpus: tuple[int, ...]
+    jobs: tuple[int, ...]
+    gbps: tuple[float, ...]
+    batches: tuple[float, ...]
+
+    def of(self, count: int) -> int:
+        """A number of GPUs or jobs at this size."""
+        return max(1, round(self.part * count))
+
+
+SIZES = {
+    size.name: size
+    for size in (
+        Size("tiny", 3, 3, 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0)),
+        Size("middle", 3, 5, 0.5, (80, 160, 240), (100, 200, 300), (10.0, 25.0), (0.5, 1.0, 4.0)),
+        Size("full", 3, 20, 1.0, (80, 160, 240), (100, 200, 300), (10.0, 15.0, 25.0), (0.5, 1.0, 4.0)),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a figure, but for the seed; as in section 7.3 by default.
+
+    shares: of the classes CV, NLP, Speech, Rec.; gbps: None, the 25 of the testbed; batch: over B_0; rounds: of a job
+    at most.
+    """
+
+    gpus: int = GPUS
+    jobs: int = JOBS
+    level: str = "high"
+    shares: tuple[float, ...] = QUARTERS
+    gbps: float | None = None
+    batch: float = 1.0
+    rounds: int = ROUNDS
+
+    def at(self, size: Size) -> Setting:
+        """The point at a size."""
+        return replace(self, gpus=size.of(self.gpus), jobs=size.of(self.jobs))
+
+    def scenario(self, seed: int) -> Scenario:
+        """Cluster and jobs."""
+        found = hare_workload(self.gpus, self.jobs, self.level, self.shares, seed)
+        found = found if self.batch == 1.0 else at_batch(found, self.batch)
+        return found if self.gbps is None else at_bandwidth(found, self.gbps)
+
+    def instance(self, seed: int) -> Instance:
+        """The problem that every scheme gets."""
+        return problem(self.scenario(seed), seed, self.rounds)
+
+
+def more_of(kind: str) -> tuple[float, ...]:
+    """Shares with twice as many jobs of one class (Fig. 17): 40 % of it, 20 % of each other."""
+    return tuple(2.0 if name == kind else 1.0 for name in KINDS)
+
+
+def testbed(seed: int) -> Scenario:
+    """Section 7.1: the 15 GPUs of `hare_testbed` with other jobs."""
+    cluster = preset("hare_testbed").cluster
+    return hare_workload(cluster.gpus, TESTBED_JOBS, seed=seed).replace(cluster=cluster)
+
+
+def problem(scenario: Scenario, seed: int, rounds: int = ROUNDS) -> Instance:
+    """All jobs of a scenario, those to come included, on its GPUs in an order that says nothing of their speed.
+
+    A scheme that is blind to types takes GPUs in their order, which in a scenario is by type.
+    """
+    found = instance_of(snapshot_at(scenario, 0.0, offline=True), {"most_rounds": rounds, "steps_per_round": None})
+    return in_gpu_order(found, np.random.default_rng(seed).permutation(len(found.gpus)).tolist())
+
+
+def in_gpu_order(instance: Instance, order: Sequence[int]) -> Instance:
+    """The same problem with its GPUs in another order."""
+    places = list(order)
+    return replace(
+        instance,
+        gpus=tuple(instance.gpus[m] for m in places),
+        train_s=instance.train_s[:, places],
+        sync_s=instance.sync_s[:, places],
+        free_s=instance.free_s[places],
+    )

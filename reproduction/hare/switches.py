@@ -1,0 +1,119 @@
+"""Switching between tasks: Table 3, and Figs. 7 and 8: two jobs that take turns on one V100, run by the core."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+
+from reproduction.figure import Figure, Panel, Row
+from reproduction.hare.settings import Size
+from workbench.analysis.charts.groups import grouped_bars
+from workbench.papers.hare.switching import TABLE_3, Cost
+from workbench.papers.hare.tasks import switching_table, task_table
+from workbench.scenario.presets.hare import CLASSES
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import builtin
+from workbench.session.api import simulate
+from workbench.simulation.run import Run
+
+STEPS = 50
+TYPE = "v100"
+DESIGNS = {"default": "Default", "pipeswitch": "PipeSwitch", "hare": "Hare"}
+PAIRED = ("ResNet50 (Cifar100)", "GraphSAGE (Cora)")
+"""2.2.4: the first of Fig. 7's three settings, and the two of Fig. 8."""
+OMEGA = 9.0
+"""2.2.4: the switching cost is about 9 times the training time of the two batches."""
+HALF = 50.0
+"""2.2.4: GPU utilisation is no more than 50 % when they alternate."""
+
+
+def taking_turns(first: str, second: str) -> Scenario:
+    """Two jobs of one task a round on one GPU; each synchronises for as long as the other computes."""
+    speed = {row["model"]: row["steps_per_s"] for row in builtin.throughputs("hare", [TYPE]) if row["gpus"] == 1}
+    pair = (first, second)
+    return Scenario.from_dict(
+        {
+            "cluster": {
+                "accelerators": [builtin.accelerator(TYPE)],
+                "nodes": [{"name": "node", "accelerator": TYPE, "gpus": 1}],
+            },
+            "jobs": [{"name": name, "model": name, "steps": STEPS, "gpus": 1, "tasks_per_round": 1} for name in pair],
+            "throughputs": [
+                {"model": own, "accelerator": TYPE, "gpus": 1, "steps_per_s": speed[own], "sync_s": 1 / speed[other]}
+                for own, other in (pair, pair[::-1])
+            ],
+            "models": builtin.models("hare", pair),
+        }
+    )
+
+
+@cache
+def turns(first: str, second: str, design: str) -> Run:
+    """The run of two jobs that take turns, each step a round."""
+    return simulate(taking_turns(first, second), "hare", switching=design, steps_per_round=1)
+
+
+def switched(run: Run) -> pd.DataFrame:
+    """`switching_table` by model."""
+    return switching_table(run.scenario, run.timeline).set_index("model")
+
+
+def omega(run: Run) -> float:
+    """Time of all switches over that of all computing (2.2.4)."""
+    tasks = task_table(run.timeline)
+    return float(tasks["switch_s"].sum() / (tasks["end_s"] - tasks["start_s"]).sum())
+
+
+def table_3(size: Size) -> Figure:
+    """The part of a task's time in which its GPU switches to it, by model and design; milliseconds are Table 3's."""
+    models = [model for kind in CLASSES for model in kind]
+    rows, bars = [], []
+    for design, title in DESIGNS.items():
+        found = pd.concat(
+            [switched(turns(first, second, design)) for first, second in zip(models[::2], models[1::2], strict=True)]
+        )
+        for model in models:
+            name = model.split(" (")[0]
+            percent = float(found["share"][model])
+            other = "" if design == "hare" else "; this column of the paper follows from another"
+            why = f"A step's time is what follows from the Hare column{other}."
+            rows.append(Row(f"switch / task, {name}, {title}", "%", _percent(TABLE_3[name], design), 100 * percent, why,
+                            "Table 3"))  # fmt: skip
+            bars.append((name, title, 100 * percent))
+    frame = pd.DataFrame(bars, columns=["group", "series", "value"])
+    options = {"title": "Switching in turns on a V100", "x_title": "Model", "y_title": "Part of a task's time (%)"}
+    return Figure("Table 3", "Switching between tasks", tuple(rows), {"a": Panel(frame, grouped_bars, options)})
+
+
+def _percent(cost: Cost, design: str) -> float:
+    """Part of a task's time in a column of Table 3."""
+    columns = {
+        "default": cost.default_percent,
+        "pipeswitch": cost.pipeswitch_percent,
+        "hare": cost.hare_percent,
+    }
+    return columns[design]
+
+
+def figure_7(size: Size) -> Figure:
+    """Switching over training time, where ResNet50 and GraphSAGE take turns; Fig. 8, how busy the GPU is then."""
+    names = [name.split(" (")[0] for name in PAIRED]
+    least, most = sorted(TABLE_3[name].default_percent / (100 - TABLE_3[name].default_percent) for name in names)
+    rows = []
+    for design, title in DESIGNS.items():
+        found = omega(turns(*PAIRED, design))
+        why = (
+            f"About 9 in Fig. 7; by the shares in the paper's own Table 3 it is {least:.0f} to {most:.0f}, and the "
+            "step times of its Hare column are shorter still."
+            if design == "default"
+            else "The paper does not print it."
+        )
+        rows.append(Row(f"switching / training, {title}", "1", OMEGA if design == "default" else None, found, why,
+                        "Fig. 7"))  # fmt: skip
+    for design, title in DESIGNS.items():
+        busy = 100 / (1 + omega(turns(*PAIRED, design)))
+        why = "The paper: no more than 50." if design == "default" else "The paper shows no such run."
+        rows.append(Row(f"time in which the GPU computes, {title}", "%", HALF if design == "default" else None, busy,
+                        f"{why} What a step leaves of the GPU idle is not counted.", "Fig. 8"))  # fmt: skip
+    return Figure("Figs. 7, 8", "Two jobs that take turns on a GPU", tuple(rows))

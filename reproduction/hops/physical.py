@@ -1,0 +1,237 @@
+"""The physical cluster (section 4.2), simulated: Table 3, Figs. 9 and 10, and what the differences come from (ours)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import pandas as pd
+
+from reproduction.figure import Figure, Panel, Row, cell
+from reproduction.hops.bound import least_makespan_s
+from reproduction.hops.lines import (
+    GAVEL,
+    HOPS,
+    MEASURES,
+    QUEUE,
+    SIA,
+    THREE,
+    UNITS,
+    Line,
+    busy_share,
+    curve_options,
+    of_jobs,
+    over,
+    runs_of,
+    share_of_jobs,
+    table,
+)
+from reproduction.hops.settings import HOUR, ROUND_S, Size, physical, with_sizes
+from workbench.analysis.charts.curves import curve
+from workbench.analysis.charts.groups import grouped_bars
+from workbench.papers.hops.configurations import SIGMA
+from workbench.session.api import simulate
+from workbench.simulation.run import Run
+
+PAPER = {  # Table 3
+    HOPS: {"makespan": 9.51, "JCT": 3.2, "wait": 0.95, "max LR": 0.37, "fragments": 0.15},
+    SIA: {"makespan": 11.68, "JCT": 4.41, "wait": 1.47, "max LR": 1.03, "fragments": 5.89},
+    GAVEL: {"makespan": 14.46, "JCT": 5.92, "wait": 2.11, "max LR": 1.31, "fragments": 3.36},
+}
+CALIBRATED = f"{MEASURES[0]}, {HOPS}"
+"""The number of Tables 3 and 4 near which job lengths are scaled: listed, and beside no number of the paper."""
+LENGTHS = "Job lengths are ours, scaled so that at full size Hops's makespan is near the paper's"
+LEARNED, LEARNED_SIA = "Hops, learned speeds", "Sia, learned speeds"
+SPLIT, QUICK_HOPS, QUICK_SIA = "Sia, gangs split", "Hops, 60 s", "Sia, 60 s"
+FREE, PLAIN, TYPES = "Hops, profiles for nothing", "Gavel, no queue", "Hops, told types only"
+VARIANTS = (
+    Line(FREE, "hops", {"round_s": ROUND_S, "profile_iterations": 10, "profile_start_s": 0.0}),
+    Line(QUICK_HOPS, "hops", {"round_s": 60.0}),
+    Line(QUICK_SIA, "sia", {**QUEUE, "round_s": 60.0}),
+    Line(SPLIT, "sia", {**QUEUE, "round_s": ROUND_S, "split": True}),
+    Line(PLAIN, "gavel.max_min_fairness", {"round_s": ROUND_S}),
+    Line(TYPES, "hops", {"round_s": ROUND_S}, "oracle"),
+)
+
+
+@cache
+def runs(size: Size) -> Mapping[str, Run]:
+    """The three schedulers on the same jobs."""
+    return runs_of(physical(size.physical, size.length), THREE)
+
+
+@cache
+def learned(size: Size) -> Mapping[str, Run]:
+    """Hops and Sia where both learn speeds by the three layers; decisions recorded in full."""
+    return {
+        name: simulate(physical(size.physical, size.length), line.scheduler, line.knobs, belief="layered")
+        for name, line in zip((LEARNED, LEARNED_SIA), THREE, strict=False)
+    }
+
+
+def compared(
+    found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], source: str, lengths: str
+) -> tuple[Row, ...]:
+    """Rows of Tables 3 and 4: the measures of each scheduler, then the others' over Hops's."""
+    plain = [
+        Row(f"{measure}, {name}", UNITS[measure], numbers[measure], cell(found, name, measure),
+            _why_fragments(name, cell(found, name, measure)) if measure == "fragments" else f"{lengths}.", source)
+        for name, numbers in paper.items()
+        for measure in MEASURES
+    ]  # fmt: skip
+    plain[0] = plain[0]._replace(measure=f"{CALIBRATED} (calibrated)", paper=None, why=f"Not reproduced: {lengths}.")
+    ratios = [
+        Row(f"{measure}, {other} / {HOPS}", "1", paper[other][measure] / paper[HOPS][measure],
+            over(found, measure, other, HOPS), none_if_zero(found, measure, HOPS, why), source)
+        for other in (SIA, GAVEL)
+        for measure, why in _whys(found, paper, other).items()
+    ]  # fmt: skip
+    return (*plain, *ratios)
+
+
+def none_if_zero(found: pd.DataFrame, measure: str, below: str, why: str) -> str:
+    """Why a ratio is what it is: if it is over nothing there is none."""
+    return why if cell(found, below, measure) else f"No ratio: it is 0 under {below}."
+
+
+def _whys(found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], other: str) -> dict[str, str]:
+    """By measure, why the ratio of a scheduler to Hops is what it is, from what was measured here."""
+    held = {name: f"{cell(found, name, 'allocated'):.0%}" for name in (other, HOPS)}
+    ours = {name: f"{60 * cell(found, name, 'wait'):.1f}" for name in (other, HOPS)}
+    theirs = {name: f"{60 * paper[name]['wait']:.0f}" for name in (other, HOPS)}
+    part = cell(found, other, "wait") / cell(found, other, "JCT")
+    part_paper = paper[other]["wait"] / paper[other]["JCT"]
+    return {
+        "makespan": f"{held[other]} of the GPU time is held under {other}, {held[HOPS]} under {HOPS}. 4.2 reasons has "
+        "what no schedule on 64 GPUs can end before.",
+        "JCT": f"Mean wait {ours[other]} min under {other}, {ours[HOPS]} under {HOPS}; in the paper {theirs[other]} "
+        f"and {theirs[HOPS]}.",
+        "wait": f"Least sizes are ours: {part:.0%} of a completion time is waiting under {other}, in the paper "
+        f"{part_paper:.0%}. 4.2 reasons has larger sizes.",
+        "max LR": "Follows from the waits.",
+    }
+
+
+def _why_fragments(name: str, gpus: float) -> str:
+    """Where fragments come from, if there are any."""
+    if not gpus:
+        return "Counted once a round; here there are none."
+    split = " Gangs that find no node leave GPUs idle: 4.2 reasons has gangs that are split." if name == SIA else ""
+    return f"Counted once a round.{split}"
+
+
+def table_3(size: Size) -> Figure:
+    """Makespan, completion times, waits, worst latency ratio and fragments on 64 GPUs."""
+    found = table(runs(size))
+    bars = pd.DataFrame(
+        [("makespan (h)", name, cell(found, name, "makespan")) for name in found.index]
+        + [("mean JCT (h)", name, cell(found, name, "JCT")) for name in found.index]
+        + [("mean wait (h)", name, cell(found, name, "wait")) for name in found.index],
+        columns=["group", "series", "value"],
+    )
+    options = {"title": f"64 GPUs, {size.physical} jobs", "x_title": "Measure", "y_title": "Time (h)"}
+    return Figure("Table 3", "The physical cluster, simulated", compared(found, PAPER, "Table 3", LENGTHS),
+                  {"a": Panel(bars, grouped_bars, options)})  # fmt: skip
+
+
+def figure_9(size: Size) -> Figure:
+    """Shares of jobs up to a completion time and up to a latency ratio."""
+    jct, ratio = of_jobs(runs(size), "jct_s", HOUR), of_jobs(runs(size), "latency_ratio")
+    rows = tuple(
+        Row(f"jobs with a latency ratio up to 0.37, {name}", "%", 100.0 if name == HOPS else None,
+            100 * float((values <= 0.37).mean()),
+            "All of Hops's jobs are, in the paper; of the others it shows the curve without numbers.", "4.2")
+        for name, values in ratio.items()
+    )  # fmt: skip
+    panels = {
+        "a": Panel(share_of_jobs(jct), curve, curve_options("Job completion times", "Completion time (h)")),
+        "b": Panel(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
+    }
+    return Figure("Fig. 9", "Completion times and latency ratios of jobs", rows, panels)
+
+
+def reasons(size: Size) -> Figure:
+    """What the ratios of Table 3 depend on: each row a measurement of ours, none in the paper."""
+    scenario = physical(size.physical, size.length)
+    found = runs(size)
+    many = table({**found, **learned(size), **runs_of(scenario, VARIANTS)})
+    least_h = least_makespan_s(scenario) / HOUR
+    came_s = max(job.arrival_s for job in scenario.jobs)
+    rows = [
+        _row(f"least makespan of any schedule / {name}", least_h / cell(many, name, "makespan"),
+             "A linear programme that leaves out gangs and servers: there is no more to be gained than this.")
+        for name in found
+    ]  # fmt: skip
+    for name, run in found.items():
+        until_s = came_s + 0.75 * (float(run.jobs["finish_s"].max()) - came_s)
+        share = 100 * busy_share(run, came_s, until_s)
+        why = "For three quarters of what is left then; only near 100 % does it show that nobody can end much sooner."
+        rows.append(Row(f"GPU time held from the last arrival on, {name}", "%", None, share, why, "ours"))
+    rows += [
+        Row(f"restarts, {name}", "%", None, 100 * cell(many, name, "restarts"),
+            "Of the GPU time held; 10 s each for all. The objective of Hops has no term for them, Sia's has.", "ours")
+        for name in found
+    ]  # fmt: skip
+    pairs = [
+        ("makespan", TYPES, HOPS, "What knowing single servers is worth to Hops; Sia and Gavel look at types alone."),
+        ("makespan", SIA, TYPES, "Both are told the speeds of types only."),
+        ("makespan", QUICK_SIA, QUICK_HOPS, "Rounds of one minute for both."),
+        ("JCT", QUICK_SIA, QUICK_HOPS, "Rounds of one minute for both."),
+        ("makespan", LEARNED_SIA, LEARNED, "Both learn speeds by the three layers, in place of being told."),
+        ("JCT", LEARNED_SIA, LEARNED, "Both learn speeds by the three layers, in place of being told."),
+        ("JCT", SIA, FREE, "Hops pays for profiles and Sia does not; here neither does."),
+        ("JCT", PLAIN, HOPS, "Gavel with equal weights in place of latency ratios."),
+        ("max LR", PLAIN, HOPS, "Gavel with equal weights in place of latency ratios."),
+        ("max LR", SPLIT, HOPS, "Sia with gangs that are split over nodes, as in its published simulator."),
+    ]
+    rows += [
+        _row(f"{measure}, {above} / {below}", over(many, measure, above, below),
+             none_if_zero(many, measure, below, why))
+        for measure, above, below, why in pairs
+    ]  # fmt: skip
+    rows.append(Row("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
+                    "Beside the fragments of Sia in Table 3, where gangs are not split.", "ours"))  # fmt: skip
+    for words, sizes in (
+        ("sizes from the median up", lambda job: tuple(n for n in job.sizes if n >= job.gpus)),
+        ("the median alone", lambda job: None),
+    ):
+        other = table(runs_of(with_sizes(scenario, sizes), THREE[:2]))
+        why = f"With {words} for every job: how much there is to win depends on what users choose."
+        rows += [
+            _row(f"{measure}, {SIA} / {HOPS}, {words}", over(other, measure, SIA, HOPS),
+                 none_if_zero(other, measure, HOPS, why))
+            for measure in ("makespan", "JCT", "wait", "max LR")
+        ]  # fmt: skip
+    return Figure("4.2 reasons", "What the ratios depend on", tuple(rows))
+
+
+def _row(measure: str, value: float, why: str) -> Row:
+    return Row(measure, "1", None, value, why, "ours")
+
+
+def figure_10(size: Size) -> Figure:
+    """The paper: physical against simulated. Ours: Hops that learns speeds, as in a real cluster, against told ones."""
+    scenario = physical(size.physical, size.length)
+    pair = {HOPS: simulate(scenario, "hops", {"round_s": ROUND_S}), LEARNED: learned(size)[LEARNED]}
+    found = table(pair)
+    why = "The paper says that simulation and cluster are similar; nearest to it: speeds learned by the three layers."
+    sensitive = (
+        "What is measured of 16 GPUs on two servers stands for 2 GPUs there too (3.3), and moves (10); above sigma a "
+        "job is kept on one server, however slow."
+    )
+    rows = (
+        *(Row(f"{measure}, {LEARNED} / {HOPS}", "1", None,
+              over(found, measure, LEARNED, HOPS), none_if_zero(found, measure, HOPS, why), "Fig. 10")
+          for measure in ("makespan", "JCT", "wait")),
+        *(Row(f"jobs taken for sensitive at some time, {name}", "jobs", None, float(_sensitive(run)), sensitive, "ours")
+          for name, run in pair.items()),
+    )  # fmt: skip
+    times = share_of_jobs(of_jobs(pair, "jct_s", HOUR))
+    return Figure("Fig. 10", "Learned speeds against told ones", rows,
+                  {"a": Panel(times, curve, curve_options("Job completion times", "Completion time (h)"))})  # fmt: skip
+
+
+def _sensitive(run: Run) -> int:
+    """How many jobs were ever above sigma."""
+    rho = run.signals[run.signals["signal"] == "sensitivity"]
+    return int((rho.groupby("job")["value"].max() > SIGMA).sum())

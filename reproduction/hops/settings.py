@@ -1,0 +1,131 @@
+"""Sizes of the reproduction of Hops, its clusters and jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workbench.scenario.job import Job
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+
+HOUR = 3600.0
+ROUND_S = 300.0
+"""ours: the paper does not print it; all three schedulers have the same."""
+RATE = 100
+"""paper: 4.3, jobs an hour."""
+PHYSICAL_SCALE, SIMULATED_SCALE = 1.8, 1.1
+"""ours: Hops then ends about when it does in Tables 3 and 4. Fig. 8, the lengths of the jobs, is not in numbers."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a reproduction is.
+
+    length: of jobs, over that of the full size. physical: jobs of Table 3, on 64 GPUs. shrink: the 512 GPUs of Table 4
+    are divided by it, and so is the rate of arrivals; simulated: jobs there. sweep_shrink, sweep: the same for Fig. 13,
+    rates: jobs an hour at 512 GPUs. moments: how many plans of Fig. 14, with the cluster divided by plan_shrink.
+    waiting: jobs of Fig. 15, on the same. gpus: clusters of Fig. 15. limit_s: wall time after which a plan of Figs. 14
+    and 15 counts as it is.
+    """
+
+    name: str
+    length: float
+    physical: int
+    shrink: int
+    simulated: int
+    sweep_shrink: int
+    sweep: int
+    rates: tuple[int, ...]
+    moments: int
+    plan_shrink: int
+    waiting: tuple[int, ...]
+    gpus: tuple[int, ...]
+    limit_s: float
+
+
+SIZES = {
+    size.name: size
+    for size in (
+        Size(
+            name="tiny",
+            length=0.4,
+            physical=8,
+            shrink=8,
+            simulated=8,
+            sweep_shrink=8,
+            sweep=4,
+            rates=(30, 1200),
+            moments=1,
+            plan_shrink=8,
+            waiting=(25, 100),
+            gpus=(64, 128),
+            limit_s=1.0,
+        ),
+        Size(
+            name="middle",
+            length=1.0,
+            physical=25,
+            shrink=4,
+            simulated=125,
+            sweep_shrink=8,
+            sweep=62,
+            rates=(30, 120, 1200),
+            moments=3,
+            plan_shrink=4,
+            waiting=(50, 100, 200, 500),
+            gpus=(64, 128, 256),
+            limit_s=10.0,
+        ),
+        Size(
+            name="full",
+            length=1.0,
+            physical=25,
+            shrink=1,
+            simulated=500,
+            sweep_shrink=4,
+            sweep=125,
+            rates=(30, 60, 120, 300, 600, 1200),
+            moments=5,
+            plan_shrink=1,
+            waiting=(100, 200, 500, 1000, 2000),
+            gpus=(128, 256, 512, 1024, 1504),
+            limit_s=20.0,
+        ),
+    )
+}
+
+
+def physical(jobs: int, length: float = 1.0) -> Scenario:
+    """Section 4.2: the first jobs of `hops_64`, scaled; length: see `Size`."""
+    whole = preset("hops_64")
+    return whole.replace(jobs=[longer(job, length * PHYSICAL_SCALE) for job in whole.jobs[:jobs]])
+
+
+def simulated(jobs: int, shrink: int, rate: int = RATE, length: float = 1.0) -> Scenario:
+    """Sections 4.3 and 4.6: so many jobs of 500, scaled, on the 512 GPUs and at the rate of arrivals over `shrink`."""
+    whole = preset(f"hops_512_{rate}")
+    made = [
+        longer(job, length * SIMULATED_SCALE).model_copy(update={"arrival_s": job.arrival_s * shrink})
+        for job in whole.jobs[:jobs]
+    ]
+    return whole.replace(cluster=resized(whole, 1 / shrink), jobs=made)
+
+
+def resized(scenario: Scenario, factor: float) -> dict[str, object]:
+    """The cluster with `factor` times as many nodes of each kind, at least one."""
+    groups = [
+        {**group.model_dump(mode="json"), "count": max(1, round(group.count * factor))}
+        for group in scenario.cluster.nodes
+    ]
+    return {**scenario.to_dict()["cluster"], "nodes": groups}
+
+
+def longer(job: Job, scale: float) -> Job:
+    """A job with so many times the steps."""
+    return job.model_copy(update={"steps": float(max(1, round(scale * job.steps)))})
+
+
+def with_sizes(scenario: Scenario, choose: Callable[[Job], tuple[int, ...] | None]) -> Scenario:
+    """The same jobs with other requirement sets; None: the median alone."""
+    return scenario.replace(jobs=[job.model_copy(update={"gpu_choices": choose(job)}) for job in scenario.jobs])

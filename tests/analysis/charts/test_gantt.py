@@ -1,0 +1,221 @@
+"""The Gantt chart: what is data, what is specification, and where things lie."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pandas as pd
+import pytest
+from chart_tables import CLUSTER, HOSTILE, ROUND_S, decisions, everything, interval, jobs, jobs_named, timeline
+
+from workbench.analysis.charts import Drawing, gantt, theme, to_png, to_svg
+from workbench.analysis.charts.drawing import records
+from workbench.analysis.charts.gantt import left_px as gantt_left_px
+from workbench.simulation.schema import KINDS
+
+
+def layers(drawing: Drawing) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = drawing.chart.to_dict()["layer"]
+    return found
+
+
+def layer(drawing: Drawing, data: str, mark: str) -> dict[str, Any]:
+    return next(part for part in layers(drawing) if part["data"]["name"] == data and part["mark"]["type"] == mark)
+
+
+@pytest.mark.parametrize("by", ["slot", "job"])
+def test_data_are_named_and_the_specification_holds_none(by: Any) -> None:
+    drawing = gantt(*everything(), cluster=CLUSTER, by=by)
+    spec = drawing.chart.to_dict()
+    assert {part["data"]["name"] for part in spec["layer"]} == set(drawing.data)
+    assert "datasets" not in spec and "values" not in json.dumps([part["data"] for part in spec["layer"]])
+    assert spec["width"] == "container"
+    assert drawing.spec(700)["width"] == 700
+    assert drawing.spec()["datasets"] == {name: records(table) for name, table in drawing.data.items()}
+    assert drawing.inline(500).to_dict() == drawing.spec(500)
+
+
+@pytest.mark.parametrize("by", ["slot", "job"])
+def test_the_same_scenario_has_the_same_specification_whatever_was_decided(by: Any) -> None:
+    table, rows, asked = everything()
+    one = gantt(table, rows, asked, cluster=CLUSTER, by=by, end_s=7 * ROUND_S).chart.to_dict()
+    assert gantt(table.head(4), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).chart.to_dict() == one
+    assert gantt(table.head(0), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).chart.to_dict() == one
+
+
+def test_parameters_select_a_job_and_play_back() -> None:
+    drawing = gantt(*everything(), cluster=CLUSTER, selected="j1", until_s=900.0)
+    spec = drawing.chart.to_dict()
+    values = {param["name"]: param.get("value") for param in spec["params"]}
+    assert values["selected"] == "j1" and values["until"] == 900.0
+    assert drawing.params == {"selected": "j1", "until": 900.0}
+    bars = layer(drawing, "bars", "rect")
+    assert bars["encoding"]["opacity"] == {
+        "condition": {"test": "!selected || datum.job === selected", "value": 1},
+        "value": theme.FADED,
+    }
+    assert {"filter": "isValid(until) ? datum.start_s < until : true"} in bars["transform"]
+    assert "min(datum.end_s, until)" in json.dumps(bars["transform"])
+
+
+def test_bars_are_merged_and_carry_what_the_tooltip_says() -> None:
+    drawing = gantt(*everything(), cluster=CLUSTER)
+    bars = drawing.data["bars"]
+    j2 = bars[(bars["job"] == "j2") & (bars["start_s"] == 0)]
+    assert j2["end_s"].tolist() == [2 * ROUND_S]
+    tips = {tip["field"]: tip["title"] for tip in layer(drawing, "bars", "rect")["encoding"]["tooltip"]}
+    assert set(tips) >= {"job", "model", "where", "accelerator", "kind", "when", "lasts", "steps", "gpus"}
+    assert bars.loc[bars["job"] == "j0", "where"].iloc[0] == "a-0 slot 0–1"
+    assert bars["model"][bars["job"] != ""].unique().tolist() == ["resnet50"]
+
+
+def test_a_pair_splits_its_slot_into_two_halves() -> None:
+    table = timeline(*(interval("a-0", slot, "p + q", 0, 60, steps=5) for slot in (0, 1)))
+    bars = gantt(table, jobs(p=60.0, q=60.0), cluster=CLUSTER).data["bars"]
+    halves = bars[["job", "with_job", "y0", "y1", "steps"]].sort_values(["y0"]).values.tolist()
+    assert halves == [
+        ["p", "q", 0.06, 0.5, 5.0],
+        ["q", "p", 0.5, 0.94, 10.0],
+        ["p", "q", 1.06, 1.5, 5.0],
+        ["q", "p", 1.5, 1.94, 10.0],
+    ]
+
+
+def test_every_kind_looks_different_and_is_in_the_key() -> None:
+    drawing = gantt(*everything(), cluster=CLUSTER)
+    bars = drawing.data["bars"]
+    assert set(bars["kind"]) == set(KINDS)
+    of_j2 = bars[(bars["job"] == "j2") | (bars["kind"] == "restart")]
+    looks = of_j2.groupby("kind").agg(fill=("fill", "first"), stroke=("stroke", "first"))
+    assert not looks.duplicated().any()
+    key = drawing.data["key"]
+    assert {"restart", "profiling", "held idle", "node down", "preempted", "round"} <= set(key["text"])
+    assert {"j0", "j1", "j2"} <= set(key["text"])
+    sync = bars[bars["kind"] == "sync"].iloc[0]
+    assert sync["y1"] - sync["y0"] < 0.3, "synchronisation overlaps the next task, so it is thin"
+
+
+def test_the_key_begins_where_the_names_do_and_fits_a_narrow_lab() -> None:
+    """In a lab 1280 px wide beside JupyterLab's files a chart has about 415 pixels, names included."""
+    key = gantt(*everything(), cluster=CLUSTER).data["key"]
+    left_px = gantt_left_px(CLUSTER)
+    assert key["px"].min() == -left_px
+    assert (key["px"] + 20 + key["text"].map(theme.text_px)).max() <= 400 - left_px
+
+
+def test_preemption_is_marked_at_the_end_of_every_block() -> None:
+    marks = gantt(*everything(), cluster=CLUSTER).data["marks"]
+    found = {(m.job, m.time_s) for m in marks.itertuples()}
+    assert found == {("j0", 3 * ROUND_S), ("j1", 2 * ROUND_S), ("j2", 2 * ROUND_S)}
+    gang = marks[marks["job"] == "j0"].iloc[0]
+    assert (gang["y0"], gang["y1"]) == (0.06, 1.94)
+
+
+def test_the_view_by_job_shows_arrival_completion_and_types() -> None:
+    drawing = gantt(*everything(), cluster=CLUSTER, by="job")
+    marks = drawing.data["marks"]
+    assert (marks["mark"] == "arrived").sum() == 3
+    assert marks[marks["mark"] == "finished"]["job"].tolist() == ["j0", "j1"]
+    bars = drawing.data["bars"]
+    colours = theme.type_colours(["v100", "k80"])
+    assert bars.loc[bars["job"] == "j0", "fill"].iloc[0] == colours["v100"]
+    assert bars.loc[bars["job"] == "j0", "label"].iloc[0] == "v100 × 2"
+    assert drawing.data["rows"]["text"].tolist() == ["j0", "j1", "j2"]
+    assert "shares its GPUs" in set(drawing.data["key"]["text"])
+
+
+def test_lanes_name_type_node_and_slot() -> None:
+    rows = gantt(*everything(), cluster=CLUSTER).data["rows"]
+    texts = {column: part["text"].tolist() for column, part in rows.groupby("column")}
+    assert texts == {"node": ["a-0", "b-0"], "slot": ["0", "1", "0", "1"], "type": ["v100", "k80"]}
+    kinds = rows[rows["column"] == "type"]
+    assert kinds[["y0", "y1"]].values.tolist() == [[0, 2], [2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("end_s", "title"),
+    [(200.0, "Time (s)"), (3600.0, "Time (min)"), (86400.0, "Time (h)"), (30 * 86400.0, "Time (days)")],
+)
+def test_the_axis_states_a_unit_that_fits(end_s: float, title: str) -> None:
+    drawing = gantt(timeline(interval("a-0", 0, "x", 0, end_s)), jobs(x=end_s), cluster=CLUSTER)
+    assert layer(drawing, "span", "point")["encoding"]["x"]["title"] == title
+    last = drawing.data["span"]["t"].iloc[1]
+    assert 1 < last <= 300
+
+
+def test_many_rounds_are_thinned_and_the_key_says_so() -> None:
+    table = timeline(interval("a-0", 0, "x", 0, 1000))
+    drawing = gantt(table, jobs(x=1000.0), decisions(*range(1000)), cluster=CLUSTER)
+    assert len(drawing.data["rounds"]) == 200
+    assert "every 5 rounds" in set(drawing.data["key"]["text"])
+    assert gantt(table, jobs(x=1000.0), decisions(*range(1000)), rounds=False).data["rounds"].empty
+
+
+def test_many_rows_stay_within_the_height_and_labels_do_not_overlap() -> None:
+    names: dict[str, float | None] = {f"job {i}": 100.0 for i in range(300)}
+    drawing = gantt(timeline(interval("a-0", 0, "job 3", 0, 100)), jobs_named(names), by="job", max_height=600)
+    height = drawing.chart.to_dict()["height"]
+    assert height == pytest.approx(600)
+    shown = drawing.data["rows"].query("text != ''")["y0"]
+    assert shown.diff().min() * height / 300 >= theme.LABEL_PX
+
+
+def test_labels_only_where_they_can_fit() -> None:
+    table = timeline(interval("a-0", 0, "long", 0, 1000), interval("a-0", 1, "a short bar of a long name", 0, 2))
+    bars = gantt(table, jobs_named({"long": 1000.0, "a short bar of a long name": 2.0}), cluster=CLUSTER).data["bars"]
+    assert dict(zip(bars["job"], bars["label"], strict=True)) == {"long": "long", "a short bar of a long name": ""}
+
+
+@pytest.mark.parametrize("by", ["slot", "job"])
+def test_nothing_to_draw_is_a_message(by: Any) -> None:
+    rows = jobs(x=None)
+    for cluster in (CLUSTER, None):
+        drawing = gantt(timeline(), rows, decisions(), cluster=cluster, by=by)
+        assert drawing.data["message"]["text"].tolist() == ["Nothing ran"]
+        assert "Nothing ran" in to_svg(drawing)
+    nobody = gantt(timeline(), jobs(), None, by=by)
+    assert nobody.data["message"]["text"].iloc[0] in ("No jobs", "Nothing ran")
+    assert to_svg(nobody).startswith("<svg")
+    assert gantt(*everything(), by=by).data["message"].empty
+
+
+@pytest.mark.parametrize("by", ["slot", "job"])
+def test_any_name_is_only_data(by: Any) -> None:
+    finish: dict[str, float | None] = {name: 60.0 * (i + 1) for i, name in enumerate(HOSTILE)}
+    table = timeline(*(interval("a-0", i % 2, name, 60 * i, 60 * i + 60) for i, name in enumerate(HOSTILE)))
+    drawing = gantt(table, jobs_named(finish), cluster=CLUSTER, by=by, selected=HOSTILE[0])
+    spec = drawing.chart.to_dict()
+    selected = next(param for param in spec["params"] if param["name"] == "selected")
+    assert selected["value"] == HOSTILE[0]
+    assert not any(name in json.dumps(spec["layer"], ensure_ascii=False) for name in HOSTILE)
+    assert set(drawing.data["bars"]["job"]) == set(HOSTILE)
+    if by == "slot":
+        assert "x.y[0]" in to_svg(drawing)
+    else:
+        assert to_png(drawing, scale=1).startswith(b"\x89PNG")
+
+
+def test_twenty_thousand_bars_are_usable() -> None:
+    rows = [
+        interval(node, slot, f"job {(s * 7 + k * 11) % 200}", k * 360.0, k * 360.0 + 350)
+        for s, (node, slot) in enumerate((f"{'ab'[n % 2]}-{n}", slot) for n in range(12) for slot in range(4))
+        for k in range(417)
+    ]
+    table = timeline(*rows)
+    names: dict[str, float | None] = {f"job {i}": None for i in range(200)}
+    begun = time.perf_counter()
+    drawing = gantt(table, jobs_named(names), decisions(*(360.0 * k for k in range(417))))
+    drawing.chart.to_dict()
+    took_s = time.perf_counter() - begun
+    assert len(drawing.data["bars"]) == len(table) > 20_000
+    assert took_s < 10, "measured 1 s on two busy cores"
+    assert (drawing.data["bars"]["label"] != "").sum() <= 4000
+
+
+def test_the_table_behind_is_in_seconds_and_in_order() -> None:
+    table = gantt(*everything(), cluster=CLUSTER).table
+    assert list(table.columns[:3]) == ["where", "accelerator", "unit"]
+    assert table["start_s"].is_monotonic_increasing
+    assert isinstance(table, pd.DataFrame)

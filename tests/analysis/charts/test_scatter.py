@@ -1,0 +1,92 @@
+"""Schedulers in a plane: who is ringed, whichever way is better, and what is said of those without a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from workbench.analysis.charts import Drawing, scatter
+
+FRAME = pd.DataFrame({"name": ["a", "b", "c", "d"], "x": [1.0, 2.0, 3.0, 2.5], "y": [3.0, 1.0, 0.5, 2.0]})
+
+
+@pytest.mark.parametrize(
+    ("better", "ringed"),
+    [
+        (("lower", "lower"), {"a", "b", "c"}),
+        (("higher", "lower"), {"c"}),
+        (("lower", "higher"), {"a"}),
+        (("higher", "higher"), {"a", "c", "d"}),
+    ],
+)
+def test_those_that_nobody_beats_are_ringed(better, ringed) -> None:
+    drawing = scatter(FRAME, title="t", x_title="Mean JCT (h)", y_title="rho", better=better)
+    points = drawing.data["points"]
+    assert set(points[points["unbeaten"]]["name"]) == ringed
+    assert set(drawing.table[drawing.table["unbeaten"]]["name"]) == ringed
+    spec = drawing.named()
+    titles = {
+        axis: layer["encoding"][axis]["title"] for layer in spec["layer"] for axis in "xy"
+        if "title" in layer.get("encoding", {}).get(axis, {})
+    }  # fmt: skip
+    assert titles == {"x": f"Mean JCT (h), {better[0]} is better", "y": ["rho,", f"{better[1]} is better"]}
+
+
+def test_a_scheduler_without_a_value_is_named_and_not_drawn() -> None:
+    drawing = scatter(FRAME.assign(y=[3.0, None, 0.5, 2.0]), title="t", x_title="x", y_title="y")
+    assert drawing.data["points"]["name"].tolist() == ["a", "c", "d"]
+    assert "no value: b" in drawing.named()["title"]["subtitle"]
+    assert len(drawing.table) == 4
+
+
+def test_the_spread_over_seeds_is_a_cross_around_the_point() -> None:
+    drawing = scatter(FRAME.assign(x_spread=0.5, y_spread=0.25), title="t", x_title="x", y_title="y")
+    row = drawing.data["points"].iloc[0]
+    assert (row["x0"], row["x1"], row["y0"], row["y1"]) == (0.5, 1.5, 2.75, 3.25)
+    assert "crosses" in drawing.named()["title"]["subtitle"]
+    assert "crosses" not in scatter(FRAME, title="t", x_title="x", y_title="y").named()["title"]["subtitle"]
+
+
+def test_nothing_known_is_said_in_the_chart() -> None:
+    empty = scatter(FRAME.head(0), title="t", x_title="x", y_title="y")
+    assert empty.data["message"]["text"].tolist() == ["No values"]
+
+
+def crowd(count: int) -> pd.DataFrame:
+    """Schedulers of which most are alike, and one that is better in x, one in y."""
+    near = [{"name": f"gavel.scheduler_{n}", "x": 3.0 + 0.01 * n, "y": 3.0} for n in range(count - 2)]
+    return pd.DataFrame([*near, {"name": "srtf", "x": 1.0, "y": 4.0}, {"name": "themis", "x": 4.0, "y": 1.0}])
+
+
+def test_few_schedulers_have_their_names_beside_their_points() -> None:
+    drawing = scatter(FRAME, title="t", x_title="x", y_title="y")
+    assert drawing.data["points"]["text"].tolist() == ["a", "b", "c", "d"]
+    assert all(layer["encoding"]["fill"]["legend"] is None for layer in pointed(drawing))
+
+
+def test_many_have_numbers_with_a_key_and_those_ringed_their_names_too() -> None:
+    drawing = scatter(crowd(30), title="t", x_title="x", y_title="y")
+    points = drawing.data["points"].set_index("name")
+    assert points.loc["gavel.scheduler_5", "text"] == "6"
+    assert points.loc[["srtf", "themis"], "text"].tolist() == ["29 srtf", "30 themis"]
+    (layer,) = pointed(drawing)
+    for channel in ("fill", "shape"):
+        assert layer["encoding"][channel]["legend"]["orient"] == "bottom"
+        assert layer["encoding"][channel]["scale"]["domain"][5] == "6 gavel.scheduler_5"
+    looks = zip(*(layer["encoding"][channel]["scale"]["range"] for channel in ("fill", "shape")), strict=True)
+    assert len(set(looks)) == 30, "no two look alike"
+
+
+def test_as_many_at_one_place_as_have_no_room_for_numbers_are_told_apart_by_the_key() -> None:
+    same = pd.DataFrame({"name": [f"s{n}" for n in range(150)], "x": 1.0, "y": 1.0})
+    drawing = scatter(same, title="t", x_title="x", y_title="y")
+    assert set(drawing.data["points"]["text"]) == {""}
+    assert pointed(drawing)[0]["encoding"]["fill"]["legend"]
+
+
+def pointed(drawing: Drawing) -> list[dict[str, Any]]:
+    """The layers with the points themselves."""
+    layers = drawing.named()["layer"]
+    return [layer for layer in layers if "shape" in layer.get("encoding", {})]

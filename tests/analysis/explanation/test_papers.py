@@ -1,0 +1,211 @@
+"""Per paper and baseline, a small case whose reason is worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench
+from tests.analysis.explanation.explain_support import facts, scenario
+
+TWO = [{"name": "one"}, {"name": "two"}]
+
+
+def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -> None:
+    """Two equal jobs own half of the GPU each; `one` had the first round, so its priority is 0.5 / 1."""
+    run = workbench.simulate(scenario(TWO), "gavel.max_min_fairness", round_s=360)
+    first, second = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 360.0)
+    assert first.binding == "on v100 by priority (its own: infinite) one, with the same, was chosen"
+    assert "A priority is infinite while a job with a share has had no time on the type." in first.sentences
+    assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
+    assert "it is number 1 of 2: infinite, as one has." in first.reason
+    assert [one.comes for one in first.competitors] == ["equal"]
+    assert second.binding == "on v100 by priority (its own: 0.5) two (infinite) came before it"
+    assert facts(second)["priority on v100"] == 0.5
+    assert facts(second)["share of time on v100"] == pytest.approx(0.5)
+    assert facts(second)["part of the time received"] == pytest.approx(1.0)
+    assert "By priority on its best type (the highest first) it is number 2 of 2: 0.5." in second.sentences
+    assert any("(3) capacity of v100, 1 of 1 GPUs are given out" in each for each in second.sentences)
+    assert workbench.explain(run, "two", 360.0).binding == "its priority was high enough for a type with GPUs left"
+
+
+def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:
+    run = workbench.simulate(scenario([{"name": "one"}, {"name": "two", "arrival_s": 100.0}]), "gavel.max_min_fairness")
+    early, asked = workbench.explain(run, "two", 200.0), workbench.explain(run, "two", 360.0)
+    assert "no share of time yet: the shares in force, of 0 s, are from before it came" in early.reason
+    assert early.binding.startswith("the scheduler has not been asked since it came")
+    assert "Its shares: 0.5 of its time on v100." in asked.reason
+
+
+def test_gavel_who_runs_on_what_others_left_did_not_get_it_by_priority() -> None:
+    """Jobs of 4 GPUs have shares of V100 alone; whoever waits for them is given the T4 that nobody has a share of."""
+    run = workbench.simulate("preset:hare_testbed", "gavel.max_min_fairness", until_s=4000.0)
+    found = workbench.explain(run, "job-5", 3240.0)
+    assert "on t4-0 x 4" in found.sentences[0] and "Its shares: 0.233 of its time on v100." in found.reason
+    assert found.binding == "GPUs that no job with a share of them used"
+
+
+def test_gavel_a_policy_of_cost_leaves_gpus_idle_and_says_so() -> None:
+    run = workbench.simulate("preset:hadar_simulated", "gavel.min_cost_slo", until_s=6500.0, refresh_s=None)
+    found = workbench.explain(run, "job-19", 6120.0)
+    assert "Its shares: 1 of its time on v100." in found.reason and "5 of 20 p100, 8 of 20 k80" in found.reason
+    idle = "p100 and k80 stay free, as nobody has GPUs without a share of them (leftovers=none)"
+    assert found.binding.endswith(idle)
+    given = workbench.simulate("preset:hadar_simulated", "gavel.min_cost_slo", until_s=6500.0, leftovers="all")
+    assert not any(workbench.explain(given, job, 6120.0).binding.endswith(idle) for job in given.jobs["job"])
+
+
+def test_gavel_a_job_alone_is_limited_by_its_own_time() -> None:
+    run = workbench.simulate(scenario([{"name": "one"}], gpus=2), "gavel.max_min_fairness")
+    said = workbench.explain(run, "one", 100.0).reason
+    assert "(2) job_time, it runs all of the time already" in said and "(3) capacity" not in said
+
+
+def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:
+    """Utility is T + 1 - JCT in rounds: 5 rounds against 20, less 5 and 20 times the price of the empty cluster. With
+    its one GPU taken, a type costs its highest price, the best utility per GPU of the gang (6)."""
+    jobs = [{"name": "short", "steps": 1800.0}, {"name": "long", "steps": 7200.0}]
+    run = workbench.simulate(scenario(jobs), "hadar", round_s=360)
+    lost, won = workbench.explain(run, "long", 0.0), workbench.explain(run, "short", 0.0)
+    best = float(facts(won)["utility"])
+    price = (best - float(facts(won)["payoff"])) / 5
+    assert float(facts(lost)["payoff"]) == pytest.approx(best - 15 - 20 * price)
+    assert facts(lost)["price of v100"] == pytest.approx(best)
+    assert lost.binding.startswith("(8) total_payoff: under (8, s.t.) capacity the payoffs add up to more without it")
+    assert lost.next_start_s == 1800.0
+    assert won.binding.startswith("(8) total_payoff: its payoff is among those")
+    assert "By payoff (the highest first) it is number 2 of 2" in lost.reason
+    assert [(one.job, one.comes) for one in lost.competitors] == [("short", "before")]
+
+
+def test_hadar_a_gang_without_room_is_held_by_the_capacity() -> None:
+    jobs = [{"name": "small", "steps": 1800.0}, {"name": "big", "steps": 7200.0, "gpus": 2, "arrival_s": 300.0}]
+    run = workbench.simulate(scenario(jobs, gpus=2), "hadar", round_s=360, reschedule="waiting")
+    found = workbench.explain(run, "big", 400.0)
+    assert found.binding == "(8, s.t.) capacity: there were too few free GPUs on which its gang runs"
+    assert "free of the types on which it runs: 1 of 2 v100: too few" in found.reason and found.next_start_s == 1800.0
+
+
+def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
+    run = workbench.simulate(scenario(TWO, nodes=2), "hadare")
+    found, other = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 0.0)
+    assert found.binding.startswith("the payoff of its copies: other jobs' copies are worth more")
+    assert facts(found)["copies"] == 0 and facts(other)["copies"] == 2
+    assert "copies 2, 4: 1800 steps on a-0, 1800 steps on a-1" in other.reason
+
+
+def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:
+    jobs = [{"name": name} for name in ("one", "two", "three")]
+    run = workbench.simulate(scenario(jobs), "hops", profile_iterations=0)
+    inside, outside = workbench.explain(run, "one", 10.0), workbench.explain(run, "three", 10.0)
+    assert (facts(inside)["place"], facts(inside)["window"]) == (1, 1)
+    assert (facts(outside)["place"], facts(outside)["window"]) == (3, 0)
+    assert outside.binding.startswith("the service window (3.6)")
+    assert inside.binding.startswith("(11) weighted_gain: it is part of the plan")
+    later = workbench.explain(run, "one", 310.0)
+    assert later.state == "waiting" and facts(later)["latency ratio"] == 0.0, "two has waited: its ratio is higher"
+
+
+def test_hare_a_task_waits_for_the_tasks_before_it_on_its_gpu() -> None:
+    run = workbench.simulate(scenario(TWO), "hare")
+    found = workbench.explain(run, "two", 100.0)
+    assert found.binding.startswith("(8) one_after_other") and found.next_start_s == 3600.0
+    assert "starts on a-0/0 at 3600 s, after 30 tasks of others on that GPU: one #0.0" in found.reason
+    assert "it is number 2 of 2" in found.reason
+
+
+def test_hare_between_two_rounds_a_job_waits_for_its_own_tasks() -> None:
+    """A task computes 10 s and synchronises 5 s; at 12 s round 0 synchronises, and its GPUs are free meanwhile."""
+    rows = [
+        {"model": "m", "accelerator": "v100", "gpus": n, "steps_per_s": rate, "sync_s": 5.0}
+        for n, rate in ((1, 0.1), (2, 2 / 15))
+    ]
+    jobs = [{"name": "one", "gpus": 2, "steps": 20.0}]
+    run = workbench.simulate(scenario(jobs, gpus=2, throughputs=rows), "hare")
+    found = workbench.explain(run, "one", 12.0)
+    assert found.state == "synchronising" and found.binding.startswith("(7) barrier")
+    assert facts(found)["tasks computed"] == 2
+    assert workbench.explain(run, "one", 16.0).binding.startswith("(8) one_after_other")
+
+
+SLO = [
+    {"name": "calm", "steps": 2400.0, "rewards": [[9000.0, 100.0]]},
+    {"name": "urgent", "steps": 2400.0, "rewards": [[2500.0, 100.0]]},
+    {"name": "late", "steps": 2400.0, "rewards": [[2500.0, 100.0]]},
+    {"name": "spare"},
+]
+"""One GPU, leases of 1200 s: by 2500 s there are two, which `urgent` needs, so that `late` finds none; `calm` can wait
+until 9000 s."""
+
+
+@pytest.fixture(scope="module")
+def chronus() -> workbench.Run:
+    return workbench.simulate(scenario(SLO), "chronus", profile=False)
+
+
+def test_chronus_a_refusal_a_later_lease_and_what_is_left_for_best_effort(chronus: workbench.Run) -> None:
+    refused = workbench.explain(chronus, "late", 0.0)
+    assert refused.binding.startswith("(3, 6, erratum) capacity") and "cannot be guaranteed" in refused.reason
+    urgent = workbench.explain(chronus, "urgent", 1500.0)
+    assert urgent.state == "running" and "leases_by_deadline: the plan has this lease for it" in urgent.binding
+    waits = workbench.explain(chronus, "calm", 1500.0)
+    assert waits.binding.startswith("(4, erratum) leases_by_deadline: the plan meets its deadline with later leases")
+    assert facts(waits)["deadline worth 100, in"] == 7500.0
+    spare = workbench.explain(chronus, "spare", 1500.0)
+    assert spare.binding.startswith("the GPUs that SLO leases leave")
+    assert "By remaining time among best-effort jobs" in spare.reason and "number 2 of 2: 3600 s" in spare.reason
+    assert [one.job for one in spare.competitors if one.comes == "before"] == ["late"]
+
+
+def test_las_who_has_had_least_comes_first() -> None:
+    run = workbench.simulate(scenario(TWO), "las", round_s=360)
+    found = workbench.explain(run, "one", 400.0)
+    assert "By attained service (the lowest first) it is number 2 of 2: 360 GPU-s." in found.sentences
+    assert found.binding == "by attained service two comes before it and holds GPUs that it could use"
+
+
+def test_srtf_who_is_done_first_comes_first() -> None:
+    jobs = [{"name": "long"}, {"name": "short", "steps": 600.0, "arrival_s": 300.0}]
+    run = workbench.simulate(scenario(jobs), "srtf", round_s=300)
+    found = workbench.explain(run, "long", 400.0)
+    assert "since 5 min (jobs before it in line took its GPUs)" in found.sentences[0]
+    assert "it is number 2 of 2: 3300 s" in found.reason and found.next_start_s == 900.0
+
+
+def test_tiresias_who_has_had_much_stands_in_the_second_queue() -> None:
+    jobs = [{"name": "old"}, {"name": "new", "arrival_s": 700.0}]
+    run = workbench.simulate(scenario(jobs), "tiresias", round_s=360, threshold_gpu_s=500.0)
+    found = workbench.explain(run, "old", 800.0)
+    assert facts(found)["queue"] == 2 and facts(found)["attained service at the last decision"] == 720.0
+    assert found.binding == "by place in line new comes before it and holds GPUs that it could use"
+
+
+def test_yarn_a_used_up_quota_keeps_a_job_from_free_gpus() -> None:
+    entities = [{"name": "a", "quota_gpus": 1}, {"name": "b", "quota_gpus": 1}]
+    jobs = [{"name": "one", "entity": "a"}, {"name": "two", "entity": "a"}]
+    run = workbench.simulate(scenario(jobs, gpus=2, entities=entities), "yarn_cs", queues="entities")
+    found = workbench.explain(run, "two", 60.0)
+    assert found.binding == "the quota of its queue (a): 1 of 1 GPUs are in use by one"
+    assert "free of the types on which it runs: 1 of 2 v100: enough in number" in found.reason
+
+
+def test_edf_the_earlier_deadline_comes_first_and_best_effort_last() -> None:
+    jobs = [{"name": "late", "rewards": [[20000.0, 1.0]]}, {"name": "soon", "rewards": [[9000.0, 1.0]]}, {"name": "be"}]
+    run = workbench.simulate(scenario(jobs), "edf")
+    found = workbench.explain(run, "late", 60.0)
+    assert "By deadline (the lowest first) it is number 2 of 3: 20000 s." in found.sentences
+    assert found.binding.endswith("are held by soon, and who has a deadline and runs keeps its GPUs")
+    last = workbench.explain(run, "be", 60.0)
+    assert last.binding.endswith("are held by soon, and GPUs are taken only for a deadline to meet")
+    assert {one.job: one.comes for one in last.competitors} == {"soon": "before", "late": "before"}
+
+
+def test_fifo_and_sched_homo_and_the_matchings_say_their_rule() -> None:
+    for name, rule in (
+        ("fifo", "in the order of their arrival"),
+        ("sched_homo", "Jobs start in this order"),
+        ("allox", "completion times add up to least"),
+        ("sched_allox", "Each job has one GPU to itself"),
+    ):
+        run = workbench.simulate(scenario([{"name": "one"}, {"name": "two", "steps": 7200.0}]), name)
+        found = workbench.explain(run, "two", 60.0)
+        assert found.state == "waiting" and rule in found.reason and found.binding, name

@@ -1,0 +1,56 @@
+"""Hare's objective is shown where weights say something; rounds that change are none of a run in task sequences."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from workbench import compare, simulate, summary
+from workbench.analysis.metrics import HEADLINE, MAIN, METRICS, Summary, table
+from workbench.cli.compute import _measures
+from workbench.scenario.presets import preset
+from workbench.scenario.scenario import Scenario
+
+
+def weighted(*weights: float) -> Scenario:
+    base = preset("hare_example")
+    jobs = [job.model_copy(update={"weight": weight}) for job, weight in zip(base.jobs, weights, strict=True)]
+    return base.replace(jobs=jobs)
+
+
+def test_the_total_weighted_jct_is_shown_where_a_weight_is_not_one() -> None:
+    found = summary(simulate(weighted(3.0, 1.0, 2.0), "hare", switching="free"))
+    shown = table(found).set_index("metric").loc["weighted_jct_s"]
+    jct = simulate(weighted(3.0, 1.0, 2.0), "hare", switching="free").jobs["finish_s"].to_numpy()
+    assert found["weighted_jct_s"] == pytest.approx(jct @ [3.0, 1.0, 2.0])  # all arrive at 0
+    assert shown["unit"] == "s x weight" and float(shown["value"]) == pytest.approx(found["weighted_jct_s"], rel=1e-2)
+
+
+def test_it_is_not_shown_where_it_is_the_sum_of_jcts() -> None:
+    plain = summary(simulate(weighted(1.0, 1.0, 1.0), "hare", switching="free"))
+    assert plain["weighted_jct_s"] == pytest.approx(plain["mean_jct_s"] * 3)
+    assert table(plain)["metric"].tolist() == list(HEADLINE)
+
+
+def test_a_comparison_has_it_for_all_schedulers() -> None:
+    found = compare(weighted(3.0, 1.0, 2.0), ["hare", "fifo"])
+    assert list(found.table.columns) == ["scheduler", "belief", "seed", *MAIN, "weighted_jct_s"]
+    assert "Total weighted JCT" in found._repr_html_() and "s x weight" in found._repr_html_()
+    equal = compare(weighted(1.0, 1.0, 1.0), ["hare", "fifo"])
+    assert "weighted_jct_s" not in equal.table.columns
+
+
+def test_a_run_in_task_sequences_has_no_share_of_rounds_that_change() -> None:
+    runs = [summary(simulate(weighted(1.0, 1.0, 1.0), name)) for name in ("hare", "fifo")]
+    assert math.isnan(runs[0]["changed_rounds"]) and 0 < runs[1]["changed_rounds"] <= 1
+
+
+def test_a_comparison_on_the_command_line_has_the_same_rows_for_all() -> None:
+    """Also with a spread of JCTs over seeds, and with a scheduler that leaves jobs unfinished."""
+    plain = {each.name: 1.0 for each in METRICS} | {"mean_jct_s": 10.0, "jobs_finished": 3.0, "weighted_jct_s": 30.0}
+    spread = Summary(plain | {"jobs_finished": 0.0, "weighted_jct_s": 3.0}, {})
+    assert "weighted JCT" not in _measures({"a": Summary(plain, {})}, {"a": spread})
+    each = {"a": Summary(plain | {"weighted_jct_s": 50.0}, {}), "b": Summary(plain | {"weighted_jct_s": math.nan}, {})}
+    (row,) = [line for line in _measures(each, dict.fromkeys("ab", spread)).splitlines() if "weighted JCT" in line]
+    assert row.split("JCT")[1].split() == ["50", "s", "x", "weight", "±", "3", "unknown"]

@@ -1,0 +1,281 @@
+"""Comparing schedulers: cases, table, ratios, spread, processes, saving."""
+
+import multiprocessing
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench
+from workbench.analysis.comparison import Case, best_of, plan_cases
+from workbench.analysis.metrics import MAIN
+from workbench.base.errors import InputError, ScenarioError
+from workbench.scheduling.decision import InvalidDecision
+from workbench.scheduling.knob import Knob
+
+SMALL = workbench.preset("start_here")
+KEYS = ["scheduler", "belief", "seed"]
+
+
+@workbench.scheduler("test-compare-lottery", knobs=[Knob("round_s", 60.0, "length", minimum=1)], round_s=60)
+def lottery(snapshot, memory, knobs, rng):
+    """One job, drawn, on the first node on which it can run."""
+    names = list(snapshot.jobs.names)
+    rng.shuffle(names)
+    for name in names:
+        job = snapshot.jobs.jobs[snapshot.jobs.at[name]]
+        for node, free in zip(snapshot.nodes.names, snapshot.nodes.free.tolist(), strict=True):
+            gpus = {node: job.gpus}
+            if free >= job.gpus and snapshot.belief.on_nodes(job, gpus) > 0:
+                again = workbench.Assignment(name, gpus, snapshot.now_s + 60)
+                return workbench.Decision(assign=(again,)), memory
+    return workbench.Decision(), memory
+
+
+@workbench.scheduler("test-compare-greedy", round_s=60)
+def greedy(snapshot, memory, knobs, rng):
+    """Gives away more than there is."""
+    job = snapshot.jobs.jobs[0]
+    return workbench.Decision(assign=(workbench.Assignment(job.name, {"slow-0": 99}, snapshot.now_s + 60),)), memory
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """An own scheduler that draws, and fifo, with three seeds."""
+    return workbench.compare(SMALL, ["test-compare-lottery", "fifo"], seeds=[3, 1, 2])
+
+
+def test_runs_are_those_of_simulate(drawn):
+    assert [(case.label, case.seed) for case in drawn.cases] == [
+        (name, seed) for name in ("test-compare-lottery", "fifo") for seed in (3, 1, 2)
+    ]
+    assert drawn.labels == ("test-compare-lottery", "fifo")
+    for case, run in zip(drawn.cases, drawn.runs, strict=True):
+        assert run == workbench.simulate(SMALL, case.scheduler, seed=case.seed)
+
+
+def test_table_holds_every_measure(drawn):
+    assert list(drawn.measures.columns) == [*KEYS, *drawn.summaries[0]]
+    for row, run in zip(drawn.measures.to_dict("records"), drawn.runs, strict=True):
+        expected = workbench.summary(run)
+        for name, value in expected.items():
+            assert row[name] == pytest.approx(value, nan_ok=True)
+
+
+def test_the_short_table_is_the_main_part_of_all(drawn):
+    assert list(drawn.table.columns) == [*KEYS, *MAIN] and len(drawn.table.columns) <= 11
+    assert drawn.table.equals(drawn.measures[[*KEYS, *MAIN]])
+
+
+def test_it_says_what_it_is_in_a_line_and_as_a_page_with_units(drawn):
+    assert repr(drawn) == "<Comparison: 6 runs of test-compare-lottery, fifo>"
+    page = drawn._repr_html_()
+    assert (
+        "2 schedulers, 6 runs" in page
+        and "Mean JCT" in page
+        and "<th>Seed</th>" in page
+        and "Utilisation (%)</th>" in page
+    )
+    assert page.count("<tr") == 7
+    assert "<th>Seed</th>" not in workbench.compare(SMALL, ["fifo"])._repr_html_()
+
+
+def test_mean_and_spread_over_seeds(drawn):
+    mine = drawn.table[drawn.table["scheduler"] == "test-compare-lottery"]["mean_jct_s"]
+    assert len(set(mine)) > 1
+    assert drawn.mean().loc["test-compare-lottery", "mean_jct_s"] == pytest.approx(np.mean(mine))
+    assert drawn.spread().loc["test-compare-lottery", "mean_jct_s"] == pytest.approx(np.std(mine, ddof=1))
+    assert drawn.spread().loc["fifo", "mean_jct_s"] == 0
+    assert list(drawn.mean().index) == list(drawn.spread().index) == list(drawn.labels)
+
+
+def test_the_best_of_each_measure_is_marked_the_way_that_is_better():
+    means = pd.DataFrame(
+        {
+            "mean_jct_s": [3.0, 1.0, 1.0 + 1e-12],
+            "utilisation": [0.9, 0.8, 0.7],
+            "allocated": [0.9, 0.8, 0.7],
+            "makespan_s": [5.0, 5.0, 5.0],
+            "cost_usd": [1.0, 2.0, np.nan],
+        },
+        index=["a", "b", "c"],
+    )
+    best = best_of(means)
+    assert best["mean_jct_s"].tolist() == [False, True, True] and best["utilisation"].tolist() == [True, False, False]
+    assert not best[["allocated", "makespan_s", "cost_usd"]].to_numpy().any()
+
+
+def test_the_best_of_a_comparison_is_that_of_its_means(drawn):
+    assert drawn.best().equals(best_of(drawn.mean()))
+    means = drawn.mean()["mean_jct_s"]
+    assert drawn.best()["mean_jct_s"].idxmax() == means.idxmin()
+
+
+def test_seeds_that_agree_have_no_spread_not_even_the_rounding_of_their_mean(drawn):
+    same = drawn.measures.assign(makespan_s=0.1)
+    assert same.loc[same["scheduler"] == "fifo", "makespan_s"].std() > 0, "the rounding that this is about"
+    assert (replace(drawn, measures=same).spread()["makespan_s"] == 0).all()
+
+
+def test_one_seed_has_no_spread():
+    one = workbench.compare(SMALL, ["fifo"])
+    assert one.table["seed"].tolist() == [SMALL.seed]
+    assert one.spread().isna().all(axis=None)
+    assert one.mean().loc["fifo", "makespan_s"] == one.table["makespan_s"][0]
+
+
+def test_a_measure_that_a_seed_lacks_has_no_mean():
+    cut = workbench.compare(SMALL, ["fifo"], until_s=60, seeds=[0, 1])
+    assert np.isnan(cut.mean().loc["fifo", "makespan_s"])
+    assert cut.mean().loc["fifo", "jobs_unfinished"] == 3
+
+
+def test_ratios_pair_the_seeds(drawn):
+    ratios = drawn.ratios(to="fifo")
+    assert list(ratios.columns) == list(drawn.measures.columns)
+    assert ratios[KEYS].equals(drawn.table[KEYS])
+    fifo = drawn.table[drawn.table["scheduler"] == "fifo"].set_index("seed")["mean_jct_s"]
+    expected = [row.mean_jct_s / fifo[row.seed] for row in drawn.table.itertuples()]
+    assert ratios["mean_jct_s"].tolist() == pytest.approx(expected)
+    first = drawn.ratios()
+    assert first["mean_jct_s"][:3].tolist() == [1, 1, 1]
+
+
+def test_nothing_is_a_multiple_of_0(drawn):
+    assert (drawn.table["jobs_unfinished"] == 0).all()
+    assert drawn.ratios()["jobs_unfinished"].isna().all()
+    with pytest.raises(InputError, match="fifo"):
+        drawn.ratios(to="srtf")
+
+
+def test_window():
+    whole = workbench.compare(SMALL, ["fifo"])
+    part = workbench.compare(SMALL, ["fifo"], window=(0, 1))
+    assert part.measures["jobs"][0] == 2 and whole.measures["jobs"][0] == 3
+    assert part.runs[0].end_s <= whole.runs[0].end_s
+    assert part.summaries[0].window == (0, 1)
+
+
+def test_plan_of_the_scenario_is_the_default():
+    expected = [plan.scheduler for plan in SMALL.plan]
+    assert [case.scheduler for case in plan_cases(SMALL)] == expected
+    with pytest.raises(InputError, match="no plan"):
+        plan_cases(SMALL.replace(plan=()))
+
+
+def test_labels_name_the_knobs_where_a_name_comes_twice():
+    cases = plan_cases(SMALL, ["las", ("fifo", {"round_s": 60}), ("fifo", {}), ("fifo", {"blocking": False})])
+    assert [case.label for case in cases] == ["las", "fifo round_s=60", "fifo", "fifo blocking=False"]
+    assert cases[1] == Case("fifo round_s=60", "fifo", {"round_s": 60}, SMALL.seed)
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "options", "expected"),
+    [
+        ([], {}, "at least one"),
+        ("fifo", {}, "a list"),
+        (["nothing_such"], {}, "fifo"),
+        ([("fifo", {"nothing_such": 1})], {}, "round_s"),
+        ([("fifo", {"round_s": "soon"})], {}, "a number"),
+        (["fifo", "fifo"], {}, "once"),
+        ([("fifo", {"round_s": 9}), ("fifo", {"round_s": 9})], {}, "once"),
+        (["fifo"], {"seeds": []}, "at least one"),
+        (["fifo"], {"seeds": [1, 1]}, "each once"),
+        (["fifo"], {"seeds": [-1]}, "from 0"),
+        (["fifo"], {"seeds": [0.5]}, "whole"),
+        (["fifo"], {"workers": 0}, "from 1"),
+        (["fifo"], {"workers": True}, "from 1"),
+        (["fifo"], {"window": (0, 9)}, "last"),
+        (["fifo"], {"until_s": -1}, "seconds"),
+    ],
+)
+def test_refuses(schedulers, options, expected):
+    with pytest.raises(InputError, match=expected):
+        workbench.compare(SMALL, schedulers, **options)
+
+
+def test_jobs_that_can_run_nowhere_are_named_before_anything_runs():
+    big = SMALL.replace(jobs=[{"name": "big", "model": SMALL.jobs[0].model, "steps": 1, "gpus": 64}], plan=())
+    heard = []
+    with pytest.raises(ScenarioError, match="big"):
+        workbench.compare(big, ["fifo"], on_run=lambda *found: heard.append(found))
+    assert heard == []
+
+
+# --- Processes --------------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_workers_does_not_matter():
+    before = set(multiprocessing.active_children())
+    heard = []
+    several = workbench.compare(
+        "preset:start_here", ["fifo", "las"], seeds=[0, 1], workers=2, on_run=lambda case, run: heard.append(case)
+    )
+    one = workbench.compare("preset:start_here", ["fifo", "las"], seeds=[0, 1])
+    assert several.runs == one.runs and several.cases == one.cases
+    pd.testing.assert_frame_equal(several.table, one.table)
+    assert sorted(heard) == sorted(several.cases)
+    assert set(multiprocessing.active_children()) <= before
+
+
+def test_own_schedulers_take_part_beside_processes():
+    several = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"], workers=2)
+    one = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"])
+    assert several.cases == one.cases and several.runs == one.runs
+
+
+def test_a_failure_in_another_process_is_the_same_error():
+    stuck = SMALL.replace(core={"faults": {"list": [{"node": "slow-0", "from_s": 0, "to_s": 1}]}})
+    before = set(multiprocessing.active_children())
+    errors = []
+    for workers in (1, 2):
+        with pytest.raises(InputError) as caught:
+            workbench.compare(stuck, ["fifo", "las"], until_s=float("nan"), workers=workers)
+        errors.append((type(caught.value), caught.value.problem.where, str(caught.value), caught.value.exit_code))
+    assert errors[0] == errors[1]
+    assert set(multiprocessing.active_children()) <= before
+
+
+def test_a_run_that_fails_is_listed_with_its_reason_and_ends_no_other():
+    heard = []
+    found = workbench.compare(
+        SMALL, ["fifo", "test-compare-greedy", "las"], seeds=[1, 2], on_run=lambda case, run: heard.append(case)
+    )
+    assert found.labels == ("fifo", "las") and heard == list(found.cases)
+    assert [(case.label, case.seed) for case, _ in found.failed] == [
+        ("test-compare-greedy", 1),
+        ("test-compare-greedy", 2),
+    ]
+    assert all(isinstance(error, InvalidDecision) and "99" in str(error) for _, error in found.failed)
+    assert len(found.measures) == len(found.runs) == len(found.summaries) == 4
+    assert list(found.mean().index) == ["fifo", "las"] and "2 failed" in repr(found)
+    assert "Failed: test-compare-greedy, seed 1: " in found._repr_html_()
+
+
+def test_if_every_run_fails_the_first_error_is_raised():
+    with pytest.raises(InvalidDecision, match="test-compare-greedy"):
+        workbench.compare(SMALL, ["test-compare-greedy"], seeds=[1, 2])
+
+
+# --- Saving -----------------------------------------------------------------------------------------------------------
+
+
+def test_save(tmp_path, drawn):
+    drawn.save(tmp_path / "c")
+    table = pd.read_csv(tmp_path / "c" / "table.csv")
+    pd.testing.assert_frame_equal(table, drawn.measures, check_dtype=False)
+    assert len(set(drawn.folders())) == 6
+    for name, run in zip(drawn.folders(), drawn.runs, strict=True):
+        assert workbench.Run.load(tmp_path / "c" / name) == run
+    with pytest.raises(InputError, match="exists"):
+        drawn.save(tmp_path / "c")
+    drawn.save(tmp_path / "c", force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c"]
+
+
+def test_folders_are_plain_names_of_their_own():
+    found = workbench.compare(SMALL, [("fifo", {"round_s": 60}), ("fifo", {"round_s": 60.5}), "las"], until_s=0)
+    assert all(re.fullmatch(r"[\w.=-]+", name) for name in found.folders())
+    assert found.folders()[0] == "fifo_round_s=60-seed-0"

@@ -1,0 +1,154 @@
+"""Tasks in processes: answers in order, failures told, nobody left behind."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from workbench.base.errors import InputError, WorkbenchError
+from workbench.base.processes import Pool, in_processes
+
+LARGE = 10_000_000
+"""Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def refuse_three(number: int) -> int:
+    if number == 3:
+        raise InputError("number", number, "any but 3")
+    return number
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def say_much(number: int) -> bytes:
+    return bytes(LARGE)
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left():
+    before = set(multiprocessing.active_children())
+    yield
+    assert set(multiprocessing.active_children()) <= before
+
+
+@pytest.mark.parametrize("workers", [1, 2, 9])
+def test_answers_come_in_the_order_of_the_tasks(workers):
+    heard = []
+    found = in_processes(square, range(7), workers, lambda number, answer: heard.append((number, answer)))
+    assert found == [0, 1, 4, 9, 16, 25, 36]
+    assert sorted(heard) == list(enumerate(found))
+
+
+def test_without_tasks_nothing_is_started():
+    assert in_processes(square, [], 3) == []
+
+
+def test_an_error_of_the_function_is_raised_as_it_is():
+    with pytest.raises(InputError, match="number: got 3; expected any but 3"):
+        in_processes(refuse_three, range(6), 2)
+
+
+def test_a_process_that_is_killed_is_told():
+    with pytest.raises(WorkbenchError, match="workers: got a process that was ended by the system, most likely"):
+        in_processes(die, range(4), 2)
+
+
+def test_stopping_in_the_middle_of_a_large_answer_does_not_wait_for_the_rest():
+    """The other process is blocked halfway through its answer, which nobody reads."""
+
+    def stop(number: int, answer: bytes) -> None:
+        time.sleep(0.5)
+        raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        in_processes(say_much, range(50), 2, stop)
+    assert time.monotonic() - began < 30
+
+
+def nap(number: int) -> int:
+    time.sleep(0.1)
+    return number
+
+
+def test_they_end_by_themselves_when_whoever_asked_is_killed():
+    parent = multiprocessing.get_context("spawn").Process(target=in_processes, args=(nap, range(10_000), 2))
+    parent.start()
+    until = time.monotonic() + 60
+    children: list[psutil.Process] = []
+    while len(children) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+        children = psutil.Process(parent.pid).children(recursive=True)
+    parent.kill()
+    parent.join()
+    assert len(children) == 2 and psutil.wait_procs(children, timeout=30)[1] == []
+
+
+WITH_LOCKS = """
+import multiprocessing, time
+from workbench.base.processes import in_processes
+
+KEPT = []
+
+def lock(number):
+    KEPT.append(multiprocessing.Lock())  # as Pyomo does when it is imported
+    time.sleep(0 if number < 2 else 600)
+    return number
+
+if __name__ == "__main__":
+    try:
+        in_processes(lock, range(4), 2, lambda number, answer: print(number, flush=True))
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C as a signal is for Unix")
+def test_locks_of_processes_that_are_ended_are_not_left_in_the_system(tmp_path):
+    """Else Python's resource tracker says on stderr how many semaphores it found after Ctrl-C."""
+    (tmp_path / "with_locks.py").write_text(WITH_LOCKS)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, str(tmp_path / "with_locks.py")], stdout=pipe, stderr=pipe, text=True)
+    assert process.stdout is not None
+    assert {process.stdout.readline(), process.stdout.readline()} == {"0\n", "1\n"}  # one of each process
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def note_begin() -> None:
+    os.environ["TEST_PROCESSES_BEGUN"] = "yes"
+
+
+def begun(_: int) -> tuple[str | None, int]:
+    return os.environ.get("TEST_PROCESSES_BEGUN"), os.getpid()
+
+
+def test_a_pool_keeps_its_processes_and_begins_each_with_a_call():
+    with Pool(2, note_begin) as pool:
+        first, second = pool.map(begun, range(8)), pool.map(begun, range(8))
+        assert pool.alive
+    assert {said for said, _ in first + second} == {"yes"} and "TEST_PROCESSES_BEGUN" not in os.environ
+    assert len({number for _, number in first + second}) <= 2
+    assert not pool.alive
+
+
+def test_a_pool_that_failed_is_closed():
+    pool = Pool(2)
+    with pytest.raises(InputError):
+        pool.map(refuse_three, range(6))
+    assert not pool.alive
+    with pytest.raises(ValueError, match="closed"):
+        pool.map(square, [1])

@@ -1,0 +1,202 @@
+"""Slurm's accounting as `sacct --parsable2` prints it: small samples in the format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces.deadlines import runtimes
+from workbench.scenario.traces.sacct import DATES, SHARD, SLICE, elapsed_s, gpus_of
+
+HEADER = "JobID|User|Submit|Start|End|Elapsed|State|AllocTRES|ReqTRES"
+DAY = "2024-03-01T"
+ROWS = f"""\
+100|ada|{DAY}08:00:00|{DAY}08:00:05|{DAY}09:00:05|01:00:00|COMPLETED|cpu=8,gres/gpu:v100=2,gres/gpu=2,node=1|gres/gpu=2
+100.batch||{DAY}08:00:05|{DAY}08:00:05|{DAY}09:00:05|01:00:00|COMPLETED|cpu=8,gres/gpu=2,node=1|
+100.0||{DAY}08:00:06|{DAY}08:00:06|{DAY}09:00:05|00:59:59|COMPLETED|cpu=8,gres/gpu=2,node=1|
+101_4|bob|{DAY}08:10:00|{DAY}08:10:00|2024-03-03T09:10:00|2-01:00:00|CANCELLED by 1000|cpu=8,gres/gpu=8|gres/gpu=8
+102|bob|{DAY}08:20:00|{DAY}08:20:00|Unknown|00:40:00|RUNNING|cpu=8,gres/gpu=8|gres/gpu=8
+103_[5-9%2]|bob|{DAY}08:20:00|Unknown|Unknown|00:00:00|PENDING||gres/gpu=8
+104|bob|{DAY}08:30:00|None|{DAY}08:31:00|00:00:00|CANCELLED by 1000||gres/gpu=8
+105|eve|{DAY}08:40:00|{DAY}08:40:00|{DAY}08:50:00|00:10:00|OUT_OF_MEMORY||cpu=1,gres/gpu:v100=3
+106|eve|{DAY}08:41:00|{DAY}08:41:00|{DAY}08:51:00|00:10:00|COMPLETED|cpu=4,mem=8G,node=1|cpu=4
+107+1|eve|{DAY}08:42:00|{DAY}08:42:00|{DAY}08:42:30|00:30|TIMEOUT|cpu=4,gres/gpu:a100=1,gres/gpu:v100=1|""".splitlines()
+
+
+def line(**cells: Any) -> str:
+    columns = HEADER.split("|")
+    assert cells.keys() <= set(columns)
+    return "|".join(str(cell) for cell in {**dict(zip(columns, ROWS[0].split("|"), strict=True)), **cells}.values())
+
+
+def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, Report]:
+    (folder / "sacct.txt").write_text("\n".join(lines) + "\n")
+    options = {"throughputs": None, "cluster": parse_cluster(cluster), **options}
+    return convert("sacct", folder / "sacct.txt", **options)
+
+
+def test_ten_rows_by_hand(tmp_path: Path) -> None:
+    scenario, report = read(tmp_path, HEADER, *ROWS)
+    assert [(job.name, job.user, job.gpus, job.arrival_s) for job in scenario.jobs] == [
+        ("job-100", "ada", 2, 0.0),
+        ("job-101_4", "bob", 8, 600.0),
+        ("job-105", "eve", 3, 2400.0),
+        ("job-107+1", "eve", 2, 2520.0),
+    ]
+    assert runtimes(scenario) == pytest.approx([3600, 176400, 600, 30], rel=1e-2)
+    assert (report.rows_read, report.rows_kept) == (10, 4)
+    assert [(dropped.reason, dropped.count, dropped.lines) for dropped in report.dropped] == [
+        ("a job step, not a job", 2, (3, 4)),
+        ("not ended: RUNNING", 1, (6,)),
+        ("not ended: PENDING", 1, (7,)),
+        ("run time 0: it never ran", 1, (8,)),
+        ("0 GPUs", 1, (10,)),
+    ]
+    assert "time 0 of the file is its first submission, 2024-03-01 08:00:00" in report.notes
+    assert [note for note in report.notes if "1 CANCELLED, 1 OUT_OF_MEMORY, 1 TIMEOUT" in note]
+    scenario.require_runnable()
+
+
+def test_states_are_counted_of_the_jobs_that_are_kept(tmp_path: Path) -> None:
+    """Neither of a row with the name of another one, nor of one outside the window."""
+    rows = [line(JobID=name, State="TIMEOUT", Submit=f"{DAY}{at}:00:00") for name, at in (("1", "08"), ("1", "08"))]
+    _, report = read(tmp_path, HEADER, *rows, line(JobID="2", State="FAILED", Submit=f"{DAY}12:00:00"), to_s=3600.0)
+    assert report.rows_kept == 1
+    assert [note.rpartition(": ")[2] for note in report.notes if "did not end well" in note] == ["1 TIMEOUT"]
+
+
+def test_jobs_run_as_long_as_recorded_on_the_type_that_the_row_names_alone(tmp_path: Path) -> None:
+    """Whether or not a type has built-in speeds; without a type, or with several, on any."""
+    types = ["gres/gpu:k80=1", "gres/gpu:Tesla_V100=2", "gres/gpu:h100=1", "gres/gpu=4", "gres/gpu:k80=1,gres/gpu:p=1"]
+    rows = [line(JobID=i, AllocTRES=tres, ReqTRES="") for i, tres in enumerate(types)]
+    scenario, report = read(tmp_path, HEADER, *rows, cluster="tesla_V100=1x8,K80=1x8")
+    sizes = [job.gpus for job in scenario.jobs]
+    assert sizes == [1, 2, 4, 2] and {job.steps for job in scenario.jobs} == {3600.0}
+    speeds = scenario.table.matrix([job.model for job in scenario.jobs], sizes)
+    assert speeds.tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
+    assert [(dropped.reason, dropped.lines) for dropped in report.dropped] == [
+        ("ran on h100, which the cluster lacks", (4,))
+    ]
+    told = "jobs run as long as recorded, on the type where they ran and on no other: K80 (1), tesla_V100 (1)"
+    assert told in report.notes
+    assert "2 jobs with no single type in the trace: may run on any, as long as recorded on each" in report.notes
+
+
+def test_two_types_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'a100, A100'; expected types that differ in more than case"):
+        read(tmp_path, HEADER, line(), cluster="a100=1x8,A100=1x8")
+
+
+@pytest.mark.parametrize(
+    ("tres", "found"),
+    [
+        ("billing=8,cpu=8,gres/gpu:v100=2,gres/gpu=2,mem=64G,node=1", (2, "v100")),
+        ("gres/gpu=4", (4, None)),
+        ("gres/gpu:a100=4", (4, "a100")),
+        ("gres/gpu:a100=4,gres/gpu:v100=2", (6, None)),
+        ("gres/gpu:a100=4,gres/gpu:v100=2,gres/gpu=6", (6, None)),
+        ("gres/gpu:Tesla_V100=1", (1, "tesla_v100")),
+        ("gres/gpu=0", None),
+        ("gres/gpumem=40G,cpu=1", None),
+        ("gres/gpu=-1", None),
+        ("", None),
+    ],
+)
+def test_gpus_of_a_list_of_resources(tres: str, found: tuple[int, str | None] | None) -> None:
+    assert gpus_of(tres) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("00:00:07", 7),
+        ("2-03:04:05", 183845),
+        ("100-00:00:00", 8640000),
+        ("05:06", 306),
+        ("1:00:00", None),
+        ("-01:00:00", None),
+        ("INVALID", None),
+        ("", None),
+    ],
+)
+def test_elapsed_time_as_slurm_writes_it(text: str, seconds: float | None) -> None:
+    assert elapsed_s(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (line(Submit="Unknown"), f"Submit {DATES}"),
+        (line(Submit="1709280000"), f"Submit {DATES}"),
+        (line(AllocTRES="gres/gpu:a100_3g.20gb=1,gres/gpu=1"), SLICE),
+        (line(AllocTRES="gres/gpu=1", ReqTRES="gres/gpu:1g.10gb=1"), SLICE),
+        (line(AllocTRES="gres/shard=2,gres/gpu=1"), SHARD),
+        (line(Elapsed=""), "Elapsed is not [D-]HH:MM:SS"),
+        (line(Elapsed="999999-23:59:59"), "run time not above 0 or over 1e+10 s"),
+        (line(State="SUSPENDED"), "not ended: SUSPENDED"),
+        (line(State="DONE"), "State is none that sacct knows"),
+        (line(State=""), "State is none that sacct knows"),
+        (line(AllocTRES="gres/gpu=9999999"), "number of GPUs not a whole number from 1 to 1000000"),
+        (line(AllocTRES="gres/gpu=33"), "more GPUs than any type of the cluster has"),
+        (line(AllocTRES="gres/gpumem=40G,gres/gpuutil=90", ReqTRES="cpu=1"), "0 GPUs"),
+        *(
+            (line(AllocTRES=f"cpu=1,{tres}"), "the number of GPUs in AllocTRES cannot be read")
+            for tres in ("gres/gpu=nan", "gres/gpu=", "gres/gpu", "gres/gpu:v100", "gres/gpu=-1", "gres/gpu=2K")
+        ),
+        (line(AllocTRES="", ReqTRES="gres/gpu:a100:2"), "the number of GPUs in ReqTRES cannot be read"),
+        (line(JobID=""), "no JobID"),
+        (line(User="u" * 191), "User over 190 letters, not printable, or with ' + '"),
+        (line(JobID=1), "job id of an earlier row"),
+        (line() + "|extra", "10 columns instead of 9"),
+        (line()[:60], "5 columns instead of 9"),
+    ],
+)
+def test_a_bad_row_is_dropped_and_reported(tmp_path: Path, bad: str, reason: str) -> None:
+    scenario, report = read(tmp_path, HEADER, line(JobID=1), bad, line(JobID=2))
+    assert [job.name for job in scenario.jobs] == ["job-1", "job-2"]
+    (dropped,) = report.dropped
+    assert (dropped.reason, dropped.count, dropped.lines) == (reason, 1, (3,))
+
+
+def test_columns_in_any_order_and_start_and_end_instead_of_elapsed(tmp_path: Path) -> None:
+    rows = [
+        "State|ReqTRES|JobID|Submit|Start|End",
+        f"COMPLETED|gres/gpu=1|1|{DAY}08:00:00|{DAY}08:10:00|{DAY}09:10:00",
+        f"COMPLETED|gres/gpu=1|2|{DAY}08:00:00|{DAY}08:10:00|Unknown",
+        f"COMPLETED|gres/gpu=1|3|{DAY}08:00:00|{DAY}08:10:00|{DAY}08:00:00",
+    ]
+    scenario, report = read(tmp_path, *rows)
+    assert [(job.name, job.user) for job in scenario.jobs] == [("job-1", None)]
+    assert runtimes(scenario) == pytest.approx([3600], rel=1e-3)
+    assert [(dropped.reason, dropped.lines) for dropped in report.dropped] == [
+        (f"Start or End {DATES}", (3,)),
+        ("run time not above 0 or over 1e+10 s", (4,)),
+    ]
+
+
+def test_a_line_that_ends_in_a_bar_as_with_parsable(tmp_path: Path) -> None:
+    scenario, report = read(tmp_path, HEADER + "|", line() + "|")
+    assert (len(scenario.jobs), report.dropped) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("JobID|Submit|Elapsed|State", "neither AllocTRES nor ReqTRES"),
+        ("JobID|Submit|Elapsed|State|AllocGRES", "neither AllocTRES nor ReqTRES.*AllocTRES in the place of AllocGRES"),
+        ("JobID|Submit|ElapsedRaw|State|ReqTRES", "neither Elapsed nor Start and End.*Elapsed in the place of Elapsed"),
+        ("4711|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu=1", "no single JobID.*names of the columns .no -n"),
+        ("JobID|Submit|State|ReqTRES|Start", "neither Elapsed nor Start and End"),
+        ("JobID|Elapsed|State|ReqTRES", "no single Submit"),
+        ("JobID|Submit|Elapsed|State|ReqTRES|ReqTRES", "no single ReqTRES"),
+        ("JobID,Submit,Elapsed,State,ReqTRES", "no single JobID, Submit, State"),
+    ],
+)
+def test_a_header_that_lacks_something(tmp_path: Path, header: str, says: str) -> None:
+    with pytest.raises(InputError, match=f"(?=.*parsable2).*{says}"):
+        read(tmp_path, header, *ROWS)

@@ -1,0 +1,71 @@
+"""A programme kept in HiGHS gives what a new one gives, whatever changed before."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.scheduling.solvers import (
+    Columns,
+    InfeasibleError,
+    Kept,
+    Programme,
+    Solver,
+    SolverFailedError,
+    solve_matrix,
+)
+
+
+def programme(matrix, cost, upper, row_upper, integer=None):
+    rows, columns = matrix.shape
+    row, column = np.nonzero(matrix)
+    return Programme(
+        cost=cost,
+        matrix=Columns.of(row, column, matrix[row, column], (rows, columns)),
+        row_lower=np.full(rows, -np.inf),
+        row_upper=row_upper,
+        lower=np.zeros(columns),
+        upper=upper,
+        integer=integer,
+        maximise=True,
+    )
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize("method", ["auto", "simplex", "ipm"])
+def test_changes_in_turn_equal_a_new_programme(method, seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(1, 8)), int(rng.integers(1, 8))
+    matrix, cost = rng.uniform(0.1, 2, (rows, columns)), rng.uniform(-1, 2, columns)
+    upper, row_upper = rng.uniform(0.5, 3, columns), rng.uniform(0.5, 5, rows)
+    kept = Kept(programme(matrix, cost, upper, row_upper), Solver(method=method))
+    for _ in range(4):
+        found = kept.solve()
+        new = solve_matrix(programme(matrix, cost, upper, row_upper))
+        assert found.solved.objective == pytest.approx(new.solved.objective, rel=1e-6, abs=1e-7)
+        assert cost @ found.values == pytest.approx(found.solved.objective, rel=1e-6, abs=1e-7)
+        assert found.solved.status == "optimal"
+        row_upper = rng.uniform(0.5, 5, rows)
+        kept.limit_rows(np.arange(rows), np.full(rows, -np.inf), row_upper)
+        some = np.flatnonzero(rng.random(columns) < 0.5)
+        upper[some] = rng.uniform(0.0, 3, len(some))
+        kept.limit_columns(some, np.zeros(len(some)), upper[some])
+        column = int(rng.integers(columns))
+        matrix[:, column] = rng.uniform(0.1, 2, rows)
+        kept.set_column(column, np.arange(rows), matrix[:, column])
+
+
+def test_infeasible_after_a_change_is_said():
+    kept = Kept(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)))
+    assert kept.solve().solved.objective == pytest.approx(1)
+    kept.limit_rows(np.zeros(1, dtype=np.int64), np.full(1, 2.0), np.full(1, 3.0))
+    with pytest.raises(InfeasibleError):
+        kept.solve()
+
+
+def test_what_cannot_be_kept():
+    whole = programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), integer=np.ones(1, dtype=bool))
+    with pytest.raises(SolverFailedError, match="whole"):
+        Kept(whole)
+    with pytest.raises(SolverFailedError, match="glpk"):
+        Kept(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)), Solver("glpk"))

@@ -1,0 +1,100 @@
+"""Many runs at once: each request's outcome, whoever makes it and whatever becomes of the others."""
+
+import multiprocessing
+import pickle
+from types import MappingProxyType
+
+import pytest
+
+import workbench
+from workbench.base.errors import InputError, WorkbenchError
+from workbench.base.processes import Pool
+from workbench.scheduling.decision import InvalidDecision
+from workbench.session.batch import RunRequest, attempt, do, run_all
+from workbench.simulation.run import Run
+
+SMALL = workbench.preset("start_here")
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left():
+    before = set(multiprocessing.active_children())
+    yield
+    assert set(multiprocessing.active_children()) <= before
+
+
+@pytest.fixture
+def greedy(own):
+    @workbench.scheduler("test-batch-greedy", round_s=60)
+    def decide(snapshot, memory, knobs, rng):
+        """Gives away more than there is."""
+        job = snapshot.jobs.jobs[0]
+        return workbench.Decision(assign=(workbench.Assignment(job.name, {"slow-0": 99}, snapshot.now_s + 60),)), memory
+
+    return "test-batch-greedy"
+
+
+def request(scheduler: str = "fifo", **rest) -> RunRequest:
+    return RunRequest(**{"scenario": SMALL, "scheduler": scheduler, "knobs": {}, "seed": 3, **rest})
+
+
+def test_a_request_is_a_call_of_simulate():
+    asked = request("srtf", knobs={"round_s": 60}, belief="pmi", window=(0, 1), detail=2)
+    expected = workbench.simulate(SMALL, "srtf", round_s=60, seed=3, belief="pmi", window=(0, 1), detail=2)
+    assert do(asked) == expected
+    assert do(request(until_s=100)).end_s == 100
+
+
+def test_a_request_is_the_same_when_it_has_travelled():
+    asked = request("las", knobs=MappingProxyType({"round_s": 60}), belief="oracle", until_s=50.0, detail=1)
+    assert pickle.loads(pickle.dumps(asked)) == asked
+
+
+def test_a_failing_request_becomes_its_outcome_and_the_others_go_on(greedy):
+    asked = [request("nobody"), request(), request(greedy), request(knobs={"no": 1}), request("las")]
+    heard = {}
+    found = run_all(asked, 1, heard.__setitem__)
+    assert heard == dict(enumerate(found))
+    assert [type(each) for each in found] == [InputError, Run, InvalidDecision, InputError, Run]
+    assert "nobody" in str(found[0]) and "99" in str(found[2])
+    assert found[1] == workbench.simulate(SMALL, "fifo", seed=3)
+
+
+def test_the_number_of_processes_does_not_matter(greedy):
+    asked = [request("nobody"), request(), request(greedy), request("las"), request(seed=4)]
+    heard = {}
+    several, one = run_all(asked, 2, heard.__setitem__), run_all(asked)
+    assert heard == dict(enumerate(several))
+    failed = [(each.where, each.value) for each in several if isinstance(each, WorkbenchError)]
+    assert failed == [(each.where, each.value) for each in one if isinstance(each, WorkbenchError)]
+    assert [each for each in several if isinstance(each, Run)] == [each for each in one if isinstance(each, Run)]
+    assert all(each.scenario is SMALL for each in several if isinstance(each, Run))
+
+
+def test_a_pool_serves_one_batch_after_the_other():
+    with Pool(2) as pool:
+        first = run_all([request(), request("nobody")], pool=pool)
+        second = run_all([request("las")], pool=pool)
+        assert pool.alive
+    assert first[0] == attempt(request()) and second == [attempt(request("las"))]
+    assert isinstance(first[1], InputError)
+
+
+def test_a_mistake_of_the_scheduler_is_no_outcome(own):
+    @workbench.scheduler("test-batch-wrong")
+    def decide(snapshot, memory, knobs, rng):
+        """Divides by zero."""
+        return 1 // 0
+
+    with pytest.raises(ZeroDivisionError):
+        run_all([request("test-batch-wrong")])
+
+
+@pytest.mark.parametrize("workers", [0, True, 1.5, "2"])
+def test_the_number_of_processes_is_a_whole_number(workers):
+    with pytest.raises(InputError, match="workers"):
+        run_all([request()], workers)
+
+
+def test_nothing_asked_is_nothing_found():
+    assert run_all([], 3) == []

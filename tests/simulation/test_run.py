@@ -1,0 +1,232 @@
+"""A run on disk: a folder that is read back exactly, or an error that names the file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench
+from tests.simulation.support import Scripted, greedy, make
+from workbench.base.errors import InputError
+from workbench.base.units import format_duration
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Solution
+from workbench.simulation.loop import simulate
+from workbench.simulation.run import Run
+from workbench.simulation.schema import TABLES
+
+ODD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=12)
+
+
+def a_run(reason: str = "", name: str = "j0") -> Run:
+    def answer(snapshot: object) -> Decision:
+        return Decision(
+            assign=(Assignment(name, {"n-0": 1}, 1e9),),
+            why={name: Reason("code", reason)},
+            signals={"priority": {name: 0.1 + 0.2}, "price": {name: float("inf")}},
+            shares=Shares((name,), ("t",), np.array([[1 / 3]])),
+            solution=Solution("optimal", 1e300, None, 1e-17, 0.25, 0.5),
+        )
+
+    scenario = make([{"steps": 10 / 3, "name": name}])
+    return simulate(scenario, Scripted(answer, None, {"arrival"}))
+
+
+def same_cells(a: Run, b: Run) -> None:
+    for table in TABLES:
+        pd.testing.assert_frame_equal(a.table(table.name), b.table(table.name), check_exact=True)
+
+
+@settings(max_examples=60)
+@given(ODD | st.text("\"', ;", max_size=5))
+def test_any_text_comes_back(reason: str) -> None:
+    import tempfile
+
+    run = a_run(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        run.save(Path(folder) / "r")
+        back = Run.load(Path(folder) / "r")
+    assert back == run
+    same_cells(run, back)
+
+
+@pytest.mark.parametrize("name", ["nan", "NA", "None", "1", "1.0", "true", " a ", 'a"b', "a,b", "ünï", "j + 1", "#"])
+def test_names_that_look_like_something_else(name: str, tmp_path: Path) -> None:
+    if " + " in name:
+        name = "j+1"
+    run = a_run(name=name)
+    run.save(tmp_path / "r")
+    same_cells(run, Run.load(tmp_path / "r"))
+
+
+def test_a_run_without_jobs(tmp_path: Path) -> None:
+    run = simulate(make([]), greedy())
+    run.save(tmp_path / "r")
+    back = Run.load(tmp_path / "r")
+    assert back == run
+    same_cells(run, back)
+
+
+def test_equality_looks_at_inputs_and_tables_but_not_at_wall_times() -> None:
+    run, again = a_run(), a_run()
+    again.decisions["build_s"] += 1.0
+    assert run == again and run != "run"
+    again.decisions["objective"] = 1.0
+    assert run != again
+    assert run != a_run("another reason")
+    with pytest.raises(TypeError):
+        hash(run)
+
+
+def test_the_key_depends_on_what_the_result_depends_on() -> None:
+    scenario = make([{"steps": 10.0}])
+    runs = [simulate(s, greedy(), seed=seed) for s, seed in ((scenario, 0), (scenario, 1))]
+    assert runs[0].key() != runs[1].key()
+    renamed = simulate(scenario.replace(name="other", description="text"), greedy(), seed=0)
+    assert renamed.key() == runs[0].key()
+    assert simulate(make([{"steps": 11.0}]), greedy()).key() != runs[0].key()
+
+
+def test_saving_does_not_overwrite_unless_told_to(tmp_path: Path) -> None:
+    run = a_run()
+    run.save(tmp_path / "r")
+    with pytest.raises(InputError, match="force"):
+        run.save(tmp_path / "r")
+    a_run("new").save(tmp_path / "r", force=True)
+    assert Run.load(tmp_path / "r") == a_run("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_save_that_fails_leaves_the_old_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = a_run()
+    run.save(tmp_path / "r")
+    new = a_run("new")
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", broken)
+    with pytest.raises(OSError, match="disk full"):
+        new.save(tmp_path / "r", force=True)
+    assert Run.load(tmp_path / "r") == run
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("run.json", None),
+        ("run.json", "{"),
+        ("run.json", "[]"),
+        ("run.json", '{"format": "other"}'),
+        ("run.json", '{"format": "workbench-run/1", "seed": 1, "seed": 2}'),
+        ("scenario.json", None),
+        ("scenario.json", "{}"),
+        ("timeline.csv", None),
+        ("timeline.csv", ""),
+        ("timeline.csv", "a,b\n1,2\n"),
+        ("jobs.csv", "HEAD\nj0,m,many,1.0,,,0,0,0,1,1,0,0,0,0,0,0,0,0,\n"),
+        ("jobs.csv", "HEAD\nj0,m,1,heavy,,,0,0,0,1,1,0,0,0,0,0,0,0,0,\n"),
+        ("jobs.csv", "HEAD\nj0,m\n"),
+        ("decisions.csv", "HEAD\n0,0.0,round,1,0,1,1,perhaps,,,,,,\n"),
+    ],
+)
+def test_what_is_missing_or_malformed_is_named(file: str, text: str | None, tmp_path: Path) -> None:
+    a_run().save(tmp_path / "r")
+    path = tmp_path / "r" / file
+    if text is None:
+        path.unlink()
+    else:
+        head = path.read_text(encoding="utf-8").splitlines()[0]
+        path.write_text(text.replace("HEAD", head), encoding="utf-8")
+    with pytest.raises(InputError, match=file):
+        Run.load(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("scheduler", ["fifo"]),
+        ("knobs", None),
+        ("knobs", {"round_s": {"number": "many"}}),
+        ("knobs", {"round_s": [360.0]}),
+        ("seed", True),
+        ("end_s", "soon"),
+        ("belief", None),
+        ("until_s", "never"),
+        ("window", -1),
+        ("window", [1]),
+        ("detail", 1.5),
+    ],
+)
+def test_what_a_run_was_made_with_is_checked(name: str, value: object, tmp_path: Path) -> None:
+    a_run().save(tmp_path / "r")
+    path = tmp_path / "r" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {name: value}), encoding="utf-8")
+    with pytest.raises(InputError, match=f"run.json: {name}"):
+        Run.load(tmp_path / "r")
+
+
+def test_the_same_run_in_another_process_with_another_hash_seed() -> None:
+    """Nothing depends on the order of a set of names."""
+    code = (
+        "import hashlib\n"
+        "from tests.simulation.support import Chance, Habits, make\n"
+        "from workbench.simulation.loop import simulate\n"
+        "from workbench.simulation.stop import Until\n"
+        "jobs = [{'steps': 90.0 + i, 'arrival_s': 10.0 * i} for i in range(12)]\n"
+        "habits = Habits(preempt=0.5, copies=0.3, verdict=0.2, odd_end=0.5)\n"
+        "run = simulate(make(jobs, {'a': 3, 'b': 2}), Chance(habits), stop=Until(900.0))\n"
+        "text = run.timeline.to_csv() + run.events.to_csv() + run.jobs.to_csv()\n"
+        "print(hashlib.sha256(text.encode()).hexdigest())\n"
+    )
+    root = Path(__file__).parents[2]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, check=True, cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+def test_force_spares_what_is_not_ours(tmp_path: Path) -> None:
+    """A folder with anything else in it is not replaced, whatever result files lie beside it."""
+    a_run("x").save(tmp_path / "r")
+    (tmp_path / "r" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="nothing else is overwritten"):
+        a_run("y").save(tmp_path / "r", force=True)
+    assert (tmp_path / "r" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_run_says_what_it_is_in_a_line_and_as_a_page_with_units() -> None:
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    line = f"gavel.max_min_fairness on start_here, seed 0: 3 of 3 jobs finished, {len(run.decisions)} decisions, "
+    line += f"{format_duration(run.end_s, parts=2)} simulated"
+    assert repr(run) == f"<Run: {line}>" and run.headline() == line
+    page = run._repr_html_()
+    assert page is not None and line in page and "Mean JCT" in page and "<td>%</td>" in page
+    assert "&lt;b&gt;" in str(a_named("<b>")._repr_html_()), "names are text, not HTML"
+    assert "an unnamed scenario" in repr(a_named(""))
+
+
+def a_named(name: str) -> Run:
+    run = a_run()
+    return dataclasses.replace(run, scenario=run.scenario.replace(name=name))
+
+
+def test_simulate_alone_is_enough_for_the_page() -> None:
+    code = "import workbench; print(workbench.simulate('preset:start_here', 'fifo')._repr_html_()[:9])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "<p>fifo o\n"

@@ -1,0 +1,31 @@
+"""A lab of a test is alone: in a folder of its own, unknown to other tests' labs, mostly with a worker that waits."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+
+import pytest
+
+import widgets.editors.scheduler_choice
+import widgets.lab.lab
+from tests.widgets.lab.support import Waiter
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Waiter:
+    waiter = Waiter()
+    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    return waiter
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_other_labs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labs of earlier tests, not collected yet, may show schedulers that have gone with their test."""
+    monkeypatch.setattr(widgets.editors.scheduler_choice, "_CHOICES", weakref.WeakSet())

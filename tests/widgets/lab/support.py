@@ -1,0 +1,96 @@
+"""A worker that answers when a test says so, and how to wait for a real one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from widgets import Lab
+from widgets.work.work import Message
+from workbench.analysis.charts import Drawing
+from workbench.cli.worker import Simulated, simulated
+from workbench.papers import paper
+from workbench.simulation.stop import AllFinished
+
+
+class Waiter:
+    """Stands in for the worker: keeps requests until a test answers them."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Message, Callable[[Message], None]]] = []
+        self.cancelled = 0
+        self._lines: list[Any] = []
+
+    def submit(self, request: Message, hear: Callable[[Message], None], line: Any = None) -> None:
+        self.asked.append((request, hear))
+        self._lines.append(line)
+
+    def cancel(self, line: Any = None) -> None:
+        """As the worker's: a line's own newest request is told, no other's."""
+        self.cancelled += 1
+        own = [hear for (_, hear), whose in zip(self.asked, self._lines, strict=True) if whose == line]
+        if own:
+            own[-1]({"kind": "cancelled"})
+
+    def answer(self, number: int = -1, wall_s: float = 0.1) -> None:
+        """Carry out a request as the worker does and tell it done."""
+        request, hear = self.asked[number]
+        done = carried_out(request)
+        hear({"kind": "done", **done._asdict(), "wall_s": wall_s})
+
+
+def carried_out(request: Message) -> Simulated:
+    """What the worker would hand over; what a scheduler of ours has done with the same request is not done again."""
+    if request["scheduler"] in paper._OWN:  # a test's own, of which there may be several of one name
+        return simulated(request, AllFinished(), lambda message: None)
+    done = _carried_out(json.dumps(request))
+    return done._replace(run=replace(done.run))
+
+
+@lru_cache(maxsize=32)
+def _carried_out(request: str) -> Simulated:
+    return simulated(json.loads(request), AllFinished(), lambda message: None)
+
+
+def solve(lab: Any, **knobs: Any) -> None:
+    """Set knobs, ask, and answer through the `Waiter` that the test gave the lab."""
+    lab.set(**knobs)
+    lab.solve()
+    lab.waiter.answer()
+
+
+def titles(lab: Lab) -> tuple[str, ...]:
+    """The tabs of the results."""
+    found: tuple[str, ...] = lab._results._tabs.titles
+    return found
+
+
+def look_at(lab: Lab, tab: str) -> Drawing:
+    """Open a tab."""
+    lab._results._tabs.selected_index = titles(lab).index(tab)
+    drawing = lab._results._pages[tab].drawing
+    assert drawing is not None
+    return drawing
+
+
+def jobs(lab: Lab) -> Any:
+    return lab._scenario.editors.tables["jobs"]
+
+
+async def until(ready: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "this did not happen"
+        await asyncio.sleep(0.01)
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    async def all_of_it() -> None:
+        await story()
+
+    asyncio.run(all_of_it())

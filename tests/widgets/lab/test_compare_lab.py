@@ -1,0 +1,523 @@
+"""The lab that sets schedulers side by side: what it asks for, and what it shows and says as runs end or fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import widgets.work.many
+import workbench
+from tests.widgets.lab.support import run, until
+from widgets import CompareLab
+from widgets.compare_lab.entries import changed_knobs
+from widgets.editors.core_panel import SHARING
+from widgets.work.work import Message
+from workbench.analysis.charts.theme import time_unit
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.session.batch import RunRequest, attempt
+from workbench.simulation.run import Run
+
+THREE = ["fifo", "las", "srtf"]
+
+
+class Waiter:
+    """Stands in for the worker: keeps a batch until a test says which of its runs end."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Message, Callable[[Message], None]]] = []
+        self.cancelled = 0
+
+    def submit(self, request: Message, hear: Callable[[Message], None], line: Any = None) -> None:
+        if request["requests"]:
+            self.asked.append((json.loads(json.dumps(request)), hear))
+
+    def cancel(self, line: Any = None) -> None:
+        self.cancelled += 1
+
+    def end(self, *numbers: int, done: bool = False) -> None:
+        """These runs end; done: and with them the batch."""
+        request, hear = self.asked[-1]
+        for number in numbers:
+            asked = request["requests"][number]
+            scenario = Scenario.from_dict(request["scenarios"][asked["scenario"]])
+            found = attempt(RunRequest(**{**asked, "scenario": scenario}))
+            told = {"run": found} if isinstance(found, Run) else found.as_json()
+            hear({"kind": "progress", "number": number, **told})
+        if done:
+            hear({"kind": "done", "wall_s": 1.0})
+
+    def end_all(self) -> None:
+        self.end(*range(len(self.asked[-1][0]["requests"])), done=True)
+
+
+@pytest.fixture
+def waiter(monkeypatch: pytest.MonkeyPatch) -> Waiter:
+    found = Waiter()
+    monkeypatch.setattr(widgets.work.many, "process_work", lambda: found)
+    return found
+
+
+def titles(lab: CompareLab) -> tuple[str, ...]:
+    found: tuple[str, ...] = lab._results.tabs.titles
+    return found
+
+
+def opened(lab: CompareLab) -> str:
+    return titles(lab)[lab._results.tabs.selected_index or 0]
+
+
+def look_at(lab: CompareLab, tab: str) -> None:
+    lab._results.tabs.selected_index = titles(lab).index(tab)
+
+
+def test_the_plan_of_the_scenario_is_what_it_opens_with(waiter: Waiter) -> None:
+    lab = CompareLab()
+    assert lab.scenario == workbench.preset("compare_mixed")
+    assert [name for name, _ in lab.schedulers] == [plan.scheduler for plan in lab.scenario.plan]
+    assert (lab.state, lab.status) == ("ready", "Press Compare.")
+    with pytest.raises(InputError, match="press Compare first"):
+        _ = lab.comparison
+
+
+def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    assert lab.state == "working"
+    waiter.end(1)
+    assert lab.status.startswith("Comparing: 1 of 3 runs") and len(lab._results._stack.children) == 1
+    assert "waiting" in lab._results._measures.value
+    waiter.end(0, 2, done=True)
+    assert lab.state == "done" and lab.status.startswith("Done: 3 schedulers, 3 runs")
+    expected = workbench.compare("preset:start_here", THREE)
+    assert lab.comparison.runs == expected.runs and lab.comparison.cases == expected.cases
+    assert len(lab._results._stack.children) == 3 and "waiting" not in lab._results._measures.value
+
+
+def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end_all()
+    pages = [lab._results._gantts[name] for name in THREE]
+    ends = {page.drawing.data["span"]["t"].max() for page in pages if page.drawing is not None}
+    longest = max(found.end_s for found in lab.comparison.runs)
+    assert len(ends) == 1 and ends.pop() == pytest.approx(longest / time_unit(longest).seconds)
+    pages[1].view.picked = {"job": "game"}
+    assert [page.view.selected for page in pages] == ["game"] * 3 and lab._results.selected == "game"
+    assert all(f"{name}: " in lab._results._job.value for name in THREE)
+    lab._results.playback.number = 1
+    until_s = {page.view.params["until"] for page in pages}
+    assert len(until_s) == 1 and None not in until_s
+    pages[1].view.picked = {}
+    assert {page.view.selected for page in pages} == {None}
+
+
+def test_each_gantt_may_have_its_own_time_axis(waiter: Waiter) -> None:
+    names = ["las", "gavel.max_min_fairness"]
+    lab = CompareLab("start_here", names)
+    lab.compare()
+    waiter.end_all()
+    lab._results._own_axes.value = True
+    for name, found in zip(names, lab.comparison.runs, strict=True):
+        drawing = lab._results._gantts[name].drawing
+        assert drawing is not None
+        assert drawing.data["span"]["t"].max() == pytest.approx(found.end_s / time_unit(found.end_s).seconds)
+    assert len({found.end_s for found in lab.comparison.runs}) > 1
+    lab._results._own_axes.value = False
+    drawings = [lab._results._gantts[name].drawing for name in names]
+    assert len({drawing.data["span"]["t"].max() for drawing in drawings if drawing is not None}) == 1
+
+
+def test_a_measure_that_says_nothing_of_a_scheduler_is_not_called_unknown(waiter: Waiter) -> None:
+    lab = CompareLab("compare_mixed", ["chronus", "srtf"])
+    lab.compare()
+    waiter.end_all()
+    (row,) = re.findall(r"<tr><th[^>]*>(?:(?!</tr>).)*Broken guarantees.*?</tr>", lab._results._measures.value)
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", row)
+    assert cells[0].isdigit() and cells[1] == "does not apply"
+    assert "unknown" not in re.sub("<[^>]*>", "", lab._results._measures.value)
+
+
+def test_a_scheduler_that_cannot_handle_the_scenario_says_why_in_its_row(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", ("gavel.max_min_fairness", {"space_sharing": True})])
+    lab.compare()
+    waiter.end_all()
+    assert lab.state == "done" and "1 failed" in lab.status
+    page = lab._results._measures.value
+    assert "failed: Tick" in page and SHARING in page and page.count("wb-why") == 1
+    assert "at the bottom of the tab For all:" in page and "For all" in lab._tabs.titles
+    assert lab.comparison.labels == ("fifo",) and len(lab.comparison.failed) == 1
+
+
+def test_the_best_of_each_measure_is_marked(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end_all()
+    best = lab.comparison.best()
+    page = lab._results._measures.value
+    shown = [n for n in ("mean_jct_s", "makespan_s", "utilisation", "max_finish_time_fairness") if best[n].any()]
+    assert shown and page.count("aria-label='best'") >= len(shown)
+
+
+def test_warnings_of_a_run_stand_below_its_measures(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "gavel.max_throughput"])
+    lab.compare()
+    waiter.end_all()
+    assert "Warning (gavel.max_throughput): Rounds did not keep to the shares" in lab._results._measures.value
+
+
+def test_an_edit_makes_the_charts_old_and_undoing_it_new_again(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end_all()
+    lab.set(["fifo", "las"])
+    assert (lab.state, lab.status) == ("edited", "Edited, not compared.")
+    assert "before your last change" in lab._results._note.value
+    lab.set(THREE)
+    assert lab.state == "done" and not lab._results._note.value
+
+
+def test_an_edit_during_the_runs_is_said_when_they_end(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    lab.set(["fifo", "las"])
+    assert lab.state == "edited"
+    waiter.end_all()
+    assert (lab.state, lab.status) == ("edited", "Edited since, not compared.")
+    assert not lab._bar.busy
+
+
+def test_cancel_keeps_what_has_ended(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end(2)
+    lab._bar.cancel.click()
+    assert (lab.state, lab.status) == ("cancelled", "Cancelled: 1 of 3 runs made.") and waiter.cancelled
+    assert lab.comparison.labels == ("srtf",) and not lab._bar.busy
+    measures = lab._results._measures.value
+    assert measures.count(">not run<") == 2 and "waiting" not in measures, "nothing more is to come"
+    lab.compare()
+    waiter.end_all()
+    assert lab.state == "done"
+
+
+def test_cancelled_before_any_run_ended_no_chart_of_the_comparison_before_stays(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end_all()
+    for name in titles(lab):
+        look_at(lab, name)
+    shown = lab._results
+    pages = (shown._difference.box, shown._trade_off.box, shown._jct.box, shown._latency.box)
+    assert all(box.layout.display is None for box in pages) and not shown._none.value
+    lab.set(["fifo", "las"])
+    lab.compare()
+    lab._bar.cancel.click()
+    assert all(box.layout.display == "none" for box in pages) and not shown._stack.children
+    assert "No run to show yet; the tab Measures" in shown._none.value and not shown._job.value
+    lab.compare()
+    waiter.end_all()
+    assert all(box.layout.display is None for box in pages) and not shown._none.value
+
+
+def test_a_seed_without_a_run_shows_no_other_seeds_charts(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "las"])
+    lab.set(seeds=2)
+    lab.compare()
+    first = [n for n, asked in enumerate(waiter.asked[-1][0]["requests"]) if asked["seed"] == lab.scenario.seed]
+    waiter.end(*first)
+    look_at(lab, "JCT")
+    lab._results._seed.value = lab.scenario.seed + 1
+    assert lab._results._jct.box.layout.display == "none" and "seed" in lab._results._none.value
+    lab._results._seed.value = lab.scenario.seed
+    assert lab._results._jct.box.layout.display is None and not lab._results._none.value
+
+
+def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "las"])
+    lab.set(seeds=3)
+    lab.compare()
+    names = [asked["scheduler"] for asked in waiter.asked[-1][0]["requests"]]
+    waiter.end(names.index("fifo"))
+    waiter.end(*(n for n, name in enumerate(names) if name == "las"))
+    assert "Not of all 3 seeds: fifo (1)." in lab._results._measures.value
+    look_at(lab, "Trade-off")
+    drawing = lab._results._trade_off._page.drawing
+    assert drawing is not None and list(drawing.data["points"]["name"]) == ["fifo (1 of 3 runs)", "las"]
+    waiter.end(*(n for n, name in enumerate(names) if name == "fifo"), done=True)
+    assert "Not of all" not in lab._results._measures.value
+
+
+def test_several_seeds_give_mean_and_spread(waiter: Waiter) -> None:
+    scenario = workbench.preset("start_here").replace(core={"faults": {"mtbf_s": 4000, "mttr_s": 600}})
+    lab = CompareLab(scenario, ["fifo", "srtf"])
+    lab.set(seeds=3)
+    lab.compare()
+    waiter.end_all()
+    assert lab.comparison.runs == workbench.compare(scenario, ["fifo", "srtf"], seeds=[0, 1, 2]).runs
+    assert "±" in lab._results._measures.value
+    assert list(lab._results._seed.options) == [0, 1, 2]
+    first = lab._results._gantts["fifo"].drawing
+    lab._results._seed.value = 2
+    assert lab._results._gantts["fifo"].drawing is not first
+    look_at(lab, "Trade-off")
+    drawing = lab._results._trade_off._page.drawing
+    assert drawing is not None and drawing.data["points"]["x_spread"].gt(0).any()
+
+
+def test_the_difference_names_winners_losers_and_when_they_part(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "srtf"])
+    lab.compare()
+    waiter.end_all()
+    look_at(lab, "Difference")
+    page = lab._results._difference
+    found = workbench.analysis.metrics.job_differences(*lab.comparison.runs)
+    drawing = page._page.drawing
+    assert drawing is not None and drawing.table["job"].tolist() == found.sort_values("difference_s")["job"].tolist()
+    sooner = int((found["sooner"] == "after").sum())
+    assert f"{sooner} job" in page._said.value and "The schedules part at" in page._said.value
+    page._which[1].value = "fifo"
+    assert "never part" in page._said.value
+    drawing_before = page._page.drawing
+    page._page.view.picked = {"job": "game"}
+    assert lab._results.selected == "game" and page._page.drawing is drawing_before
+
+
+def test_the_difference_is_of_the_first_two_whichever_ends_first_until_a_person_chooses(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    which = lab._results._difference._which
+    lab.compare()
+    for number in (2, 1, 0):
+        waiter.end(number)
+    assert [choice.value for choice in which] == ["fifo", "las"]
+    which[0].value = "srtf"
+    lab.set(seeds=2)
+    lab.compare()
+    waiter.end(0, 2)
+    assert [choice.value for choice in which] == ["fifo", "las"], "srtf has no run yet"
+    waiter.end(4)
+    assert [choice.value for choice in which] == ["srtf", "las"]
+
+
+def test_every_tab_shows_something(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end_all()
+    for tab in titles(lab):
+        look_at(lab, tab)
+    for page in (lab._results._jct, lab._results._latency, lab._results._trade_off._page):
+        assert page.drawing is not None and len(page.drawing.table) >= 3
+    assert set(lab._results._jct.drawing.table["run"]) == set(THREE)  # type: ignore[union-attr]
+
+
+def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> None:
+    lab = CompareLab()
+    lab.compare()
+    page = lab._results._reads.value.replace("<wbr>", "")
+    for label, name in ((name, name) for name, _ in lab.schedulers):
+        row = page[page.index(f">{label}</th>") :].split("</tr>")[0]
+        assert row.count("ignores") == len(workbench.ignored(lab.scenario, name))
+        assert row.count("with other knobs") == (2 if name == "hadar" else 0)
+    assert "Elastic sizes" in page and "Deadlines" in page
+
+
+def test_own_schedulers_take_part(waiter: Waiter, own: None) -> None:
+    async def story() -> None:
+        @workbench.scheduler("test-compare-own", round_s=60)
+        def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+            """Gives nobody anything."""
+            return workbench.Decision(), None
+
+        lab = CompareLab("start_here", ["test-compare-own", "fifo"])
+        lab.compare()
+        waiter.end_all()
+        await until(lambda: lab.state == "done")
+        assert [case.label for case, _ in lab.comparison.failed] == ["test-compare-own"]
+        assert "simulation at" in lab._results._measures.value  # stalled, in its row
+
+    run(story)
+
+
+def test_the_list_can_be_edited_by_hand(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "las"])
+    rows = lab._list._rows
+    rows[0].knobs.value = True
+    panel = rows[0]._panel
+    assert panel is not None
+    panel.set({"round_s": 60.0})
+    panel._on_change(next(knob for knob in workbench.find_scheduler("fifo").knobs if knob.name == "round_s"))
+    assert lab.schedulers == [("fifo", {"round_s": 60.0}), ("las", {})] and lab.state == "edited"
+    assert "round_s = 60.0" in rows[0]._said.value
+    rows[1].choice.value = "srtf"
+    assert lab.schedulers[1] == ("srtf", {})
+    lab._list._add.click()
+    assert len(lab.schedulers) == 3
+    lab._list._rows[2].choice.value = "srtf"
+    assert lab.state == "invalid" and "once" in lab.status
+    lab._list._on_remove(lab._list._rows[2])
+    assert lab.state == "edited"
+    lab._list.show([])
+    lab._on_change()
+    assert lab.state == "invalid" and "at least one" in lab.status
+
+
+def test_save_writes_the_schedulers_as_the_plan_and_load_brings_them_back(waiter: Waiter, tmp_path: Path) -> None:
+    lab = CompareLab("start_here", ["fifo", ("las", {"round_s": 60.0})])
+    lab._frame.file.save()
+    saved = Scenario.load(tmp_path / "scenario.json")
+    assert [(plan.scheduler, dict(plan.knobs)) for plan in saved.plan] == [("fifo", {}), ("las", {"round_s": 60.0})]
+    other = CompareLab(str(tmp_path / "scenario.json"))
+    assert other.schedulers == lab.schedulers
+
+
+def test_loading_what_was_just_saved_leaves_the_charts_as_new(waiter: Waiter, tmp_path: Path) -> None:
+    lab = CompareLab("start_here", ["fifo", ("las", {"round_s": 60.0})])
+    lab.compare()
+    waiter.end_all()
+    lab._frame.file.save()
+    text = (tmp_path / "scenario.json").read_bytes()
+    lab._frame.file.load([{"name": "scenario.json", "content": memoryview(text)}])
+    assert lab.scenario.plan and lab.state == "done" and not lab._results._note.value
+    other = Scenario.from_json(text.decode()).replace(name="another")
+    lab._frame.file.load([{"name": "other.json", "content": memoryview(other.to_json().encode())}])
+    assert lab.state == "ready" and "before your last change" in lab._results._note.value
+
+
+def test_playback_stays_where_it_is_while_runs_end(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end(0)
+    playback = lab._results.playback
+    assert playback.until_s is None
+    waiter.end(1)
+    assert playback.until_s is None, "at the end it stays at the end"
+    playback.number, playback.playing = 2, True
+    stood_s = playback.until_s
+    drawn = lab._results._gantts["fifo"].drawing
+    waiter.end(2, done=True)
+    assert playback.until_s == stood_s is not None and playback.playing
+    assert {lab._results._gantts[name].view.params["until"] for name in THREE} == {stood_s}
+    ends = {run.end_s for run in lab.comparison.runs}
+    assert len(ends) > 1 or lab._results._gantts["fifo"].drawing is drawn, "drawn again only for another axis"
+    lab.set(seeds=2)
+    lab.compare()
+    waiter.end_all()
+    assert playback.until_s is None and not playback.playing, "of another comparison it stands at the end"
+
+
+def test_labels_are_refused_where_the_list_cannot_show_them(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    for act in (lab.set, lambda given: lab.open(lab.scenario, given)):
+        with pytest.raises(InputError, match="labels are for workbench"):
+            act({"old": "las"})
+    assert [name for name, _ in lab.schedulers] == THREE
+
+
+def test_a_wrong_cell_is_said_and_compare_cannot_be_pressed(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    table = lab._scenario.editors.tables["jobs"]
+    table.rows = [{**table.rows[0], "gpus": 0}, *table.rows[1:]]
+    lab._on_change()
+    assert lab.state == "invalid" and "Jobs, row 1, GPUs" in lab.status and lab._bar.solve.disabled
+    lab.compare()
+    assert not waiter.asked
+
+
+def test_an_empty_table_of_jobs_is_said_and_cannot_be_compared(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab._scenario.jobs.rows = []
+    lab._on_change()
+    assert lab.status == "Jobs: got nothing; expected at least one job in the table" and lab._bar.solve.disabled
+    assert lab.scenario.jobs == (), "it can be saved as it is"
+
+
+@pytest.mark.parametrize("wrong", [0, True, 31, 1.5])
+def test_the_number_of_seeds_is_checked(waiter: Waiter, wrong: Any) -> None:
+    with pytest.raises(InputError, match="seeds"):
+        CompareLab("start_here").set(seeds=wrong)
+
+
+def test_knobs_are_told_from_the_preset_that_was_chosen() -> None:
+    found = workbench.find_scheduler("gavel.max_min_fairness")
+    authors = found.settle({"preset": "authors"})
+    assert changed_knobs(found, found.settle({})) == {}
+    assert changed_knobs(found, authors) == {"preset": "authors"}
+    other = {**authors, "round_s": 7.0}
+    assert found.settle(changed_knobs(found, other)) == other
+
+
+def test_undo_and_redo_go_through_schedulers_jobs_and_runs_each(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "las"])
+    start = lab.scenario
+    assert lab._frame.undo.disabled and lab._frame.redo.disabled
+    lab._list._rows[0].knobs.value = True
+    lab.set(["fifo", ("las", {"round_s": 60.0})])
+    lab._scenario.editors.tables["jobs"].edit(0, "steps", "1000")
+    lab.set(seeds=3)
+    lab._scenario.editors.tables["jobs"].edit(0, "gpus", "none")
+    assert lab.state == "invalid"
+    lab._frame.undo.click()
+    assert lab.state == "edited" and lab.scenario.jobs[0].steps == 1000 and lab._seeds.value == 3
+    lab._frame.undo.click()
+    assert lab._seeds.value == 1
+    lab._frame.undo.click()
+    assert lab.scenario == start and lab.schedulers == [("fifo", {}), ("las", {"round_s": 60.0})]
+    lab._frame.undo.click()
+    assert lab.schedulers == [("fifo", {}), ("las", {})] and lab._frame.undo.disabled
+    assert lab._list._rows[0].knobs.value, "knobs that were open stay open"
+    for _ in range(3):
+        lab._frame.redo.click()
+    assert lab._seeds.value == 3 and lab.scenario.jobs[0].steps == 1000 and lab._frame.redo.disabled
+    lab.open(workbench.preset("gavel_example"))
+    lab._frame.undo.click()
+    assert lab.scenario.jobs[0].steps == 1000
+
+
+def test_undo_comes_back_to_what_the_charts_show(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.compare()
+    waiter.end_all()
+    lab.set(["fifo"])
+    assert lab.state == "edited"
+    lab._frame.undo.click()
+    assert lab.state == "done" and not lab._results._note.value
+
+
+def test_it_is_presented_tab_by_tab_beginning_with_the_schedules(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    bar = lab._frame.presenter.bar
+    bar.on = True
+    assert bar.titles == list(lab._tabs.titles) and bar.kinds == ["editors"] * 5
+    lab.compare()
+    waiter.end_all()
+    assert bar.titles == [*lab._tabs.titles, *titles(lab)]
+    bar.on = False
+    lab._tabs.selected_index = 2
+    look_at(lab, "Measures")
+    bar.on = True
+    assert bar.titles[bar.number] == "Schedules" and opened(lab) == "Schedules"
+    bar.number = bar.titles.index("Trade-off")
+    assert opened(lab) == "Trade-off" and lab._results._trade_off._page.drawing is not None
+    bar.number = 0
+    assert lab._tabs.selected_index == 0
+    bar.on = False
+    assert (lab._tabs.selected_index, opened(lab)) == (2, "Measures")
+
+
+def test_long_labels_are_in_lines_and_whole_on_hover(waiter: Waiter) -> None:
+    plain = {"heterogeneity_aware": False, "blocking": False}
+    lab = CompareLab("start_here", [("fifo", {**plain, "round_s": 60.0}), ("fifo", {**plain, "round_s": 3600.0})])
+    lab.compare()
+    waiter.end_all()
+    (first, page), _ = lab._results._gantts.items()
+    assert page.drawing is not None
+    lines = page.drawing.chart.to_dict()["title"]["text"]
+    assert len(lines) > 1 and " ".join(lines) == first and max(map(len, lines)) <= 30
+    look_at(lab, "Difference")
+    chosen = lab._results._difference._which
+    assert [choice.tooltip for choice in chosen] == list(lab._results._gantts)

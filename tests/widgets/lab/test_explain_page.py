@@ -1,0 +1,121 @@
+"""The tab Explain of a lab: which job, which time, and what it says."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from tests.widgets.lab.support import Waiter, titles
+from widgets import GavelLab
+from workbench.analysis.explanation import longest_wait_s, one_more
+
+
+def opened(work: Waiter) -> GavelLab:
+    lab = GavelLab()
+    lab.solve()
+    work.answer()
+    lab._results.open("Explain")
+    return lab
+
+
+def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
+    lab = opened(work)
+    page = lab._results.explained
+    assert "Explain" in titles(lab) and page._job.value == "vision"
+    assert "vision waits: it has had no GPUs since" in page._told.value
+    lab._results.select("game")
+    assert page._job.value == "game" and "game" in page._told.value
+    page._job.value = "translation"
+    assert lab._results.selected == "translation", "chosen here is chosen everywhere"
+    assert "translation" in page._told.value
+
+
+def test_time_follows_playback_to_the_round_it_shows_last(work: Waiter) -> None:
+    lab = opened(work)
+    results, page = lab._results, lab._results.explained
+    times_s = lab.run.decisions["time_s"].tolist()
+    for number in (0, 3):
+        results.playback.number = number
+        assert page._at.value == f"{times_s[number] / 60:g} min" if times_s[number] else "0 s"
+    results.playback.number = results.playback.last
+    assert "since" in page._told.value and longest_wait_s(lab.run, "vision") > 0
+
+
+def test_a_time_is_typed_and_what_cannot_be_is_said(work: Waiter) -> None:
+    page = opened(work)._results.explained
+    page._at.value = "1 h"
+    assert "At 1 h vision" in page._told.value and page._said.text == ""
+    page._at.value = "soon"
+    assert "'soon' is not a duration" in page._said.text and page._said.tone == "bad"
+    page._at.value = "9 d"
+    assert page._said.text.startswith("Expected seconds from 0 to the run's end")
+    page._at.value = "10 min"
+    assert page._said.text == "" and "At 10 min vision" in page._told.value
+
+
+def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> None:
+    lab = opened(work)
+    page = lab._results.explained
+    before = page._told.value
+    lab._scenario.editors.tables["jobs"].edit(0, "name", "<i>")
+    lab.set("fifo")
+    work.answer()
+    assert page._told.value != before and "<i>" not in page._told.value
+    page._job.value = "<i>"
+    assert "&lt;i&gt;" in page._told.value
+
+
+def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> None:
+    lab = opened(work)
+    page = lab._results.explained
+    row = page._otherwise
+    assert [kind for _, kind in row._with.options] == [*lab.run.scenario.cluster.types, None]
+    row._ask.click()
+    assert row._ask.disabled and not row._cancel.disabled
+    request, _ = work.asked[-1]
+    assert len(request["scenario"]["cluster"]["nodes"]) == len(lab.run.scenario.cluster.nodes) + 1
+    work.answer(wall_s=2.0)
+    at_s = longest_wait_s(lab.run, "vision")
+    expected = replace(one_more(lab.run, "vision", at_s, accelerator=row._with.value), wall_s=2.0)
+    assert expected.text() in row._answer.value and not row._ask.disabled and row._cancel.disabled
+    page._at.value = "1 h"
+    assert row._answer.value == "", "it was of another time"
+
+
+def test_the_job_alone_and_cancel(work: Waiter) -> None:
+    lab = opened(work)
+    row = lab._results.explained._otherwise
+    row._with.value = None
+    row._ask.click()
+    assert [job["name"] for job in work.asked[-1][0]["scenario"]["jobs"]] == ["vision"]
+    work.answer()
+    assert "With no other job on the cluster vision would have GPUs at 0 s" in row._answer.value
+    row._ask.click()
+    row._cancel.click()
+    assert row._said.text == "Cancelled." and not row._ask.disabled and work.cancelled > 0
+    row._ask.click()
+    lab._results.select("game")
+    assert not row._ask.disabled and row._cancel.disabled and row._said.text == ""
+    work.answer()
+    assert row._answer.value == "", "nobody waits for that answer any more"
+
+
+def test_a_time_that_cannot_be_asks_nothing(work: Waiter) -> None:
+    page = opened(work)._results.explained
+    count = len(work.asked)
+    page._at.value = "soon"
+    page._otherwise._ask.click()
+    assert len(work.asked) == count and "'soon' is not a duration" in page._otherwise._said.text
+
+
+def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
+    from widgets.lab.explain_page import ExplainPage
+    from workbench import preset, simulate
+
+    run = simulate(preset("hops_512"), "gavel.max_min_fairness", until_s=7200.0)
+    assert len(run.jobs) == 100
+    page = ExplainPage(lambda job: None, lambda scheduler: Waiter())
+    page.show_run(run)
+    began = time.process_time()
+    page.opened()
+    assert page._told.value and time.process_time() - began < 0.3

@@ -1,0 +1,61 @@
+"""What a lab opens with: presets, files, scenarios, and the scheduler that is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench
+from tests.widgets.lab.support import Waiter, jobs
+from widgets import GavelLab, HadarLab, Lab
+from workbench.base.errors import InputError
+from workbench.scenario.presets import preset, presets
+
+
+@pytest.mark.parametrize("name", [name for name, _ in presets()])
+def test_every_preset_opens_as_it_is(work: Waiter, name: str) -> None:
+    lab = Lab("gavel", name)
+    assert lab.scenario == preset(name)
+    assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
+    assert lab.scheduler in {found.name for found in workbench.schedulers()} and not work.asked
+
+
+def test_a_lab_opens_and_resets_with_the_scheduler_that_is_named(work: Waiter) -> None:
+    scenario = preset("hadar_lab").replace(
+        plan=[{"scheduler": "hadar"}, {"scheduler": "hadare", "knobs": {"forks": 2}}, {"scheduler": "las"}]
+    )
+    lab = HadarLab(scenario, "hadare")
+    assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2 and lab.scenario == scenario
+    lab.set("gavel.max_min_fairness")
+    lab._frame.reset.click()
+    assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2
+    lab.open(scenario)
+    lab._frame.reset.click()
+    assert lab.scheduler == "hadar", "what was opened since is opened as it says itself"
+    assert HadarLab(scenario, "las").scheduler == "las"
+    assert HadarLab("hadar_example", scheduler="hadare").scheduler == "hadare"
+    with pytest.raises(InputError, match="nothing"):
+        HadarLab(scenario, "nothing")
+
+
+def test_what_opens_a_lab(work: Waiter, folder: Path) -> None:
+    preset("hadar_example").save(folder / "mine.json")
+    assert Lab("gavel", "hadar_example").scenario.name == "hadar_example"
+    assert Lab("gavel", "preset:hadar_example").scenario.name == "hadar_example"
+    assert Lab("gavel", "mine.json").scenario == Lab("gavel", folder / "mine.json").scenario == preset("hadar_example")
+    with pytest.raises(InputError, match="did you mean start_here"):
+        Lab("gavel", "strat_here")
+    with pytest.raises(InputError, match="one of"):
+        Lab("nobody")
+
+
+def test_what_was_loaded_is_not_called_edited(work: Waiter) -> None:
+    lab = GavelLab()
+    jobs(lab).edit(0, "weight", "3")
+    assert lab.status == "Edited, not solved."
+    lab._frame.reset.click()
+    assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
+    lab.set(round_s=720)
+    lab._frame.presets.value = "hadar_example"
+    assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")

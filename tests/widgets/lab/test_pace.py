@@ -1,0 +1,82 @@
+"""Drawing that keeps up with answers: the event loop is heard between two drawings, and the last answer is drawn."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+
+from tests.widgets.lab.support import until
+from widgets.work.pace import Paced
+
+DRAWING_S = 0.05
+
+
+class Drawer:
+    """Counts what has come when it is drawn, which takes a while, and notes from when to when."""
+
+    def __init__(self) -> None:
+        self.come = 0
+        self.drawn: list[int] = []
+        self.times_s: list[tuple[float, float]] = []
+
+    def __call__(self) -> None:
+        began_s = time.monotonic()
+        time.sleep(DRAWING_S)
+        self.drawn.append(self.come)
+        self.times_s.append((began_s, time.monotonic()))
+
+
+def test_many_answers_at_once_are_drawn_twice_and_the_last_is_seen() -> None:
+    drawer = Drawer()
+
+    async def answers() -> None:
+        paced = Paced(drawer)
+        for _ in range(100):
+            drawer.come += 1
+            paced.ask()
+        assert drawer.drawn == [1]
+        await until(lambda: len(drawer.drawn) > 1)
+        await asyncio.sleep(4 * DRAWING_S)
+
+    asyncio.run(answers())
+    assert drawer.drawn == [1, 100]
+
+
+def test_as_much_time_is_left_to_others_as_drawing_takes() -> None:
+    drawer = Drawer()
+
+    async def answers() -> None:
+        paced = Paced(drawer)
+        while len(drawer.drawn) < 4:
+            paced.ask()
+            await asyncio.sleep(0)
+
+    asyncio.run(answers())
+    for (began_s, ended_s), (next_s, _) in pairwise(drawer.times_s):
+        assert next_s - ended_s >= 0.95 * (ended_s - began_s)  # the clocks of the two stand a moment apart
+
+
+def test_what_is_still_to_come_is_drawn_when_asked_for_and_not_again() -> None:
+    drawer = Drawer()
+
+    async def answers() -> None:
+        paced = Paced(drawer)
+        for _ in range(3):
+            drawer.come += 1
+            paced.ask()
+        paced.flush()
+        paced.flush()
+        await asyncio.sleep(4 * DRAWING_S)
+
+    asyncio.run(answers())
+    assert drawer.drawn == [1, 3]
+
+
+def test_without_an_event_loop_every_answer_is_drawn() -> None:
+    drawer = Drawer()
+    paced = Paced(drawer)
+    for _ in range(3):
+        drawer.come += 1
+        paced.ask()
+    assert drawer.drawn == [1, 2, 3]

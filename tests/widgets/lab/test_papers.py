@@ -1,0 +1,78 @@
+"""Labs and papers: a paper that gains something needs no edit in the widgets."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import widgets
+from tests.widgets.lab.support import Waiter
+from widgets import GavelLab, Lab
+from workbench.papers import gavel, paper
+from workbench.scenario.presets import is_preset
+
+PAPERS = r"gavel|hadar|hops|\bhare$|chronus"
+
+
+def test_nothing_in_the_widgets_knows_a_paper() -> None:
+    """Names of papers stand in documentation at most; CONTRIBUTING.md promises that a paper needs no edit here."""
+    room = Path(widgets.__file__).parent
+    for path in sorted(set(room.rglob("*.py")) - set((room / "pages").rglob("*.py"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documented = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and isinstance(node.body[0], ast.Expr)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+                if is_preset(node.value):  # what a lab opens with
+                    continue
+                assert not re.search(PAPERS, node.value.lower()), f"{path.name}: {node.value}"
+
+
+@pytest.fixture
+def grown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Ten schedulers and formulations more in a paper's room; their names."""
+    names = [f"gavel.more_{i}" for i in range(10)]
+    titled = [{"name": name, "title": f"More, number {name[-1]}"} for name in names]
+    models = [type("More", (type(gavel.FORMULATIONS[0]),), given)() for given in titled]
+    rules = [copy.copy(gavel.SCHEDULERS[0]) for _ in names]
+    for rule, given in zip(rules, titled, strict=True):
+        vars(rule).update(given)
+    monkeypatch.setattr(gavel, "FORMULATIONS", (*gavel.FORMULATIONS, *models))
+    monkeypatch.setattr(gavel, "SCHEDULERS", (*gavel.SCHEDULERS, *rules))
+    paper.rooms.cache_clear()
+    yield names
+    monkeypatch.undo()
+    paper.rooms.cache_clear()
+
+
+def test_what_a_room_gains_appears_in_its_lab(work: Waiter, grown: list[str]) -> None:
+    lab = GavelLab()
+    own = len(gavel.SCHEDULERS)
+    titles = [title for title, _ in lab._choice.widget.options]
+    assert len(set(titles)) == len(titles), "each has a title of its own"
+    assert [name for _, name in lab._choice.widget.options][own - 10 : own] == grown, "the paper's come first"
+    lab._choice.widget.value = grown[4]
+    assert lab.scheduler == grown[4] and lab._choice.widget.tooltip == f"More, number 4 ({grown[4]})"
+    assert lab.state == "edited"
+    lab._results._tabs.selected_index = lab._results._tabs.titles.index("Formulation")
+    lab.solve()
+    work.answer()
+    lab._describe()
+    offered = [name for _, name in lab._formulation._which.options]
+    assert offered[0] == grown[4] and set(grown) < set(offered)
+
+
+def test_names_of_labs_come_from_the_papers() -> None:
+    assert GavelLab is widgets.GavelLab and issubclass(GavelLab, Lab) and GavelLab.__name__ == "GavelLab"
+    with pytest.raises(AttributeError, match="NobodyLab"):
+        _ = widgets.NobodyLab
+    with pytest.raises(ImportError):
+        from widgets import Nothing  # noqa: F401

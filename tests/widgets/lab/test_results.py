@@ -1,0 +1,186 @@
+"""A lab's tabs: selection, numbers and exports, playback, and which charts there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.widgets.lab.support import Waiter, jobs
+from widgets import GavelLab, HadarLab
+from workbench.base.units import format_duration
+
+
+def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
+    lab = GavelLab()
+    lab.solve()
+    work.answer()
+    lab._results._gantt.view.picked = {"job": "game"}
+    assert jobs(lab).selected == 1 and "<b>game</b>" in lab._results._job.value
+    jobs(lab)._on_message(jobs(lab), {"kind": "follow", "row": jobs(lab).numbers[2]}, [])
+    assert lab._results._gantt.view.selected == "translation" and "follow translation" in jobs(lab).message
+    assert all(page.view.selected == "translation" for page in lab._results._pages.values())
+    jobs(lab).followed(2)
+    assert lab._results._gantt.view.selected is None, "once more lets it go"
+    jobs(lab).add()
+    jobs(lab).followed(3)
+    assert lab._results._gantt.view.selected is None and "did not run" in jobs(lab).message
+    lab._results._gantt.view.picked = {}
+
+
+def test_a_warning_of_the_run_stands_above_its_gantt_chart(work: Waiter) -> None:
+    lab = GavelLab(scheduler="gavel.max_throughput")
+    lab.solve()
+    work.answer()
+    note, _, gantt, *_ = lab._results.box.children
+    assert gantt is lab._results._gantt.box
+    assert note.value.startswith("<p class='wb-note'>Warning: Rounds did not keep to the shares of time: translation")
+    lab.set("gavel.max_min_fairness")
+    lab.solve()
+    work.answer()
+    assert lab.state == "done" and note.value == ""
+
+
+def test_editing_the_jobs_leaves_the_selection_in_the_charts_alone(work: Waiter) -> None:
+    lab = GavelLab()
+    jobs(lab).followed(0)
+    assert "Solve first" in jobs(lab).message
+    lab.solve()
+    work.answer()
+    for selected in (None, "game"):
+        lab._results.select(selected)
+        jobs(lab).selected = 2  # where the cursor is
+        jobs(lab).edit(2, "weight", "2")
+        assert lab._results._gantt.view.selected == selected
+    work.answer()
+    assert lab._results._gantt.view.selected == "game"
+
+
+def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
+    lab = GavelLab()
+    lab.solve()
+    work.answer()
+    results = lab._results
+    pages = {"Gantt": results._gantt} | results._pages
+    for name, page in pages.items():
+        assert page._table.value == ""
+        if name in (
+            "Leases",
+            "Rewards",
+            "Clusters",
+            "Plan",
+            "Window",
+            "Gains",
+            "Latency",
+            "Prices",
+            "Signals",
+            "Entities",
+            "Estimator",
+            "Tasks",
+            "Trade-off",
+        ):
+            assert name not in results._tabs.titles  # the first scenario and scheduler have none
+            continue
+        if name != "Gantt":
+            results._tabs.selected_index = results._tabs.titles.index(name)
+        page._numbers.value = True
+        assert "<table" in page._table.value
+        page._format.value = "csv"
+        page.export()
+        page.export()
+        assert len(list(folder.glob(f"{page._file}-*.csv"))) == 2
+        assert str(folder) in page._said.text
+    for suffix in ("png", "svg", "html"):
+        results._gantt._format.value = suffix
+        results._gantt.export()
+        assert (folder / f"gantt-1.{suffix}").stat().st_size > 1000
+
+
+def test_playback_shows_less_and_then_all_again(work: Waiter) -> None:
+    lab = GavelLab()
+    lab.solve()
+    work.answer()
+    results = lab._results
+    assert results._gantt.view.params == {"until": None}
+    results.playback.number = 0
+    first_s = float(lab.run.decisions["time_s"].iloc[1])
+    assert results._gantt.view.params == {"until": first_s}
+    assert f"up to {format_duration(first_s)}" in results.playback.label
+    lab.set(round_s=720)
+    work.answer()
+    assert results._gantt.view.params == {"until": None}
+
+
+def test_tabs_with_nothing_to_show_are_left_out_and_the_open_one_stays(work: Waiter) -> None:
+    lab = GavelLab()
+    lab.solve()
+    work.answer()
+    tabs = lab._results._tabs
+    assert {"Allocation", "Received"} < set(tabs.titles) and not {"Prices", "Entities"} & set(tabs.titles)
+    for opened, stays in (("Queue", "Queue"), ("Received", "Metrics")):
+        lab.set("gavel.max_min_fairness")
+        work.answer()
+        tabs.selected_index = tabs.titles.index(opened)
+        lab.set("fifo")
+        work.answer()
+        assert not {"Allocation", "Received"} & set(tabs.titles) and tabs.titles[-1] == "Formulation"
+        assert tabs.titles[tabs.selected_index] == stays
+        assert list(tabs.children) == [lab._results._bar[name] for name in tabs.titles]
+
+
+def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:
+    lab = GavelLab("gavel_example")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Allocation")
+    page, jobs = results._pages["Allocation"], set(lab.run.jobs["job"])
+    assert page.drawing is not None and set(page.drawing.table["unit"]) == jobs
+    results.playback.number = results.playback.last - 1
+    assert len(set(page.drawing.table["unit"])) < len(jobs)
+
+
+def test_recorded_signals_and_entities_have_charts(work: Waiter) -> None:
+    lab = GavelLab()
+    lab._scenario.editors.tables["entities"].add()
+    lab._scenario.editors.tables["jobs"].edit(0, "entity", lab._scenario.editors.tables["entities"].rows[0]["name"])
+    lab.set("gavel.finish_time_fairness")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Signals")
+    drawing = results._pages["Signals"].drawing
+    assert drawing is not None and set(drawing.table["signal"]) == {"rho"}
+    assert set(drawing.table["job"]) == set(lab.run.jobs["job"])
+    results._tabs.selected_index = results._tabs.titles.index("Entities")
+    drawing = results._pages["Entities"].drawing
+    assert drawing is not None and lab._scenario.editors.tables["entities"].rows[0]["name"] in set(
+        drawing.table["group"]
+    )
+
+
+def test_prices_have_a_chart_of_their_own(work: Waiter) -> None:
+    lab = HadarLab("hadar_example")
+    lab.set("hadar")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Prices")
+    drawing = results._pages["Prices"].drawing
+    assert drawing is not None and set(drawing.table["series"]) == {"v100", "p100", "k80"}
+    results._tabs.selected_index = results._tabs.titles.index("Signals")
+    drawing = results._pages["Signals"].drawing
+    assert drawing is not None and set(drawing.table["signal"]) == {"payoff", "utility"}
+
+
+def test_received_of_one_job_is_a_part_of_received_of_all(work: Waiter) -> None:
+    lab = GavelLab("gavel_physical")
+    lab.solve()
+    work.answer()
+    results = lab._results
+    results._tabs.selected_index = results._tabs.titles.index("Received")
+    page = results._pages["Received"]
+    assert page.drawing is not None
+    whole = page.drawing.table
+    job = lab.run.jobs["job"].iloc[7]
+    results.select(job)
+    part = whole[whole["unit"] == job].reset_index(drop=True)
+    assert len(part) and page.drawing.table.equals(part)

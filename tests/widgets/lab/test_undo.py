@@ -1,0 +1,86 @@
+"""Undo, Redo and Reset of a lab."""
+
+from __future__ import annotations
+
+from tests.widgets.lab.support import Waiter, jobs
+from widgets import GavelLab
+from workbench.scenario.presets import preset
+
+
+def test_undo_and_reset(work: Waiter) -> None:
+    lab = GavelLab()
+    assert lab._frame.undo.disabled
+    start = lab.scenario
+    jobs(lab).edit(0, "steps", "1000")
+    lab.set(round_s=720)
+    lab.set("las")
+    lab.open(preset("gavel_example"))
+    assert lab.scenario == preset("gavel_example")
+    lab._frame.undo.click()
+    assert lab.scheduler == "las" and lab.scenario.jobs[0].steps == 1000
+    lab._frame.undo.click()
+    assert lab.scheduler == "gavel.max_min_fairness" and lab.knobs["round_s"] == 720
+    lab._frame.undo.click()
+    assert lab.knobs["round_s"] == 360 and lab.scenario.jobs[0].steps == 1000
+    lab._frame.undo.click()
+    assert lab.scenario == start and lab._frame.undo.disabled
+    lab._frame.undo.click()
+    assert lab.scenario == start
+    jobs(lab).edit(0, "steps", "5")
+    lab._frame.reset.click()
+    assert lab.scenario == preset("gavel_example"), "Reset goes to what was opened last"
+
+
+def test_undo_of_something_wrong_loses_nothing_else(work: Waiter) -> None:
+    lab = GavelLab()
+    jobs(lab).edit(0, "steps", "1000")
+    jobs(lab).edit(0, "gpus", "none")
+    assert lab.state == "invalid" and not lab._frame.undo.disabled
+    lab._frame.undo.click()
+    assert lab.state == "edited" and lab.scenario.jobs[0].steps == 1000
+    lab._scenario.core._restart.value = "long"
+    assert lab.state == "invalid"
+    lab._frame.undo.click()
+    assert lab.scenario.jobs[0].steps == 1000 and lab.state == "edited"
+
+
+def test_awkward_values_survive_undo(work: Waiter) -> None:
+    lab = GavelLab()
+    lab.set(round_s=100 / 3, initial_time=1 / 7)
+    before = lab.knobs
+    lab.set(round_s=60)
+    lab._frame.undo.click()
+    assert lab.knobs == before and len(lab._frame.history.past) == 1
+
+
+def test_a_wrong_edit_leaves_nothing_to_redo(work: Waiter) -> None:
+    """What was undone before belongs to another past; Undo takes the wrong cell back, and Redo brings nothing else."""
+    lab = GavelLab()
+    jobs(lab).edit(0, "weight", "3")
+    lab._frame.undo.click()
+    assert not lab._frame.redo.disabled
+    jobs(lab).edit(1, "gpus", "many")
+    assert lab.state == "invalid" and lab._frame.redo.disabled and not lab._frame.undo.disabled
+    lab._frame.undo.click()
+    assert lab.state == "edited" and lab.scenario == preset("start_here") and lab._frame.redo.disabled
+    lab._frame.redo.click()
+    assert lab.scenario == preset("start_here")
+
+
+def test_redo(work: Waiter) -> None:
+    lab = GavelLab()
+    assert lab._frame.redo.disabled
+    lab.set(round_s=720)
+    lab.set("las")
+    lab._frame.undo.click()
+    lab._frame.undo.click()
+    assert lab.knobs["round_s"] == 360 and not lab._frame.redo.disabled
+    lab._frame.redo.click()
+    assert lab.knobs["round_s"] == 720 and lab.scheduler == "gavel.max_min_fairness"
+    lab._frame.redo.click()
+    assert lab.scheduler == "las" and lab._frame.redo.disabled
+    lab._frame.undo.click()
+    jobs(lab).edit(0, "steps", "5")  # something else now: there is nothing to do again
+    assert lab._frame.redo.disabled
+    lab._frame.redo.click()
+    assert lab.scenario.jobs[0].steps == 5 and lab.knobs["round_s"] == 720

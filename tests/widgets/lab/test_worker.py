@@ -1,0 +1,109 @@
+"""A lab with its real worker: solve, edit, read the objects, Cancel, and schedulers of the session itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+import widgets.editors.scheduler_choice
+import workbench
+from tests.widgets.lab.support import run, until
+from widgets import GavelLab
+from widgets.work.process import ProcessWork, process_work
+from workbench.base.errors import InputError
+
+
+def test_open_solve_edit_and_read_the_objects() -> None:
+    async def story() -> None:
+        lab = GavelLab()
+        with pytest.raises(InputError, match="press Solve first"):
+            _ = lab.run
+        lab.solve()
+        assert lab.state == "working"
+        await until(lambda: lab.state == "done")
+        assert lab.run == workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+        assert lab.status.startswith(f"Done: {len(lab.run.decisions)} decisions") and "solves (optimal)" in lab.status
+        assert lab.solution["status"] == "optimal" and lab.knobs["round_s"] == 360.0
+        assert "Mean JCT" in lab._results._metrics.value
+        lab.set(round_s=720)  # small and solved before: solved again at once
+        assert lab.state == "working"
+        await until(lambda: lab.state == "done")
+        assert lab.run.knobs["round_s"] == 720
+        lab.set("fifo")
+        await until(lambda: lab.state == "done" and lab.run.scheduler == "fifo")
+        with pytest.raises(InputError, match="optimisation problem"):
+            _ = lab.solution
+
+    run(story)
+
+
+def test_an_own_scheduler_runs_here_and_may_be_wrong(own: None) -> None:
+    async def story() -> None:
+        lab = GavelLab()
+
+        @workbench.scheduler("mine", knobs=[workbench.Knob("speed", 1, "how", kind="int", minimum=0, maximum=9)])
+        def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+            """My own scheduler."""
+            1 // knobs["speed"]
+            time.sleep(0.02)
+            return workbench.Decision(), None
+
+        widgets.editors.scheduler_choice.refresh_choices()  # as after a cell
+        assert ("My own scheduler.", "mine") in lab._choice.widget.options
+        assert lab.scheduler == "gavel.max_min_fairness"
+        lab.set("mine", speed=0)
+        lab.solve()
+        assert "Cancel takes effect between rounds" in lab.status
+        await until(lambda: lab.state == "failed")
+        assert lab.status.startswith("scheduler mine: got ZeroDivisionError") and "\n" not in lab.status
+        lab.set(speed=1)
+        lab.solve()
+        await asyncio.sleep(0.1)
+        lab._bar.cancel.click()
+        await until(lambda: lab.state == "cancelled")
+        assert not lab._bar.busy
+
+    run(story)
+
+
+def test_cancel_stops_the_process() -> None:
+    async def story() -> None:
+        lab = GavelLab("gavel_simulated")
+        lab.set(round_s=1)  # millions of rounds
+        lab.solve()
+        await until(lambda: "jobs finished at" in lab.status)
+        lab._bar.cancel.click()
+        assert lab.state == "cancelled" and lab._bar.cancel.disabled and not lab._bar.solve.disabled
+        lab.set(round_s=3600)
+        lab.solve()
+        await until(lambda: lab.state == "done")
+
+    run(story)
+
+
+def test_the_formulation_page_is_filled_when_looked_at() -> None:
+    async def story() -> None:
+        lab = GavelLab("gavel_example")
+        tabs = lab._results._tabs
+        lab.solve()
+        lab._describe()  # while the simulation is being done: neither takes the other's place
+        await until(lambda: lab.state == "done" and not lab._formulation.stale)
+        assert "Pyomo source" in lab._formulation._rest.value
+        assert "$T^{m}_{kj}$" in lab._formulation._symbols.value
+        lab.set("gavel.min_cost", objective="ratio")
+        lab._describe()
+        await until(lambda: not lab._formulation.stale)
+        assert "The ratio of total throughput to total cost" in lab._formulation._statement.value
+        assert "RatioFormulation" in lab._formulation._rest.value
+        lab.set("las")
+        tabs.selected_index = tabs.titles.index("Formulation")
+        assert "solves no optimisation problem" in lab._formulation._statement.value
+
+    run(story)
+
+
+def test_the_workers_of_a_kernel_are_one() -> None:
+    assert isinstance(process_work(), ProcessWork) and process_work() is process_work()

@@ -1,0 +1,58 @@
+"""What a frame of playback costs a page, with as many bars as a large Gantt chart has."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import Problems, Server, browser_test, run_notebook
+from tests.load import crowding
+from tests.widgets.test_lab_browser import SLACK
+
+BARS = 5000
+FRAME_MS = 250.0
+CELL = f"""
+import ipywidgets as w, numpy as np, pandas as pd
+from widgets import VegaView
+from widgets.parts.playback import Playback
+from workbench.analysis import charts
+slots, count = 50, {BARS} // 50
+start = np.tile(np.arange(count) * 60.0, slots)
+jobs = np.array([f"j{{i}}" for i in range(40)])
+unit = jobs[(np.arange(slots * count) * 7 + np.arange(slots * count) // count) % 40]
+timeline = pd.DataFrame({{
+    "node": np.repeat([f"n{{i:02}}" for i in range(slots)], count), "slot": 0, "accelerator": "v100", "unit": unit,
+    "job": unit, "with_job": "", "kind": "run", "start_s": start, "end_s": start + 60.0, "steps": 1.0,
+    "with_steps": 0.0, "gpus": 1}})
+held = pd.DataFrame({{"job": jobs, "model": "m", "gpus": 1, "arrival_s": 0.0, "finish_s": count * 60.0}})
+drawing = charts.gantt(timeline, held)
+view = VegaView()
+view.show(drawing.named(), drawing.data)
+playback = Playback([view])
+playback.show(np.arange(1, count + 1) * 60.0)
+playback.speed = 8.0
+box = w.VBox([playback, view])
+box.add_class("wb-played")
+box
+"""
+
+
+@pytest.mark.long
+@browser_test
+def test_a_frame_of_5000_bars_is_drawn_before_the_next(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "frames.ipynb", CELL)
+    chart = page.locator(".wb-chart")
+    expect(chart).to_have_attribute("data-what", "embed")
+    assert int(chart.get_attribute("data-rows") or 0) >= BARS
+    page.locator(".wb-play-toggle").click()
+    took, draws = [], ""
+    while page.locator(".wb-playback").get_attribute("data-playing") == "true" or not took:
+        now = chart.get_attribute("data-draws") or ""
+        if now != draws and chart.get_attribute("data-what") == "params":
+            took.append(float(chart.get_attribute("data-ms") or 0))
+        draws = now
+        page.wait_for_timeout(20)
+    print(f"\n{len(took)} frames of {BARS} bars: median {statistics.median(took):.0f} ms, most {max(took):.0f} ms")
+    assert len(took) > 5 and statistics.median(took) < FRAME_MS * SLACK * crowding()

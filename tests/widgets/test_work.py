@@ -1,0 +1,305 @@
+"""Where a lab's work is done: the order of requests, Cancel, crashes, and no process left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import workbench
+from tests.load import crowding
+from tests.widgets.lab.support import until
+from widgets.work.process import ProcessWork
+from widgets.work.thread import ThreadWork
+from widgets.work.work import Message
+from workbench.scenario.presets import preset
+
+# Answers at once what the real worker answers after work: {"kind", "tag", "sleep", "do"}.
+FAKE = """
+import json, os, subprocess, sys, time
+print("a stray line", flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request.get("do") == "die":
+        sys.stderr.write("Segmentation fault, sort of\\n")
+        sys.stderr.flush()
+        os._exit(3)
+    if request.get("do") == "child":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        print(json.dumps({"id": request["id"], "kind": "progress", "pid": child.pid}), flush=True)
+    time.sleep(request.get("sleep", 0))
+    print(json.dumps({"id": request["id"], "kind": "done", "tag": request.get("tag")}), flush=True)
+"""
+
+
+class Ear:
+    """Collects messages, with the tag of the request."""
+
+    def __init__(self) -> None:
+        self.heard: list[Message] = []
+
+    def __call__(self, message: Message) -> None:
+        self.heard.append(message)
+
+    def kinds(self) -> list[str]:
+        return [m["kind"] for m in self.heard if m["kind"] != "progress"]
+
+    def tags(self) -> list[Any]:
+        return [m.get("tag") for m in self.heard if m["kind"] == "done"]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[ProcessWork]:
+    script = tmp_path / "fake.py"
+    script.write_text(FAKE)
+    work = ProcessWork((sys.executable, str(script)))
+    yield work
+    work.close()
+
+
+def ask(tag: str, kind: str = "simulate", **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "tag": tag, **more}
+
+
+def pid(work: ProcessWork) -> int:
+    assert work._process is not None
+    return work._process.pid
+
+
+def test_a_second_request_replaces_the_one_that_waits_and_no_other(fake: ProcessWork) -> None:
+    async def story() -> None:
+        ear = Ear()
+        fake.submit(ask("first", sleep=0.3), ear)
+        fake.submit(ask("second"), ear)
+        fake.submit(ask("page", "describe"), ear)
+        fake.submit(ask("third"), ear)
+        await until(lambda: len(ear.heard) == 3)
+        assert ear.tags() == ["first", "third", "page"]  # simulations before descriptions; "second" was replaced
+
+    asyncio.run(story())
+
+
+def test_two_labs_do_not_take_each_others_turn(fake: ProcessWork) -> None:
+    async def story() -> None:
+        one, two = Ear(), Ear()
+        fake.submit(ask("1a", sleep=0.3), one, "one")
+        fake.submit(ask("1b"), one, "one")
+        fake.submit(ask("2"), two, "two")
+        fake.submit(ask("1c"), one, "one")
+        await until(lambda: len(one.heard) + len(two.heard) == 3)
+        assert (one.tags(), two.tags()) == (["1a", "1c"], ["2"])
+        fake.submit(ask("1d", sleep=0.3), one, "one")
+        fake.submit(ask("2b"), two, "two")
+        fake.cancel("two")
+        assert two.kinds() == ["done", "cancelled"]
+        await until(lambda: len(one.heard) == 3)  # the work for the other lab went on
+        assert one.tags()[-1] == "1d"
+
+    asyncio.run(story())
+
+
+def test_cancel_ends_the_process_and_warms_up_another(fake: ProcessWork) -> None:
+    async def story() -> None:
+        ear, page = Ear(), Ear()
+        before = pid(fake)
+        fake.submit(ask("slow", do="child", sleep=60), ear)
+        fake.submit(ask("page", "describe"), page)
+        await until(lambda: ear.heard)
+        child = psutil.Process(ear.heard[0]["pid"])
+        began = time.monotonic()
+        fake.cancel()
+        assert time.monotonic() - began < crowding(), "the page must not freeze"
+        assert ear.kinds() == ["cancelled"] and page.kinds() == ["cancelled"]
+        assert not psutil.pid_exists(before) and pid(fake) != before
+        await until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+        fake.submit(ask("next"), ear)
+        await until(lambda: ear.tags() == ["next"])
+        fake.cancel()  # nothing to cancel: nothing happens
+        assert ear.kinds() == ["cancelled", "done"]
+
+    asyncio.run(story())
+
+
+def test_a_crash_is_told_with_the_last_words_and_the_next_request_is_done(fake: ProcessWork) -> None:
+    async def story() -> None:
+        ear = Ear()
+        fake.submit(ask("bad", do="die"), ear)
+        fake.submit(ask("page", "describe"), ear)
+        await until(lambda: len(ear.heard) == 2)
+        error = ear.heard[0]
+        assert error["status"] == "crashed"
+        assert "code 3" in error["error"]["value"] and "Segmentation fault, sort of" in error["error"]["value"]
+        assert ear.tags() == ["page"]
+        os.kill(pid(fake), signal.SIGKILL)  # while idle
+        await asyncio.sleep(0.2)
+        fake.submit(ask("after"), ear)
+        await until(lambda: ear.tags() == ["page", "after"])
+
+    asyncio.run(story())
+
+
+def test_closing_leaves_nothing_behind(fake: ProcessWork) -> None:
+    scratch, number = Path(fake._scratch), pid(fake)
+    assert scratch.is_dir()
+    fake.close()
+    assert not scratch.exists() and not psutil.pid_exists(number)
+
+
+def test_a_simulation_in_the_process_is_the_same_run() -> None:
+    scenario = preset("start_here")
+
+    async def story() -> list[Message]:
+        work, ear = ProcessWork(), Ear()
+        try:
+            request = {"kind": "simulate", "scenario": scenario.to_dict(), "scheduler": "las", "knobs": {}}
+            work.submit(request, ear)
+            await until(lambda: ear.kinds(), 60)
+            assert not list(Path(work._scratch).glob("run-*"))
+        finally:
+            work.close()
+        return ear.heard
+
+    message = asyncio.run(story())[-1]
+    assert message["run"] == workbench.simulate(scenario, "las") and message["wall_s"] > 0
+
+
+PARENT = """
+import time
+from widgets.work.process import ProcessWork
+work = ProcessWork()
+print(work._process.pid, work._scratch, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of Linux and macOS")
+def test_the_worker_goes_when_the_kernel_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    number, scratch = parent.stdout.readline().split(maxsplit=1)
+    worker = psutil.Process(int(number))
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    gone, alive = psutil.wait_procs([worker], timeout=30)
+    assert gone and not alive
+    assert not Path(scratch.strip()).exists()
+
+
+# ---- schedulers written in the notebook ----
+
+
+def thread_request(name: str) -> dict[str, Any]:
+    return {"kind": "simulate", "scenario": preset("start_here").to_dict(), "scheduler": name, "knobs": {}}
+
+
+def test_an_own_scheduler_runs_in_a_thread(own: None) -> None:
+    las = workbench.find_scheduler("las")
+
+    @workbench.scheduler("mine")
+    def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        return las.decide(snapshot, memory, las.settle({}), rng)
+
+    async def story() -> None:
+        work, ear = ThreadWork(), Ear()
+        work.submit(thread_request("mine"), ear)
+        await until(lambda: ear.kinds())
+        assert ear.kinds() == ["done"]
+        assert ear.heard[-1]["run"].scheduler == "mine"
+
+    asyncio.run(story())
+
+
+def test_an_own_scheduler_is_told_the_speeds_of_an_estimator(own: None) -> None:
+    believed: list[float] = []
+
+    @workbench.scheduler("asks")
+    def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        believed.append(float(snapshot.belief.speeds(snapshot.jobs).max()))
+        return workbench.find_scheduler("las").decide(snapshot, memory, workbench.find_scheduler("las").settle({}), rng)
+
+    async def story() -> None:
+        work, ear = ThreadWork(), Ear()
+        work.submit({**thread_request("asks"), "belief": "pmi"}, ear)
+        await until(lambda: ear.kinds())
+        assert ear.kinds() == ["done"] and ear.heard[-1]["belief"] == "pmi"
+        told = [*believed]
+        work.submit(thread_request("asks"), ear)
+        await until(lambda: len(ear.kinds()) == 2)
+        assert told[0] != believed[len(told)], "the first estimate is not the truth"
+        assert ear.heard[-1]["errors"] is None
+        work.submit({**thread_request("asks"), "belief": "nobody"}, ear)
+        await until(lambda: len(ear.kinds()) == 3)
+        assert ear.heard[-1]["error"]["where"] == "belief"
+
+    asyncio.run(story())
+
+
+def test_an_own_scheduler_can_be_cancelled_and_replaced(own: None) -> None:
+    @workbench.scheduler("slow")
+    def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        time.sleep(0.02)
+        return workbench.Decision(), None
+
+    async def story() -> None:
+        work, ear, second = ThreadWork(), Ear(), Ear()
+        work.submit(thread_request("slow"), ear)
+        await asyncio.sleep(0.1)
+        work.submit(thread_request("las"), second)
+        await until(lambda: second.kinds())
+        assert ear.kinds() == ["cancelled"] and second.kinds() == ["done"]
+        work.submit(thread_request("slow"), ear)
+        await asyncio.sleep(0.1)
+        work.cancel()
+        await until(lambda: len(ear.kinds()) == 2)
+        assert ear.kinds()[-1] == "cancelled"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("statement", "says"), [("1 / 0", "ZeroDivisionError: division by zero"), ("exit()", "Exit")])
+def test_a_mistake_in_an_own_scheduler_is_one_line(own: None, statement: str, says: str) -> None:
+    space: dict[str, Any] = {"workbench": workbench}
+    source = f"""
+    @workbench.scheduler("wrong")
+    def decide(snapshot, memory, knobs, rng):
+        {statement}
+    """
+    exec(compile(textwrap.dedent(source), "<cell>", "exec"), space)
+
+    async def story() -> None:
+        work, ear = ThreadWork(), Ear()
+        work.submit(thread_request("wrong"), ear)
+        await until(lambda: ear.kinds())
+        error = ear.heard[-1]["error"]
+        assert ear.kinds() == ["error"] and error["where"] == "scheduler wrong"
+        assert says in error["value"] and "\n" not in error["value"]
+        assert ("line 4 of decide" in error["value"]) == (statement == "1 / 0")
+
+    asyncio.run(story())
+
+
+def test_the_process_starts_before_the_lab_imports_its_libraries() -> None:
+    """`scipy.stats` and the charts, seconds each, are no part of what a lab waits for."""
+    code = """
+import sys
+import widgets.work.process
+def started():
+    print([name for name in ("pandas", "pyomo", "altair") if name in sys.modules])
+widgets.work.process.process_work = started
+from widgets import GavelLab
+print([name for name in ("scipy.stats", "altair", "jsonschema") if name in sys.modules])
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = found.stdout.split("\n")  # an import asks for the name more than once
+    assert len(said) >= 3 and (said[0], said[-2]) == ("[]", "[]")

@@ -1,0 +1,438 @@
+"""A Gantt chart by job with deadlines: which leases jobs have, what they were for, which deadlines were met."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
+from workbench.analysis.charts.playing import SHOWN, begun, playhead, so_far
+from workbench.analysis.charts.rows import present, row_bars, row_layers, row_px, row_scale, row_texts
+
+MOST_ROWS = 60
+"""Of more jobs so many are drawn, the first."""
+MOST_LEASES = 40
+"""Boundaries of leases are drawn up to so many."""
+PROFILING, GUARANTEED, SPOT, RUNS, RESUMES = "profiling", "guaranteed", "spot", "runs", "resumes"
+BARS = {
+    GUARANTEED: theme.PALETTE[0],
+    SPOT: theme.PALETTE[4],
+    PROFILING: theme.PALETTE[5],
+    RUNS: theme.tint(theme.PALETTE[0], 0.5),
+    RESUMES: theme.MUTED,
+}
+HIT, MISSED, LATER, OPEN, EARLIEST, VERDICT = (
+    "deadline met",
+    "deadline missed",
+    "later deadline",
+    "not reached yet",
+    "earliest that would do",
+    "verdict",
+)
+MARKS = {
+    HIT: ("circle", theme.PALETTE[2]),
+    MISSED: ("cross", theme.PALETTE[3]),
+    LATER: ("square", theme.GRID),
+    OPEN: ("diamond", theme.PALETTE[6]),
+    EARLIEST: ("triangle-up", theme.PALETTE[1]),
+    VERDICT: ("triangle-down", theme.PAPER),
+}
+REWARD = "Reward"
+SECONDS_EQUAL = 1e-6
+"""A completion within so much of a deadline is at it."""
+
+
+NO_LIVES = pd.DataFrame({"job": pd.Series(dtype="str"), "start": pd.Series(dtype=float), "end": pd.Series(dtype=float)})
+
+
+class Leases(NamedTuple):
+    """What is drawn. bars: columns job, start, end, what; deadlines: columns job, at, outcome, reward; jobs: in order.
+
+    texts: columns behind the plot, a text for each job by heading; lives: columns job, start, end, from a job's arrival
+    to its completion. Times count in s, or in leases.
+    """
+
+    jobs: tuple[str, ...]
+    bars: pd.DataFrame
+    deadlines: pd.DataFrame
+    texts: Mapping[str, Sequence[str]]
+    lives: pd.DataFrame = NO_LIVES
+
+
+def planned_leases(
+    leases: Mapping[str, Sequence[int] | None],
+    deadlines: Mapping[str, Sequence[int]],
+    *,
+    guaranteed: Iterable[str] = (),
+    gpus: Mapping[str, int] | None = None,
+    reward: Mapping[str, float] | None = None,
+) -> Leases:
+    """What a plan of leases gives, in leases: lease k lies between k - 1 and k.
+
+    leases: of each job, from 1, None for one that has none (`leases` of a result); deadlines: of each job, by the end
+    of which lease; guaranteed: jobs that must meet one; gpus, reward: for the columns behind the plot.
+    """
+    certain = set(guaranteed)
+    bars = [
+        (job, float(first - 1), float(last), GUARANTEED if job in certain else RUNS)
+        for job, own in leases.items()
+        for first, last in _stretches(own or ())
+    ]
+    rows: list[tuple[str, float, str, float]] = []
+    for job, by in deadlines.items():
+        own = leases.get(job)
+        done = float(max(own)) if own else math.inf
+        rows += [(job, float(at), outcome, math.nan) for at, outcome in zip(by, _outcomes(by, done, True), strict=True)]
+    texts: dict[str, Sequence[str]] = {}
+    if gpus is not None:
+        texts["GPUs"] = [str(gpus[job]) for job in leases]
+    if reward is not None:
+        texts[REWARD] = [f"{reward[job]:g}" for job in leases]
+    return Leases(tuple(leases), _bars(bars), _marks(rows), texts)
+
+
+def run_leases(
+    timeline: pd.DataFrame,
+    jobs: pd.DataFrame,
+    rewards: Mapping[str, Sequence[Sequence[float]] | None],
+    *,
+    end_s: float,
+    only: Sequence[str] | None = None,
+    broken_s: Mapping[str, float] | None = None,
+) -> Leases:
+    """What a run gave its jobs, in s: bars by what the GPUs were for, and how each deadline came out.
+
+    rewards: of each job, `(deadline in s after arrival, reward)`; only: these jobs, in that order (default: all that
+    have a deadline); broken_s: when guarantees were broken, see `workbench.analysis.metrics.slo`. A guaranteed job runs
+    on guaranteed leases, so does one until its guarantee is broken, another that has a verdict runs on spot ones;
+    without verdicts jobs just run.
+    """
+    names = [job for job in jobs["job"] if rewards.get(job)] if only is None else list(only)
+    known = jobs.set_index("job").loc[names[: 2 * MOST_ROWS]]
+    shown = list(known.index)
+    part = timeline[timeline["job"].isin(shown) & timeline["kind"].isin(["run", "restart", "profile"])]
+    verdicts = bool((jobs["verdict"] != "").any())
+    what = {job: pool_of(verdict) if verdicts else RUNS for job, verdict in known["verdict"].items()}
+    kinds = part["kind"].map({"restart": RESUMES, "profile": PROFILING}).fillna(part["job"].map(what))
+    spans = pd.DataFrame({"job": part["job"], "start": part["start_s"], "end": part["end_s"], "what": kinds})
+    spans = until_broken(spans.drop_duplicates(), broken_s or {})
+    rows: list[tuple[str, float, str, float]] = []
+    worth: list[str] = []
+    for job, arrival_s, finish_s in known[["arrival_s", "finish_s"]].itertuples():
+        steps = rewards.get(job) or ()
+        done = finish_s - arrival_s if finish_s == finish_s else math.inf
+        over = math.isfinite(done)
+        by = [float(deadline) for deadline, _ in steps]
+        outcomes = _outcomes(by, done, over, end_s - arrival_s)
+        values = [float(reward) for _, reward in steps]
+        rows += [(job, arrival_s + at, how, value) for at, how, value in zip(by, outcomes, values, strict=True)]
+        met = [value for how, value in zip(outcomes, values, strict=True) if how == HIT]
+        worth.append(f"{met[0]:g}" if met else "missed" if over and steps else "")
+    texts: dict[str, Sequence[str]] = {"GPUs": [str(count) for count in known["gpus"]]}
+    texts[REWARD] = worth
+    until = known["finish_s"].fillna(end_s)
+    lives = pd.DataFrame({"job": shown, "start": known["arrival_s"].to_numpy(), "end": until.to_numpy()})
+    return Leases(tuple(shown), _merged(spans), _marks(rows), texts, lives.astype({"job": "str"}))
+
+
+def lease_gantt(
+    table: Leases,
+    *,
+    lease: float | None = None,
+    start: float = 0.0,
+    end: float | None = None,
+    in_leases: bool = False,
+    title: str = "Leases and deadlines",
+    subtitle: str = "",
+) -> Drawing:
+    """Draw a row for each job: its leases as bars, its deadlines as marks whose shape and colour say what came of them.
+
+    lease: length of a lease, for lines at the boundaries; start, end: where the axis begins, and what it reaches at
+    least; in_leases: time counts in leases (`planned_leases`), not in s. Parameters `selected` and `until` as in
+    `gantt`: what comes of a deadline is shown from when it is known.
+    """
+    count = min(len(table.jobs), MOST_ROWS)
+    names = table.jobs[:count]
+    row = {job: i for i, job in enumerate(names)}
+    bars = table.bars[table.bars["job"].isin(row)]
+    deadlines = table.deadlines[table.deadlines["job"].isin(row)]
+    ends = (bars["end"], deadlines["at"], table.lives["end"])
+    last = max([end or 0.0, *(time for column in ends for time in column.tolist())])
+    unit = theme.TimeUnit("leases", 1.0) if in_leases else theme.time_unit(last)
+    per, lives = unit.seconds, table.lives[table.lives["job"].isin(row)]
+    bars = bars.assign(row=bars["job"].map(row), x0=bars["start"] / unit.seconds)
+    points = deadlines.assign(row=deadlines["job"].map(row), x=deadlines["at"] / unit.seconds)
+    points, done = _with_known(points, table), _done(table)
+    points = points.sort_values("outcome", key=lambda column: column != LATER, kind="stable")  # those in front
+    more = len(table.jobs) - count
+    notes = [subtitle] if subtitle else []
+    notes += [f"the first {count} of {len(table.jobs)} jobs"] if more > 0 else []
+    length = 1.0 if in_leases else lease
+    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    layers = [
+        _axis(last / unit.seconds, unit, count),
+        *_boundaries(),
+        _life_layer(per, opacity),
+        _bar_layer(bars, per, opacity),
+        _mark_layer(points, opacity),
+    ]
+    data = row_texts(names, {head: list(column)[:count] for head, column in table.texts.items()})
+    known = data["texts"]["job"].map(done).fillna(0.0).where(data["texts"]["head"] == REWARD, 0.0)
+    data["texts"] = data["texts"].assign(known=known)
+    return drawn(
+        *layers,
+        playhead(per),
+        *row_layers(opacity, shown=SHOWN.format("known")),
+        message_layer(),
+        data={
+            "span": pd.DataFrame({"x": [start / per, last / per], "row": [0, max(count, 1)], "last": [False, True]}),
+            "boundaries": _lease_times(length, start, last, unit),
+            "lives": lives.assign(row=lives["job"].map(row), x0=lives["start"] / per),
+            "bars": bars,
+            "deadlines": points,
+            **data,
+            "message": message("" if count else "No job has a deadline"),
+        },
+        table=_numbers(bars, deadlines, "leases" if in_leases else "s"),
+        label=f"{title}: a row for each of {count} jobs, its leases and its deadlines.",
+        title=title,
+        subtitle="; ".join(notes),
+        height=round(row_px(count) * max(count, 3), 2),
+        params={"selected": None, "until": None},
+        moments=_moments(bars, points, start, last),
+        clock=unit.name if in_leases else "s",
+    )
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def _outcomes(by: Sequence[float], done: float, over: bool, now: float = math.inf) -> list[str]:
+    """Of each deadline what came of it; done: infinite for never, over: nothing can change it any more."""
+    found, met = [], False
+    for at in by:
+        if met:
+            found.append(LATER)
+        elif done <= at + SECONDS_EQUAL:
+            found.append(HIT)
+            met = True
+        else:
+            found.append(MISSED if over or at < now else OPEN)
+    return found
+
+
+def pool_of(verdict: str) -> str:
+    """The logical cluster of jobs with that verdict."""
+    return GUARANTEED if verdict == "guaranteed" else SPOT
+
+
+def until_broken(spans: pd.DataFrame, broken_s: Mapping[str, float]) -> pd.DataFrame:
+    """What was spot in the end was guaranteed before; intervals that reach over that time are cut in two.
+
+    spans: columns job, start, end, what, and perhaps more; broken_s: by job, see `workbench.analysis.metrics.broken_s`.
+    """
+    cut_s = spans["job"].map(broken_s).where(spans["what"] == SPOT)
+    before = spans[spans["start"] < cut_s].assign(what=GUARANTEED)
+    before["end"] = np.minimum(before["end"], cut_s[before.index])
+    after = spans[~(spans["end"] <= cut_s)]
+    after = after.assign(start=np.fmax(after["start"], cut_s[after.index]))
+    return pd.concat([before, after], ignore_index=True)
+
+
+def _done(table: Leases) -> dict[str, float]:
+    """When each job is done, as far as it is: the end of its life, else of its last bar."""
+    ends = table.lives if len(table.lives) else table.bars
+    return {str(job): float(end) for job, end in ends.groupby("job")["end"].max().items()}
+
+
+def _with_known(points: pd.DataFrame, table: Leases) -> pd.DataFrame:
+    """Add `since`, from when on a mark is shown, and `known`, from when on what comes of it is.
+
+    A deadline is shown from its job's arrival on; it is missed when it is over, met when the job is done. A verdict and
+    what follows from it are shown when the verdict is given.
+    """
+    arrival = points["job"].map(dict(zip(table.lives["job"], table.lives["start"], strict=True))).fillna(0.0)
+    asked = points[points["outcome"] == VERDICT].set_index("job")["at"]
+    said = points["outcome"].isin([VERDICT, EARLIEST])
+    since = arrival.where(~said, points["job"].map(asked).fillna(arrival))
+    done = points["job"].map(_done(table)).fillna(0.0)
+    known = since.where(said, points["at"].where(points["outcome"] == MISSED, done))
+    return points.assign(since=since, known=known)
+
+
+def _moments(bars: pd.DataFrame, points: pd.DataFrame, start: float, last: float) -> list[float]:
+    """When a lease begins or ends or a deadline passes, and the end."""
+    times = {*bars["start"].tolist(), *bars["end"].tolist(), *points["at"].tolist(), last}
+    return sorted(time for time in times if start < time <= last)
+
+
+def _stretches(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Neighbouring leases put together: first and last of each stretch."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def _merged(spans: pd.DataFrame) -> pd.DataFrame:
+    """Intervals of a job for the same thing that touch are one."""
+    rows: list[tuple[str, float, float, str]] = []
+    for job, start, end, what in spans.sort_values(["job", "start", "end"], kind="stable").itertuples(index=False):
+        before = rows[-1] if rows else None
+        if before is not None and before[0] == job and before[3] == what and start <= before[2] + SECONDS_EQUAL:
+            rows[-1] = (job, before[1], max(before[2], end), what)
+        else:
+            rows.append((job, start, end, what))
+    return _bars(rows)
+
+
+def _bars(rows: Iterable[tuple[str, float, float, str]]) -> pd.DataFrame:
+    frame = pd.DataFrame(list(rows), columns=["job", "start", "end", "what"])
+    return frame.astype({"job": "str", "start": float, "end": float, "what": "str"})
+
+
+def _marks(rows: Iterable[tuple[str, float, str, float]]) -> pd.DataFrame:
+    frame = pd.DataFrame(list(rows), columns=["job", "at", "outcome", "reward"])
+    return frame.astype({"job": "str", "at": float, "outcome": "str", "reward": float})
+
+
+def _lease_times(length: float | None, start: float, last: float, unit: theme.TimeUnit) -> pd.DataFrame:
+    """Boundaries of leases, none where they would be a grey area."""
+    if not length or not 0 < (last - start) / length <= MOST_LEASES:
+        return pd.DataFrame({"x": np.zeros(0)})
+    numbers = np.arange(math.ceil(start / length), math.floor(last / length) + 1)
+    return pd.DataFrame({"x": numbers * length / unit.seconds})
+
+
+def _numbers(bars: pd.DataFrame, deadlines: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Bars and deadlines below each other."""
+    of_bars = pd.DataFrame(
+        {"job": bars["job"], "what": bars["what"], f"start_{unit}": bars["start"], f"end_{unit}": bars["end"]}
+    )
+    of_marks = pd.DataFrame(
+        {"job": deadlines["job"], "what": deadlines["outcome"], f"end_{unit}": deadlines["at"]}
+    ).assign(reward=deadlines["reward"])
+    return pd.concat([of_bars, of_marks], ignore_index=True)
+
+
+# Layers ---------------------------------------------------------------------------------------------------------------
+
+
+def _x(field: str, **more: Any) -> alt.X:
+    return alt.X(field, scale=alt.Scale(nice=False, zero=False), **more)
+
+
+def _axis(last: float, unit: theme.TimeUnit, rows: int) -> Layer:
+    """The two scales, from the data set `span`."""
+    step = 1 if unit.name == "leases" else 0
+    ticks = alt.Axis(grid=False, format=",~r", tickMinStep=step, tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
+    return (
+        marks("span")
+        .mark_point(opacity=0)
+        .encode(
+            x=_x("x:Q", title=f"Time ({unit.name})" if step == 0 else "Time (leases)", axis=ticks),
+            y=alt.Y("row:Q", scale=row_scale(rows), axis=None),
+        )
+    )
+
+
+def _boundaries() -> list[Layer]:
+    return [marks("boundaries").mark_rule(color=theme.GRID, strokeWidth=1).encode(x="x:Q")]
+
+
+def _life_layer(per: float, opacity: Any) -> Layer:
+    """A thin line while a job is there."""
+    return (
+        marks("lives")
+        .transform_filter(begun("start"))
+        .transform_calculate(y="datum.row + 0.5", x1=f"{so_far('end')} / {per:g}")
+        .mark_rule(color=theme.MUTED, strokeWidth=1.5)
+        .encode(x="x0:Q", x2="x1:Q", y="y:Q", opacity=opacity)
+    )
+
+
+def _bar_layer(bars: pd.DataFrame, per: float, opacity: Any) -> Layer:
+    return row_bars(
+        marks("bars").transform_filter(begun("start")).transform_calculate(x1=f"{so_far('end')} / {per:g}"),
+        None,
+        "what",
+        present(BARS, bars["what"]),
+        x=alt.X("x0:Q"),
+        x2="x1:Q",
+        opacity=opacity,
+        orient="top",
+        tooltip=[
+            alt.Tooltip("job:N", title="Job"),
+            alt.Tooltip("what:N", title="Lease"),
+            alt.Tooltip("start:Q", title="From", format=",.6~r"),
+            alt.Tooltip("end:Q", title="To", format=",.6~r"),
+        ],
+    )
+
+
+def _mark_layer(points: pd.DataFrame, opacity: Any) -> Layer:
+    ended = set(points["outcome"])
+    found = ended | ({OPEN} if points["outcome"].isin([HIT, MISSED, LATER]).any() else set())
+    looks = present(MARKS, found)
+    kinds, shapes, colours = list(looks), [look[0] for look in looks.values()], [look[1] for look in looks.values()]
+    stay = [kind for kind in kinds if kind in ended]
+    shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
+    legend = alt.Legend(orient="bottom", symbolStrokeWidth=1, columns=3, values=shown)
+    return (
+        marks("deadlines")
+        .transform_filter(SHOWN.format("since"))
+        .transform_calculate(y="datum.row + 0.5", now=f"({SHOWN.format('known')}) ? datum.outcome : '{OPEN}'")
+        .mark_point(filled=True, stroke=theme.INK, strokeWidth=1.2, cursor="pointer", clip=False)
+        .encode(
+            x="x:Q",
+            y="y:Q",
+            shape=alt.Shape("now:N", title=None, scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
+            color=alt.Color("now:N", title=None, scale=alt.Scale(domain=kinds, range=colours), legend=legend),
+            size=alt.condition(f"datum.now === '{LATER}'", alt.value(55), alt.value(120)),
+            opacity=opacity,
+            tooltip=[
+                alt.Tooltip("job:N", title="Job"),
+                alt.Tooltip("now:N", title="Deadline"),
+                alt.Tooltip("at:Q", title="At", format=",.6~r"),
+                alt.Tooltip("reward:Q", title="Reward"),
+            ],
+        )
+    )
+
+
+def admission(
+    timeline: pd.DataFrame,
+    jobs: pd.DataFrame,
+    rewards: Mapping[str, Sequence[Sequence[float]] | None],
+    *,
+    job: str,
+    in_the_way: Sequence[str] = (),
+    verdict_s: float | None = None,
+    earliest_s: float | None = None,
+    lease_s: float | None = None,
+    end_s: float,
+    broken_s: Mapping[str, float] | None = None,
+    title: str,
+) -> Drawing:
+    """Draw a job, above those that stood in its way, with the earliest deadline that would have been accepted.
+
+    Tables and rewards as in `run_leases`; verdict_s: when it was given; earliest_s: that deadline; both from the start
+    of the run, None for nothing to mark.
+    """
+    table = run_leases(timeline, jobs, rewards, end_s=end_s, only=[job, *in_the_way], broken_s=broken_s)
+    known = ((verdict_s, VERDICT), (earliest_s, EARLIEST))
+    more = _marks([(job, at_s, what, math.nan) for at_s, what in known if at_s is not None])
+    table = table._replace(deadlines=pd.concat([table.deadlines, more], ignore_index=True))
+    said = f"in the way: {', '.join(in_the_way)}" if in_the_way else ""
+    start_s = float(table.lives["start"].min())
+    return lease_gantt(table, lease=lease_s, start=start_s, title=title, subtitle=said)

@@ -1,0 +1,171 @@
+"""A chart, the named tables it draws, and the numbers behind it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import vl_convert
+
+from workbench.analysis.charts import theme
+
+Chart = alt.Chart | alt.LayerChart
+Layer = Any
+"""An `alt.Chart` that is part of a chart (what Altair's `encode` returns has no type)."""
+VEGA_LITE = "6.4"
+"""The Vega-Lite that the specifications are written for, as vl-convert names it."""
+PADDING_PX = {"left": 8.0, "right": 18.0, "top": 8.0, "bottom": 8.0}
+"""Around every chart."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Drawing:
+    """What every chart function returns.
+
+    chart: refers to its data by name (`alt.NamedData`) and does not depend on their values where that is possible, so
+    that a widget can embed it once and push new data; it is as wide as its container. data: the tables by name.
+    table: the numbers behind the chart, with units in the column names, for CSV and for readers who cannot see it.
+    label: what the chart shows, in one sentence, for a screen reader. moments: of a chart with the parameter `until`,
+    its values for playback, in order; clock: what they count, seconds ("s") or something else by name.
+    """
+
+    chart: Chart
+    data: Mapping[str, pd.DataFrame]
+    table: pd.DataFrame
+    label: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    moments: Sequence[float] = ()
+    clock: str = "s"
+
+    def __repr__(self) -> str:
+        return f"<Drawing: {self.label}>"
+
+    def named(self) -> dict[str, Any]:
+        """The Vega-Lite specification as it is, data by name: what a widget embeds.
+
+        Not held against Vega-Lite's schema each time it is drawn, which costs five times as much as writing it; the
+        tests do that for every chart.
+        """
+        found: dict[str, Any] = self.chart.to_dict(validate=False)
+        return found
+
+    def inline(self, width: float = theme.WIDTH_PX) -> Chart:
+        """The chart with its data inside and a plot `width` pixels wide: for static display and export."""
+        chart = self.chart.copy(deep=False)
+        chart.width = width
+        chart.datasets = {name: records(table) for name, table in self.data.items()}
+        return chart
+
+    def spec(self, width: float | str = theme.WIDTH_PX) -> dict[str, Any]:
+        """The Vega-Lite specification with its data inside; width in pixels or `container`."""
+        return self.named() | {"width": width, "datasets": {name: records(table) for name, table in self.data.items()}}
+
+    def _repr_png_(self) -> bytes:
+        """The picture that a notebook shows for a drawing at the end of a cell."""
+        return vl_convert.vegalite_to_png(json.dumps(self.spec()), VEGA_LITE, scale=2.0)
+
+
+def drawn(
+    *layers: Layer,
+    data: Mapping[str, pd.DataFrame],
+    table: pd.DataFrame,
+    label: str,
+    title: str,
+    height: Any,
+    subtitle: str = "",
+    params: Mapping[str, Any] | None = None,
+    moments: Sequence[float] = (),
+    clock: str = "s",
+) -> Drawing:
+    """Layers put together with their data; params: names and first values of the chart's Vega parameters."""
+    params = dict(params or {})
+    chart = composed(*layers, title=title, height=height, subtitle=subtitle, params=params)
+    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, moments, clock)
+
+
+def composed(
+    *layers: Layer, title: str, height: Any, subtitle: str = "", params: Mapping[str, Any] | None = None
+) -> Chart:
+    """Layers as one chart in the project's look; title and subtitle may have several lines."""
+    heading: dict[str, Any] = {"text": title.split("\n") if "\n" in title else title, "offset": 12}
+    if subtitle:
+        heading["subtitle"] = subtitle.split("\n") if "\n" in subtitle else subtitle
+    chart = alt.LayerChart(
+        layer=list(layers),
+        title=heading,
+        width="container",
+        height=height,
+        padding=PADDING_PX,
+        config=theme.config(),
+    )
+    if params:
+        chart = chart.add_params(*(alt.param(name=name, value=value) for name, value in params.items()))
+    return chart
+
+
+class Marks(alt.Chart):
+    """A layer. Like `alt.Chart`, but a constant finds its class by the name of its channel.
+
+    Altair tries the schemas of all its 570 classes for each constant or condition, most of the time that a chart takes.
+    """
+
+    def encode(self, *channels: Any, **named: Any) -> Any:
+        """Encode channels."""
+        return super().encode(*channels, **{name: _constant(name, value) for name, value in named.items()})
+
+
+def _constant(channel: str, value: Any) -> Any:
+    """`{"value": ...}`, perhaps with a condition, as the channel's class; anything else as it is."""
+    if not isinstance(value, Mapping) or "value" not in value:
+        return value
+    return getattr(alt, f"{channel[0].upper()}{channel[1:]}Value")(**value)
+
+
+def marks(name: str) -> Marks:
+    """A layer of the data set of that name."""
+    return Marks(alt.NamedData(name))
+
+
+def message_layer() -> Layer:
+    """Text in the middle of the plot, from the data set `message` (columns text)."""
+    middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}
+    return (
+        marks("message")
+        .mark_text(fontSize=theme.HEAD_PX, color=theme.MUTED, align="center", baseline="middle")
+        .encode(text="text:N", **middle)
+    )
+
+
+def message(text: str = "") -> pd.DataFrame:
+    """The data set `message`: one row, or none for no text."""
+    return pd.DataFrame({"text": pd.Series([text] if text else [], dtype="str")})
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON has them; what is missing or infinite becomes null."""
+    columns = {str(name): _plain(column) for name, column in table.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain(column: pd.Series[Any]) -> list[Any]:
+    values = column.tolist()
+    if pd.api.types.is_float_dtype(column):
+        return [value if math.isfinite(value) else None for value in values]
+    return values
+
+
+def zoom() -> alt.Parameter:
+    """Drag to move along x, Alt and the wheel to come closer, a double click for the whole again."""
+    return alt.selection_interval(
+        name="zoom",
+        bind="scales",
+        encodings=["x"],
+        zoom="wheel![event.altKey]",
+        translate="[pointerdown, window:pointerup] > window:pointermove!",
+        clear="dblclick",
+    )

@@ -1,0 +1,178 @@
+"""The gain matrix G as a table to read: what each job gains by each number of GPUs, over its slowest configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.rows import row_px, row_scale, row_texts
+from workbench.simulation.schema import GAIN_OF
+
+COLUMNS = ["job", "accelerator", "gpus", "servers", "gain"]
+DARK_FROM = 0.55
+"""From this part of the largest gain on a cell is so dark that its number is white."""
+MOST_ROWS = 60
+"""Of more jobs the first so many are drawn."""
+
+
+def is_gain(signals: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows of a run's signals are gains of configurations."""
+    return signals["signal"].str.startswith(GAIN_OF).astype(bool)
+
+
+def gains_table(signals: pd.DataFrame) -> pd.DataFrame:
+    """The gains that a run has recorded last for each job: columns `COLUMNS`, in the order in which they were."""
+    rows = signals[is_gain(signals)]
+    rows = rows[rows["decision"] == rows.groupby("job")["decision"].transform("max")]
+    said = {name: _configuration(name) for name in rows["signal"].unique()}
+    found = [
+        (job, *said[name], gain) for name, job, gain in zip(rows["signal"], rows["job"], rows["value"], strict=True)
+    ]
+    return pd.DataFrame(found, columns=COLUMNS)
+
+
+def gain_matrix(table: pd.DataFrame, *, selected: str | None = None, had: pd.DataFrame | None = None) -> Drawing:
+    """Draw G: a row for each job, and in each column the best that it may have with so many GPUs.
+
+    table: `COLUMNS`; selected: then the rows are the types and numbers of servers that this job may have; had: columns
+    job, accelerator, gpus, servers of configurations to be framed, those that jobs have had. Parameter `selected` as in
+    `gantt`.
+    """
+    chosen = selected if selected is not None and selected in set(table["job"]) else None
+    part = table if chosen is None else table[table["job"] == chosen]
+    framed = table.head(0) if had is None else had[had["job"].isin(part["job"])]
+    if chosen is not None:
+        types = {kind: i for i, kind in enumerate(dict.fromkeys(part["accelerator"]))}
+        order = pd.DataFrame({"kind": part["accelerator"].map(types), "servers": part["servers"]})
+        part = part.loc[order.sort_values(["kind", "servers"], kind="stable").index]
+    frame, framed = (found.assign(name=_names(found, chosen)) for found in (part, framed))
+    every = list(dict.fromkeys(frame["name"]))
+    names, sizes = every[:MOST_ROWS], sorted(set(frame["gpus"]))
+    row, column = ({value: i for i, value in enumerate(values)} for values in (names, sizes))
+    frame = frame[frame["name"].isin(row)]
+    best = frame.sort_values("gain", ascending=False, kind="stable").drop_duplicates(["name", "gpus"])
+    place = {"row": best["name"].map(row), "column": best["gpus"].map(column)}
+    best = best.assign(**place, kind=_kinds(best)).sort_values(["row", "column"])
+    frames = framed[framed["name"].isin(row) & framed["gpus"].isin(column)].drop_duplicates(["name", "gpus"])
+    frames = frames.assign(row=frames["name"].map(row), column=frames["gpus"].map(column))
+    most = float(best["gain"].max()) if len(best) else 1.0
+    best["text"] = [f"{gain:.1f}" if gain < 100 else f"{gain:.0f}" for gain in best["gain"]]
+    of = "each job" if chosen is None else chosen
+    title = f"Gain of {of} by number of GPUs" + ("" if chosen is None else ", type and servers")
+    return drawn(
+        *_layers(len(names), len(sizes), most),
+        message_layer(),
+        data={
+            "cells": best,
+            "frames": frames[["job", "row", "column"]],
+            "sizes": pd.DataFrame({"text": [str(size) for size in sizes], "column": range(len(sizes))}),
+            "names": row_texts(names, {})["names"].rename(columns={"job": "text"}),
+            "message": message("" if len(best) else "No gains"),
+        },
+        table=part[COLUMNS].reset_index(drop=True),
+        label=f"{title}: speed over that of the job's slowest configuration, one row each for {', '.join(names)}.",
+        title=title,
+        subtitle=_subtitle(len(frames) > 0, len(every)),
+        height=round(row_px(len(names)) * max(len(names), 1), 2),
+        params={"selected": None},
+    )
+
+
+def configurations_had(timeline: pd.DataFrame) -> pd.DataFrame:
+    """The configurations on which jobs have run: columns job, accelerator, gpus, servers, run_s, the longest first."""
+    runs = timeline[timeline["kind"] == "run"]
+    gangs = runs.groupby(["job", "start_s", "end_s"], sort=False).agg(
+        accelerator=("accelerator", "first"), gpus=("gpus", "first"), servers=("node", "nunique")
+    )
+    gangs = gangs.reset_index().assign(run_s=lambda found: found["end_s"] - found["start_s"])
+    found = gangs.groupby(["job", "accelerator", "gpus", "servers"], sort=False)["run_s"].sum().reset_index()
+    return found.sort_values("run_s", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _configuration(name: str) -> tuple[str, int, int]:
+    """Type, GPUs and servers of a signal's name."""
+    gang, servers = name.removeprefix(GAIN_OF).rsplit(" on ", 1)
+    gpus, kind = gang.split(" x ", 1)
+    return kind, int(gpus), int(servers)
+
+
+def _names(table: pd.DataFrame, chosen: str | None) -> Sequence[str]:
+    return table["job"].tolist() if chosen is None else _kinds(table)
+
+
+def _kinds(table: pd.DataFrame) -> list[str]:
+    """Type and number of servers in words."""
+    pairs = zip(table["accelerator"], table["servers"], strict=True)
+    return [f"{kind}, {servers} server{'s' if servers > 1 else ''}" for kind, servers in pairs]
+
+
+def _subtitle(framed: bool, rows: int) -> str:
+    notes = ["speed over the job's slowest"]
+    notes += ["framed: what it has run at"] if framed else []
+    return "; ".join([*notes, *([f"the first {MOST_ROWS} of {rows} jobs"] if rows > MOST_ROWS else [])])
+
+
+def _layers(rows: int, columns: int, most: float) -> list[Any]:
+    """Cells with their numbers, frames, and the names of rows and columns."""
+    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    across = alt.Scale(domain=[0, max(columns, 1)], nice=False)
+    sides = {"x": alt.X("column:Q", scale=across, axis=None), "y": alt.Y("row:Q", scale=row_scale(rows), axis=None)}
+    ends = {"x2": "x1:Q", "y2": "y1:Q"}
+    cell = (
+        marks("cells")
+        .transform_calculate(x1="datum.column + 1", y1="datum.row + 1")
+        .mark_rect(stroke=theme.PAPER, strokeWidth=1, cursor="pointer")
+        .encode(
+            **sides,
+            **ends,
+            fill=alt.Fill(
+                "gain:Q",
+                title="Gain",
+                scale=alt.Scale(domain=[1, max(most, 1.1)], range=list(theme.SHARE_SCHEME), clamp=True),
+                legend=alt.Legend(orient="bottom", direction="horizontal", titleOrient="left", gradientLength=200),
+            ),
+            opacity=opacity,
+            tooltip=[
+                alt.Tooltip("job:N", title="Job"),
+                alt.Tooltip("gpus:Q", title="GPUs"),
+                alt.Tooltip("kind:N", title="On"),
+                alt.Tooltip("gain:Q", title="Gain", format=".3f"),
+            ],
+        )
+    )
+    frame = (
+        marks("frames")
+        .transform_calculate(x1="datum.column + 1", y1="datum.row + 1")
+        .mark_rect(fill=None, stroke=theme.PALETTE[3], strokeWidth=3, cursor="pointer")
+        .encode(**sides, **ends, opacity=opacity)
+    )
+    dark = f"(datum.gain - 1) / {max(most, 1.1) - 1} > {DARK_FROM}"
+    number = (
+        marks("cells")
+        .mark_text(
+            baseline="middle", fontSize=theme.SMALL_PX if row_px(rows) >= theme.SMALL_PX else 8, cursor="pointer"
+        )
+        .encode(
+            x=alt.value(alt.ExprRef("scale('x', datum.column + 0.5)")),
+            y=alt.value(alt.ExprRef("scale('y', datum.row + 0.5)")),
+            text="text:N",
+            color=alt.condition(dark, alt.value("#ffffff"), alt.value(theme.INK)),
+            opacity=opacity,
+        )
+    )
+    name = (
+        marks("names")
+        .mark_text(align="right", baseline="middle", limit=220)
+        .encode(x=alt.value(-8), y=alt.value(alt.ExprRef("scale('y', datum.row + 0.5)")), text="text:N")
+    )
+    head = (
+        marks("sizes")
+        .mark_text(align="center", baseline="bottom", fontWeight=600)
+        .encode(x=alt.value(alt.ExprRef("scale('x', datum.column + 0.5)")), y=alt.value(-6), text="text:N")
+    )
+    return [cell, frame, number, name, head]

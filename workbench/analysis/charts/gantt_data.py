@@ -1,0 +1,330 @@
+"""The tables that a Gantt chart draws: bars, rows, marks, the grid of rounds, the key."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.bars import blocks, job_bars, merged, thinned
+from workbench.analysis.charts.gantt_thin import GREY, SEVERAL, WIDEST_PX, rows_together
+from workbench.base.rounding import short_number
+
+By = Literal["slot", "job"]
+
+MOST_HEIGHT_PX = 600.0
+ROW_PX = 28.0
+MOST_ROUNDS = 200
+MOST_LABELS = 4000
+MANY_MARKS = 150
+"""With more marks of preemption than this they are drawn thin."""
+JOB_PX, NODE_PX, TYPE_PX = 170.0, 150.0, 120.0
+"""The widest labels of jobs, nodes and types; longer ones are cut with an ellipsis."""
+PIECES = {
+    "run": "run",
+    "restart": "restart",
+    "switch": "switch of task",
+    "profile": "profiling",
+    "consolidate": "consolidation",
+    "hold": "held idle",
+    "sync": "synchronisation",
+    "down": "node down",
+    SEVERAL: "several short bars",
+}
+BAR_COLUMNS = [
+    *("where", "accelerator", "unit", "job", "with_job", "model", "kind", "start_s", "end_s", "gpus", "steps"),
+    *("y0", "y1", "fill", "stroke", "label", "size", "needed", "ink"),
+]
+SELECTED = "!selected || datum.job === selected"
+OVERLAID = ("restart", "switch")
+DASHED = ("profile", "down")
+
+
+TOP_PX, LINE_PX, KEY_PX = 16, 21, 400
+"""The key: centre of its lowest line above the plot, distance of lines, width (of a lab beside JupyterLab's files in a
+window of 1280); pixels."""
+
+
+class Frame(NamedTuple):
+    """What the layers of one chart share: rows, pixels per row, seconds per unit of the axis, left margin."""
+
+    rows: int
+    row_px: float
+    unit: theme.TimeUnit
+    by: By
+
+    @property
+    def height(self) -> float:
+        """Height of the plot, pixels."""
+        return self.rows * self.row_px
+
+
+def time_span(timeline: pd.DataFrame, jobs: pd.DataFrame, end_s: float | None) -> tuple[float, float]:
+    """From 0 or the first arrival to the last end, seconds."""
+    starts = np.concatenate([timeline["start_s"].to_numpy(float), jobs["arrival_s"].to_numpy(float)])
+    ends = np.concatenate([starts, timeline["end_s"].to_numpy(float), jobs["finish_s"].to_numpy(float)])
+    last = end_s if end_s is not None else float(np.nanmax(ends)) if np.isfinite(ends).any() else 0.0
+    first = float(np.nanmin(starts)) if len(starts) else 0.0
+    first = 0.0 if first < 0.2 * last else first  # a cut-out of a long trace begins where it begins
+    return first, last if last > first else first + 1.0
+
+
+def corners(span: tuple[float, float], frame: Frame) -> pd.DataFrame:
+    """The two corners that fix the scales, in the unit of the axis and in rows."""
+    times = [time_s / frame.unit.seconds for time_s in span]
+    return pd.DataFrame({"t": times, "row": [0, frame.rows], "last": [False, True]})
+
+
+def slot_bars(timeline: pd.DataFrame, slots: pd.DataFrame, colour: dict[str, str], frame: Frame) -> pd.DataFrame:
+    """Bars of the view by slot: blocks of neighbouring slots, halves for pairs."""
+    bars = blocks(merged(timeline), slots)
+    gap = bar_gap(frame.row_px)
+    top, bottom = bars["row"] + gap, bars["last_row"] + 1 - gap
+    bars = bars.assign(y0=top, y1=bottom, where=bars["node"].astype(str) + " slot " + bars["slots"].astype(str))
+    pair = bars["with_job"] != ""
+    both = bars[pair]
+    lower = both.assign(job=both["with_job"], with_job=both["job"], steps=both["with_steps"], y0=both["row"] + 0.5)
+    bars.loc[pair, "y1"] = bars.loc[pair, "row"] + 0.5
+    bars = pd.concat([bars, lower], ignore_index=True)
+    return _painted(bars, bars["job"].map(colour))
+
+
+def job_rows_bars(timeline: pd.DataFrame, jobs: pd.DataFrame, types: dict[str, str], frame: Frame) -> pd.DataFrame:
+    """Bars of the view by job: copies that overlap are stacked."""
+    bars = job_bars(timeline, jobs["job"].tolist())
+    gap = bar_gap(frame.row_px)
+    height = (1 - 2 * gap) / np.maximum(bars["parts"], 1)
+    top = bars["row"] + gap + bars["part"] * height
+    bars = bars.assign(y0=top, y1=top + height)
+    return _painted(bars, bars["accelerator"].map(types))
+
+
+def bar_gap(row_px: float) -> float:
+    """The part of a row left free above and below its bar."""
+    return 0.06 if row_px >= 10 else 0.0
+
+
+def _painted(bars: pd.DataFrame, base: pd.Series[Any]) -> pd.DataFrame:
+    """Fill and outline by kind; what lies on top comes last."""
+    paint = {
+        (colour, kind): _paint(colour, kind)
+        for colour, kind in set(zip(base.fillna(theme.WARN), bars["kind"], strict=True))
+    }
+    found = [paint[key] for key in zip(base.fillna(theme.WARN), bars["kind"], strict=True)]
+    bars = bars.assign(
+        fill=pd.Series([fill for fill, _ in found], index=bars.index, dtype="str"),
+        stroke=pd.Series([stroke for _, stroke in found], index=bars.index, dtype="str"),
+    )
+    thin = bars["kind"] == "sync"
+    bars.loc[thin, "y0"] = bars["y1"] - 0.25 * (bars["y1"] - bars["y0"])
+    order = np.lexsort((bars["start_s"], bars["kind"].isin(OVERLAID)))
+    return bars.iloc[order].reset_index(drop=True)
+
+
+def _paint(colour: str, kind: str) -> tuple[str, str]:
+    looks = {
+        "restart": (theme.INK, theme.INK),
+        "switch": ("#777777", "#777777"),
+        "profile": (theme.tint(colour, 0.6), theme.INK),
+        "consolidate": (theme.tint(colour, 0.35), theme.INK),
+        "hold": (theme.PAPER, colour),
+        "sync": (theme.shade(colour, 0.35), theme.PAPER),
+        "down": ("#f4d4d6", theme.WARN),
+        SEVERAL: (GREY, theme.PAPER),
+    }
+    return looks.get(kind, (colour, theme.PAPER))
+
+
+def models(jobs: pd.DataFrame) -> dict[str, str]:
+    """The model of each job."""
+    return dict(zip(jobs["job"], jobs["model"], strict=True))
+
+
+def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], frame: Frame) -> pd.DataFrame:
+    """Add model, label and its size; no label where it cannot fit in any plot up to WIDEST_PX."""
+    model = models(jobs)
+    if frame.by == "slot":
+        copy = bars["unit"].astype(str).str.contains(" #", regex=False) & (bars["with_job"] == "")
+        text = bars["job"].where(~copy, bars["unit"]).where(bars["kind"] != "down", "down")
+    else:
+        text = bars["accelerator"].astype(str) + " × " + bars["held"].astype(str)
+    high = (bars["y1"] - bars["y0"]) * frame.row_px
+    size = np.select([high >= theme.LABEL_PX + 3, high >= theme.SMALL_PX, high >= 10], [theme.LABEL_PX, 11, 10], 0)
+    wide = (bars["end_s"] - bars["start_s"]) / (span[1] - span[0]) * WIDEST_PX
+    needed = np.array([theme.text_px(str(t), 1.0) for t in text]) * size + 6
+    shown = (size > 0) & (wide >= needed) & ~bars["kind"].isin([*OVERLAID, "sync", SEVERAL])
+    if int(shown.sum()) > MOST_LABELS:
+        shown &= wide >= np.sort(wide[shown].to_numpy())[-MOST_LABELS]
+    label = text.where(shown, "")
+    return bars.assign(
+        model=pd.Series([model.get(job, "") for job in bars["job"]], dtype="str", index=bars.index),
+        label=label.astype("str"),
+        size=np.where(shown, size, 0),
+        needed=np.where(shown, np.round(needed), 0),
+        ink=pd.Series([theme.text_on(fill) if text else "" for fill, text in zip(bars["fill"], label, strict=True)],
+                      dtype="str", index=bars.index),
+    )  # fmt: skip
+
+
+def slot_rows(slots: pd.DataFrame, types: dict[str, str], frame: Frame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Labels and lanes of the rows, in three columns (type, node, slot), and the lines between them."""
+    if slots.empty:
+        return _rows([]), pd.DataFrame({"row": [], "weight": [], "over": []})
+    extent = {"first": ("row", "min"), "count": ("row", "size")}
+    nodes = slots.groupby(["accelerator", "node"], sort=False).agg(**extent).reset_index()
+    kinds = slots.groupby("accelerator", sort=False).agg(**extent).reset_index()
+    found: list[dict[str, Any]] = []
+    next_free = -math.inf
+    for accelerator, node, first, count in nodes.itertuples(index=False):
+        middle = (first + count / 2) * frame.row_px
+        fits = middle - next_free >= theme.LABEL_PX
+        next_free = middle if fits else next_free
+        found.append(_row("node", first, count, str(node) if fits else "", node=node, accelerator=accelerator))
+    for accelerator, first, count in kinds.itertuples(index=False):
+        fits = count * frame.row_px >= theme.LABEL_PX
+        found.append(
+            _row("type", first, count, str(accelerator) if fits else "", types[accelerator], accelerator=accelerator)
+        )
+    if slot_numbers(slots, frame):
+        for row, _, slot, _ in slots.itertuples(index=False):
+            found.append(_row("slot", row, 1, str(slot)))
+    inner = [(row, 0.5, True) for row in slots["row"][1:]] if frame.row_px >= 6 else []
+    single = len(nodes) == len(slots) or frame.row_px * len(slots) / len(nodes) < 5
+    edges = [] if single else [(first, 1.0, False) for first in nodes["first"][1:]]
+    outer = [(first, 2.0, False) for first in kinds["first"][1:]]
+    return _rows(found), pd.DataFrame([*inner, *edges, *outer], columns=["row", "weight", "over"])
+
+
+def slot_numbers(slots: pd.DataFrame, frame: Frame) -> bool:
+    """Whether the numbers of slots are shown."""
+    return frame.row_px >= theme.SMALL_PX and bool((slots["slot"] > 0).any())
+
+
+def job_rows(jobs: pd.DataFrame, frame: Frame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows and separating lines of the view by job."""
+    together = rows_together(frame.row_px)
+    every = together * max(1, math.ceil((theme.LABEL_PX + 1) / (together * frame.row_px)))
+    names = jobs["job"].tolist()
+    found = [
+        _row("job", row, together, names[row] if row % every == 0 else "", job=names[row])
+        for row in range(0, len(names), together)
+    ]
+    return _rows(found), pd.DataFrame({"row": [], "weight": [], "over": []})
+
+
+def _row(
+    column: str, row: int, count: int, text: str, colour: str = "", node: str = "", accelerator: str = "", job: str = ""
+) -> dict[str, Any]:
+    return {
+        "column": column,
+        "y0": float(row),
+        "y1": float(row + count),
+        "text": text,
+        "colour": colour,
+        "node": node,
+        "accelerator": accelerator,
+        "job": job,
+    }
+
+
+def _rows(found: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(found, columns=["column", "y0", "y1", "text", "colour", "node", "accelerator", "job"])
+
+
+def names_px(jobs: pd.DataFrame) -> float:
+    """Room that the names of the view by job need left of the plot."""
+    return 10 + min(max((theme.text_px(str(name)) for name in jobs["job"]), default=0.0), JOB_PX)
+
+
+def lost_at(bars: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
+    """A mark at the end of each bar that was cut short."""
+    held = bars[(bars["job"] != "") & (bars["kind"] != "sync")][["job", "end_s", "y0", "y1"]]
+    at = held.assign(moment=(held["end_s"] * 1e3).round())
+    lost = lost.assign(moment=(lost["time_s"] * 1e3).round())
+    found = at.merge(lost, on=["job", "moment"]).drop_duplicates(["job", "moment", "y0", "y1"])
+    return found.assign(mark="preempted")[["mark", "job", "time_s", "y0", "y1", "reason"]]
+
+
+def life_marks(jobs: pd.DataFrame, frame: Frame) -> pd.DataFrame:
+    """Arrival, completion, and the line of life between them, of one job where several share a pixel."""
+    together = rows_together(frame.row_px)
+    row, jobs = np.arange(0, len(jobs), together, dtype=float), jobs.iloc[::together]
+    base = pd.DataFrame({"job": jobs["job"].to_numpy(), "y0": row, "y1": row + 1, "reason": ""})
+    arrived = base.assign(mark="arrived", time_s=jobs["arrival_s"].to_numpy(float))
+    finished = base.assign(mark="finished", time_s=jobs["finish_s"].to_numpy(float)).dropna(subset=["time_s"])
+    return pd.concat([arrived, finished], ignore_index=True)
+
+
+def round_grid(decisions: pd.DataFrame | None, end_s: float) -> tuple[pd.DataFrame, int]:
+    """Times of rounds before the end, thinned to MOST_ROUNDS, and how many rounds a line stands for."""
+    if decisions is None or decisions.empty:
+        return pd.DataFrame({"time_s": pd.Series(dtype="float64")}), 0
+    asked = np.unique(decisions["time_s"].to_numpy(float)[(decisions["cause"] == "round").to_numpy()])
+    times, every = _with_rounds_left_out(asked, end_s) or thinned(asked.tolist(), MOST_ROUNDS)
+    return pd.DataFrame({"time_s": pd.Series(times, dtype="float64")}), every if times else 0
+
+
+def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> tuple[list[float], int] | None:
+    """A scheduler may be left out of rounds in which it would change nothing: if all gaps are multiples of the least,
+    that is the length of a round, and the rounds between and after are there too. Thinned, for there may be millions;
+    None where there are no others."""
+    gaps = np.diff(asked)
+    if not len(gaps):
+        return None
+    count = gaps / gaps.min()
+    if not np.allclose(count, np.round(count), rtol=0, atol=1e-6):
+        return None
+    rounds = math.ceil((max(end_s, asked[-1]) - asked[0]) / gaps.min())
+    if rounds <= len(asked):
+        return None
+    every = -(-rounds // MOST_ROUNDS)
+    return (asked[0] + gaps.min() * np.arange(0, rounds, every)).tolist(), every
+
+
+def key_table(
+    bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict[str, str], by: By, left_px: float = 0.0
+) -> pd.DataFrame:
+    """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot."""
+    neutral = "#9aa3ad"
+    items: list[tuple[str, str, str, str]] = []
+    if by == "job" or len(colours) <= 8:
+        used = set(bars["accelerator" if by == "job" else "job"])
+        items += [("box", name, colour, theme.PAPER) for name, colour in colours.items() if name in used]
+    present = set(bars["kind"])
+    pieces = [kind for kind in PIECES if kind in present and kind != "run"]
+    items += [("dashed" if kind in DASHED else "box", PIECES[kind], *_paint(neutral, kind)) for kind in pieces]
+    if by == "job" and (bars["with_job"] != "").any():
+        items.append(("half", "shares its GPUs", neutral, theme.PAPER))
+    if by == "slot" and (bars["with_job"] != "").any():
+        items.append(("split", "split: jobs share a GPU", neutral, theme.PAPER))
+    have = set(marks["mark"])
+    items += [(sign, sign, "", "") for sign in ("preempted", "arrived", "finished") if sign in have]
+    if every:
+        items.append(("round", "round" if every == 1 else f"every {every} rounds", theme.LANE, theme.LANE))
+    found, x, line = [], 0.0, 0
+    for sign, text, fill, stroke in items:
+        text = text if len(text) <= 24 else text[:23] + "…"
+        if x + 20 + theme.text_px(text) > KEY_PX:
+            x, line = 0.0, line + 1
+        if sign == "split":
+            found.append(("upper", "", theme.tint(fill, 0.6), stroke, x - left_px, line))
+        found.append(("half" if sign == "split" else sign, text, fill, stroke, x - left_px, line))
+        x += 20 + theme.text_px(text) + 18
+    key = pd.DataFrame(found, columns=["sign", "text", "fill", "stroke", "px", "line"])
+    return key.assign(py=-TOP_PX - LINE_PX * (line - key.pop("line").astype("float64")))
+
+
+def behind(bars: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers behind the chart, of every bar whether drawn or put together."""
+    bars = bars.assign(model=bars["job"].map(models(jobs)).fillna("").astype("str"))
+    return bars[BAR_COLUMNS[:11]].sort_values(["start_s", "where"], kind="stable").reset_index(drop=True)
+
+
+def spoken(seconds: float) -> str:
+    """A time in words."""
+    unit = theme.time_unit(seconds)
+    return f"{short_number(seconds / unit.seconds)} {unit.name}"

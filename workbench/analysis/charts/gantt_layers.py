@@ -1,0 +1,375 @@
+"""The layers of a Gantt chart: marks and encodings on the tables of `gantt_data`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.drawing import Layer, Marks, marks, message_layer, zoom
+from workbench.analysis.charts.gantt_data import (
+    JOB_PX,
+    MANY_MARKS,
+    NODE_PX,
+    SELECTED,
+    TYPE_PX,
+    Frame,
+    bar_gap,
+    slot_numbers,
+)
+from workbench.analysis.charts.playing import SHOWN, begun, playhead, so_far
+
+TYPES_PX = 14
+"""From the right end of a type's name to that of the strip with its colour."""
+
+
+class Margin(NamedTuple):
+    """Left of the plot of the view by slot: pixels to the nodes' names, and to the strip with the types' colours."""
+
+    names_px: float
+    strip_px: float
+
+    @classmethod
+    def of(cls, slots: pd.DataFrame, frame: Frame) -> Margin:
+        """Room for the longest names."""
+        numbers = slot_numbers(slots, frame)
+        names_px = 12 + theme.text_px(str(slots["slot"].max()), theme.SMALL_PX) if numbers else 8
+        longest = max((theme.text_px(str(name)) for name in slots["node"].unique()), default=0.0)
+        return cls(names_px, names_px + min(longest, NODE_PX) + 8)
+
+    def left_px(self, types: Sequence[str]) -> float:
+        """All of it, with the types' names left of the strip."""
+        return self.strip_px + TYPES_PX + min(max(map(theme.text_px, types), default=0.0), TYPE_PX)
+
+
+def layers(frame: Frame, margin: Margin | None) -> Sequence[Layer]:
+    """Every layer, from the back to the front; margin: None in the view by job."""
+    labels = _slot_labels(margin) if margin is not None else _job_labels()
+    life = [] if margin is not None else [_life_line(frame)]
+    return [
+        _axes(frame),
+        _lanes(frame),
+        _rounds(frame),
+        *life,
+        _bars(frame),
+        _lines(frame),
+        _bar_labels(frame),
+        *_marks(frame),
+        playhead(frame.unit.seconds),
+        *labels,
+        *_key_layers(),
+        message_layer(),
+    ]
+
+
+def _expr(expression: str) -> Any:
+    return alt.value(alt.ExprRef(expression))
+
+
+def _x(seconds: str, frame: Frame) -> Any:
+    """Pixels of a time given by an expression in seconds."""
+    return _expr(f"scale('x', ({seconds}) / {frame.unit.seconds:g})")
+
+
+def _y(row: str) -> Any:
+    return _expr(f"scale('y', {row})")
+
+
+def _opacity(full: float = 1.0) -> Any:
+    return alt.condition(SELECTED, alt.value(full), alt.value(full * theme.FADED))
+
+
+def _axes(frame: Frame) -> Layer:
+    """The two scales, from the data set `span`; every other layer uses them."""
+    return (
+        marks("span")
+        .mark_point(opacity=0)
+        .encode(
+            x=alt.X(
+                "t:Q",
+                title=f"Time ({frame.unit.name})",
+                scale=alt.Scale(nice=False, zero=False),
+                axis=alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
+            ),
+            y=alt.Y("row:Q", scale=alt.Scale(domain=[0, frame.rows], nice=False, zero=False, reverse=True), axis=None),
+        )
+        .add_params(zoom())
+        .properties(name="plot")
+    )
+
+
+def _lanes(frame: Frame) -> Layer:
+    """Where nothing is drawn on them, the background of the rows means idle."""
+    column = "node" if frame.by == "slot" else "job"
+    tips = (
+        [alt.Tooltip("node:N", title="Node"), alt.Tooltip("accelerator:N", title="Accelerator")]
+        if frame.by == "slot"
+        else [alt.Tooltip("job:N", title="Job")]
+    )
+    gap = bar_gap(frame.row_px) if frame.by == "job" else 0
+    return (
+        marks("rows")
+        .transform_filter(f"datum.column === '{column}'")
+        .mark_rect(fill=theme.LANE)
+        .encode(x=alt.value(0), x2=_expr("width"), y=_y(f"datum.y0 + {gap}"), y2=_y(f"datum.y1 - {gap}"), tooltip=tips)
+    )
+
+
+def _rounds(frame: Frame) -> Layer:
+    return (
+        marks("rounds")
+        .mark_rule(color=theme.PAPER, strokeWidth=1.2, clip=True)
+        .encode(x=_x("datum.time_s", frame), y=alt.value(0), y2=_expr("height"))
+    )
+
+
+def _life_line(frame: Frame) -> Layer:
+    """From arrival to completion: the job waits wherever no bar lies on the line."""
+    return (
+        marks("marks")
+        .transform_filter("datum.mark === 'arrived' || datum.mark === 'finished'")
+        .transform_joinaggregate(from_s="min(time_s)", to_s="max(time_s)", signs="count()", groupby=["job"])
+        .transform_filter("datum.mark === 'arrived'")
+        .transform_filter(begun("from_s"))
+        .transform_calculate(left_s=f"datum.signs > 1 ? datum.to_s : {frame.unit.seconds:g} * data('span')[1].t")
+        .mark_rule(color=theme.MUTED, strokeWidth=min(2.0, max(0.6, frame.row_px / 8)), clip=True)
+        .encode(
+            x=_x("datum.from_s", frame),
+            x2=_x(so_far("left_s"), frame),
+            y=_y("(datum.y0 + datum.y1) / 2"),
+            opacity=_opacity(0.6),
+        )
+    )
+
+
+LEFT = "scale('x', datum.a)"
+RIGHT = "scale('x', datum.b)"
+
+
+def _shown_bars(frame: Frame) -> Marks:
+    per = f"{frame.unit.seconds:g}"
+    return (
+        marks("bars")
+        .transform_filter(begun())
+        .transform_calculate(a=f"datum.start_s / {per}", b=f"{so_far('end_s')} / {per}")
+    )
+
+
+def _bars(frame: Frame) -> Layer:
+    least = f"{LEFT} + (datum.kind === 'restart' || datum.kind === 'switch' ? 2 : 0.4)"
+    chart = _shown_bars(frame).transform_calculate(
+        when=f"{theme.duration_expr('datum.start_s')} + ' – ' + {theme.duration_expr('datum.end_s')}",
+        lasts=theme.duration_expr("(datum.end_s - datum.start_s)"),
+    )
+    thin, thick = (0.8, 1.5) if frame.row_px >= 10 else (0.4, 0.8)
+    outline = (
+        "datum.kind === 'restart' || datum.kind === 'switch' ? 0"
+        f" : datum.kind === 'run' || datum.kind === 'sync' ? ({RIGHT} - {LEFT} > 5 ? {thin} : 0)"
+        f" : datum.kind === 'profile' && {RIGHT} - {LEFT} <= 8 ? 0 : {thick}"  # else the outlines of many are all ink
+    )
+    return chart.mark_rect(
+        clip=True,
+        strokeWidth=alt.ExprRef(outline),
+        strokeDash=alt.ExprRef("datum.kind === 'profile' || datum.kind === 'down' ? [4, 3] : []"),
+        cursor="pointer",
+    ).encode(
+        x=alt.X("a:Q"),
+        x2=_expr(f"max({RIGHT}, {least})"),
+        y=alt.Y("y0:Q"),
+        y2=alt.Y2("y1:Q"),
+        fill=alt.Fill("fill:N", scale=None, legend=None),
+        stroke=alt.Stroke("stroke:N", scale=None, legend=None),
+        opacity=_opacity(),
+        tooltip=_tips(),
+    )
+
+
+def _tips() -> list[alt.Tooltip]:
+    columns = {
+        "unit": "Unit",
+        "job": "Job",
+        "model": "Model",
+        "kind": "Doing",
+        "where": "On",
+        "accelerator": "Accelerator",
+        "when": "From – to",
+        "lasts": "Duration",
+    }
+    tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in columns.items()]
+    return [
+        *tips,
+        alt.Tooltip("gpus:Q", title="GPUs held"),
+        alt.Tooltip("steps:Q", title="Steps done here", format=",.1~f"),
+    ]
+
+
+def _lines(frame: Frame) -> Layer:
+    """Between slots, nodes and types; over the bars, so that a gang of four still shows as four GPUs."""
+    return (
+        marks("lines")
+        .mark_rule(clip=False)
+        .encode(
+            x=_expr("datum.over ? 0 : -10"),
+            x2=_expr("width"),
+            y=_y("datum.row"),
+            strokeWidth=_expr("datum.weight"),
+            stroke=_expr(f"datum.over ? '{theme.PAPER}' : datum.weight > 1 ? '{theme.INK}' : '{theme.MUTED}'"),
+            opacity=_expr("datum.over ? 0.55 : datum.weight > 1 ? 1 : 0.5"),
+        )
+    )
+
+
+def _bar_labels(frame: Frame) -> Layer:
+    """The job's name inside its bar, where it fits at the present width and zoom."""
+    left, right = f"max(0, {LEFT})", f"min(width, {RIGHT})"
+    return (
+        _shown_bars(frame)
+        .transform_filter("datum.label")
+        .mark_text(
+            clip=True,
+            align="center",
+            baseline="middle",
+            fontSize=alt.ExprRef(f"{right} - {left} >= datum.needed ? datum.size : 0"),
+            cursor="pointer",
+        )
+        .encode(
+            text=alt.Text("label:N"),
+            x=_expr(f"({left} + {right}) / 2"),
+            y=_expr("(scale('y', datum.y0) + scale('y', datum.y1)) / 2 + 0.5"),
+            color=alt.Color("ink:N", scale=None, legend=None),
+            opacity=_opacity(),
+        )
+    )
+
+
+def _marks(frame: Frame) -> list[Layer]:
+    shown = marks("marks").transform_filter(SHOWN.format("time_s"))
+    at = _x("datum.time_s", frame)
+    tips = [
+        alt.Tooltip("job:N", title="Job"),
+        alt.Tooltip("mark:N", title="What"),
+        alt.Tooltip("at:N", title="At"),
+        alt.Tooltip("reason:N", title="Why"),
+    ]
+    told = shown.transform_calculate(at=theme.duration_expr("datum.time_s"))
+    middle = _y("(datum.y0 + datum.y1) / 2")
+    size = min(110.0, max(12.0, (0.42 * frame.row_px) ** 2))
+    edge = (
+        told.transform_filter("datum.mark === 'preempted'")
+        .mark_rule(color=theme.INK, clip=True)
+        .encode(
+            x=at,
+            y=_y("datum.y0"),
+            y2=_y("datum.y1"),
+            strokeWidth=_expr(f"length(data('marks')) > {MANY_MARKS} ? 1 : {3 if frame.row_px >= 10 else 1.5}"),
+            opacity=_opacity(),
+            tooltip=tips,
+        )
+    )
+    notch = (
+        told.transform_filter("datum.mark === 'preempted'")
+        .mark_point(shape="triangle-left", filled=True, fill=theme.PAPER, stroke=theme.INK, strokeWidth=1.2, clip=True)
+        .encode(
+            x=at,
+            y=middle,
+            xOffset=alt.value(-4),
+            size=_expr("(datum.y1 - datum.y0) * " + f"{frame.row_px:g} >= 12 ? 55 : 0"),
+            opacity=_opacity(),
+            tooltip=tips,
+        )
+    )
+    if frame.by == "slot":
+        return [edge, notch]
+    ends = (
+        told.transform_filter("datum.mark !== 'preempted'")
+        .mark_point(clip=False, filled=True, strokeWidth=1.2, stroke=theme.INK)
+        .encode(
+            x=at,
+            y=middle,
+            shape=_expr(f"datum.mark === 'arrived' ? '{ARRIVED}' : 'diamond'"),
+            fill=_expr(f"datum.mark === 'arrived' ? '{theme.PAPER}' : '{theme.INK}'"),
+            size=_expr(f"inrange(scale('x', datum.time_s / {frame.unit.seconds:g}), [0, width]) ? {size:.4g} : 0"),
+            opacity=_opacity(),
+            tooltip=tips,
+        )
+    )
+    return [edge, notch, ends]
+
+
+ARRIVED = "triangle-right"
+
+
+def _slot_labels(margin: Margin) -> list[Layer]:
+    strip = margin.strip_px
+    middle = _y("(datum.y0 + datum.y1) / 2")
+    rows = marks("rows")
+    return [
+        rows.transform_filter("datum.column === 'slot'")
+        .mark_text(clip=False, align="right", baseline="middle", fontSize=theme.SMALL_PX, color=theme.MUTED)
+        .encode(x=alt.value(-6), y=middle, text="text:N"),
+        rows.transform_filter("datum.column === 'node'")
+        .mark_text(clip=False, align="right", baseline="middle", limit=NODE_PX)
+        .encode(x=alt.value(-margin.names_px), y=middle, text="text:N"),
+        rows.transform_filter("datum.column === 'type'")
+        .mark_rect(clip=False)
+        .encode(
+            x=alt.value(-strip - 8),
+            x2=alt.value(-strip),
+            y=_expr("scale('y', datum.y0) + 1"),
+            y2=_expr("scale('y', datum.y1) - 1"),
+            fill=alt.Fill("colour:N", scale=None, legend=None),
+        ),
+        rows.transform_filter("datum.column === 'type'")
+        .mark_text(clip=False, align="right", baseline="middle", fontWeight=600, limit=TYPE_PX)
+        .encode(x=alt.value(-strip - TYPES_PX), y=middle, text="text:N"),
+    ]
+
+
+def _job_labels() -> list[Layer]:
+    return [
+        marks("rows")
+        .mark_text(clip=False, align="right", baseline="middle", limit=JOB_PX, cursor="pointer")
+        .encode(x=alt.value(-10), y=_y("(datum.y0 + datum.y1) / 2"), text="text:N", opacity=_opacity())
+    ]
+
+
+def _key_layers() -> list[Layer]:
+    key = marks("key")
+    boxed = key.transform_filter("datum.fill")
+    signs = {"preempted": "triangle-left", "arrived": ARRIVED, "finished": "diamond"}
+    shape = " : ".join(f"datum.sign === '{sign}' ? '{shape}'" for sign, shape in signs.items())
+    return [
+        boxed.mark_rect(
+            clip=False, strokeWidth=1.2, strokeDash=alt.ExprRef("datum.sign === 'dashed' ? [4, 3] : []")
+        ).encode(
+            x=_expr("datum.px"),
+            x2=_expr("datum.px + 14"),
+            y=_expr("datum.sign === 'half' ? datum.py : datum.py - 7"),
+            y2=_expr("datum.sign === 'upper' ? datum.py : datum.py + 7"),
+            fill=alt.Fill("fill:N", scale=None, legend=None),
+            stroke=alt.Stroke("stroke:N", scale=None, legend=None),
+        ),
+        key.transform_filter("datum.sign === 'round' || datum.sign === 'preempted'")
+        .mark_rule(clip=False)
+        .encode(
+            x=_expr("datum.px + (datum.sign === 'round' ? 7 : 11)"),
+            y=_expr("datum.py - 7"),
+            y2=_expr("datum.py + 7"),
+            stroke=_expr(f"datum.sign === 'round' ? '{theme.PAPER}' : '{theme.INK}'"),
+            strokeWidth=_expr("datum.sign === 'round' ? 2 : 3"),
+        ),
+        key.transform_filter(" || ".join(f"datum.sign === '{sign}'" for sign in signs))
+        .mark_point(clip=False, filled=True, stroke=theme.INK, strokeWidth=1.2, size=70, opacity=1)
+        .encode(
+            x=_expr("datum.px + 6"),
+            y=_expr("datum.py"),
+            shape=_expr(f"{shape} : 'circle'"),
+            fill=_expr(f"datum.sign === 'finished' ? '{theme.INK}' : '{theme.PAPER}'"),
+        ),
+        key.mark_text(clip=False, align="left", baseline="middle").encode(
+            x=_expr("datum.px + 20"), y=_expr("datum.py + 0.5"), text="text:N"
+        ),
+    ]

@@ -1,0 +1,162 @@
+"""Schedulers in a plane of two measures, usually efficiency against fairness: a point each, and who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.charts import apart, theme
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.frontier import Better, unbeaten
+
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
+PAD_PX = 24.0
+"""Of the plot at each end that no point lies in."""
+POINT_PX, RING_PX = 8.0, 12.0
+"""Radius of a point, and of the ring around it."""
+TALLER = 1.25
+"""How much higher a plot with numbers is: there are many points, or some at nearly the same place."""
+KEY_GAP_PX = 40.0
+"""What a symbol of the key and the gap to the next one take beside its name."""
+BESIDE_PX = 110
+"""What stands beside the plot: the y axis with its title, and the padding."""
+ROOM = f"(isFinite(containerSize()[0]) ? containerSize()[0] - {BESIDE_PX} : width)"
+"""Pixels for the key: of its container, not of the plot, which Vega makes narrower after it has measured the key."""
+
+
+def scatter(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    better: tuple[Better, Better] = ("lower", "lower"),
+    height: float = 340,
+) -> Drawing:
+    """Draw a point for each row, ringed if no other one is at least as good in both and better in one.
+
+    Each has its name beside it. Where the names have no room there, points have numbers, with the names in a key below,
+    and only those ringed their names too if these have room. frame: columns name, x, y, and if there are several seeds
+    x_spread and y_spread (standard deviations, NaN: none), drawn as a cross; a row without x or y is left out and named
+    under the title. better: which way is, of x and of y.
+    """
+    names = frame["name"].astype("str").tolist()
+    spreads = {name: frame.get(name, pd.Series(np.nan, frame.index)).astype(float) for name in ("x_spread", "y_spread")}
+    full = frame.assign(**spreads, name=frame["name"].astype("str"))
+    known = full.dropna(subset=["x", "y"])
+    sign = [1.0 if way == "lower" else -1.0 for way in better]
+    good = unbeaten(known["x"].astype(float) * sign[0], known["y"].astype(float) * sign[1], "lower")
+    points = known.assign(unbeaten=np.array(good, dtype=bool))
+    points = points.assign(
+        x0=points["x"] - points["x_spread"],
+        x1=points["x"] + points["x_spread"],
+        y0=points["y"] - points["y_spread"],
+        y1=points["y"] + points["y_spread"],
+    )
+    numbered = {name: f"{number} {name}" for number, name in enumerate(names, start=1)}
+    points, keyed = _labelled(points, numbered, height)
+    height = height * TALLER if keyed else height
+    scale = alt.Scale(zero=False, nice=False, padding=PAD_PX)
+    axis = alt.Axis(format=",~r", tickCount=6)
+    x = alt.X("x:Q", title=f"{x_title}, {better[0]} is better", scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=[f"{y_title},", f"{better[1]} is better"], scale=scale, axis=axis)
+    colours, _ = theme.series_look(names)
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
+    keys = [numbered[name] for name in names]
+    key = (
+        alt.Legend(orient="bottom", columns=_key_columns(keys), symbolStrokeWidth=0.8, labelLimit=theme.LEGEND_LABEL_PX)
+        if keyed
+        else None
+    )
+    base = marks("points")
+    layers = [
+        base.transform_filter("isValid(datum.x_spread) && datum.x_spread > 0")
+        .mark_rule(color=theme.MUTED)
+        .encode(x=alt.X("x0:Q"), x2="x1:Q", y=y),
+        base.transform_filter("isValid(datum.y_spread) && datum.y_spread > 0")
+        .mark_rule(color=theme.MUTED)
+        .encode(x=x, y=alt.Y("y0:Q"), y2="y1:Q"),
+        base.transform_filter("datum.unbeaten")
+        .mark_point(size=430, filled=False, color=theme.INK, strokeWidth=1.8, opacity=1, shape="circle")
+        .encode(x=x, y=y),
+        base.transform_filter("datum.far")
+        .mark_rule(color=theme.MUTED, strokeWidth=1)
+        .encode(x=x, y=y, x2=_from("x", "dx"), y2=_from("y", "end_dy")),
+        base.mark_point(size=130, filled=True, opacity=1, stroke=theme.INK, strokeWidth=0.8).encode(
+            x=x,
+            y=y,
+            fill=alt.Fill("key:N", title=None, legend=key, scale=alt.Scale(domain=keys, range=colours)),
+            shape=alt.Shape("key:N", title=None, legend=key, scale=alt.Scale(domain=keys, range=shapes)),
+            tooltip=[
+                alt.Tooltip("name:N", title="Scheduler"),
+                alt.Tooltip("x:Q", title=x_title, format=".4~r"),
+                alt.Tooltip("y:Q", title=y_title, format=".4~r"),
+                alt.Tooltip("x_spread:Q", title="Standard deviation (x)", format=".3~r"),
+                alt.Tooltip("y_spread:Q", title="Standard deviation (y)", format=".3~r"),
+            ],
+        ),
+        *(
+            base.mark_text(
+                align=alt.ExprRef("datum.align"), baseline="middle", stroke=theme.PAPER, strokeWidth=halo_px
+            ).encode(x=_from("x", "dx"), y=_from("y", "dy"), text="text:N")
+            for halo_px in (4, 0)
+        ),
+        message_layer(),
+    ]
+    left_out = [name for name in names if name not in set(points["name"])]
+    said = ["ringed: no other one is better in both"]
+    said += ["crosses: standard deviation over seeds"] if points["x_spread"].notna().any() else []
+    said += [f"no value: {', '.join(left_out)}"] if left_out else []
+    return drawn(
+        *layers,
+        data={"points": points, "message": message("" if len(points) else "No values")},
+        table=full.assign(unbeaten=full["name"].isin(points[points["unbeaten"]]["name"])).reset_index(drop=True),
+        label=f"{title}: {y_title} against {x_title}, a point each for {', '.join(names)}.",
+        title=title,
+        subtitle="; ".join(said),
+        height=height,
+    )
+
+
+def _labelled(points: pd.DataFrame, numbered: Mapping[str, str], height: float) -> tuple[pd.DataFrame, bool]:
+    """The points with a text for each and where it stands, and whether a key must say what the numbers stand for."""
+    names, good = points["name"].tolist(), points["unbeaten"].tolist()
+    keys = [numbered[name] for name in names]
+    numbers = [key.split()[0] for key in keys]
+    some = [key if named else number for key, named, number in zip(keys, good, numbers, strict=True)]
+    across, up = _shares(points, "x"), _shares(points, "y")
+    down, radii = [1 - share for share in up], [RING_PX if ringed else POINT_PX for ringed in good]
+    for texts in (names, some, numbers):
+        room = height if texts is names else height * TALLER
+        found = apart.places(across, down, texts, radii, room, PAD_PX)
+        if found is not None:
+            break
+    else:  # more at one place than there is room for numbers around it: the key and the tooltip tell them apart
+        texts, found = [""] * len(names), [apart.NOWHERE] * len(names)
+    placed = pd.DataFrame(found, columns=list(apart.Place._fields), index=points.index)
+    return points.assign(text=texts, key=keys).join(placed), texts is not names
+
+
+def _shares(points: pd.DataFrame, axis: str) -> list[float]:
+    """Where the points are between the least and the greatest that the axis shows, from 0 to 1."""
+    values, spread = points[axis].astype(float), points[f"{axis}_spread"].fillna(0.0)
+    least, most = (values - spread).min(), (values + spread).max()
+    shares = (values - least) / (most - least) if most > least else values * 0 + 0.5
+    return [float(share) for share in shares]
+
+
+def _from(axis: str, distance: str) -> Any:
+    """So many pixels from the point."""
+    return alt.value(alt.ExprRef(f"scale('{axis}', datum.{axis}) + datum.{distance}"))
+
+
+def _key_columns(keys: Sequence[str]) -> alt.ExprRef:
+    """As many names side by side as the plot has room for."""
+    wide = [min(theme.text_px(key), theme.LEGEND_LABEL_PX) + KEY_GAP_PX for key in keys]
+    needed = {count: sum(max(wide[column::count]) for column in range(count)) for count in range(2, len(keys) + 1)}
+    columns = [f"{ROOM} >= {px:.0f} ? {count} : " for count, px in sorted(needed.items(), reverse=True)]
+    return alt.ExprRef(f"{''.join(columns)}1")

@@ -1,0 +1,178 @@
+"""A measure of a sweep against what was varied: the mean over the seeds, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.curves import curve
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.metrics.confidence import LEVEL, mean_interval
+from workbench.analysis.metrics.declared import METRICS, metric
+from workbench.base.errors import InputError, counted
+
+ENDS = ("seed", "status", "error", "wall_s")
+MEASURES = frozenset(found.name for found in METRICS)
+UNITS = {"s": "s", "gb": "GB", "gbps": "Gb/s", "gpus": "GPUs", "usd": "USD"}
+"""By which ending of a name a column tells its unit."""
+
+
+def sweep(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str = "mean_jct_s",
+    title: str | None = None,
+    x_title: str | None = None,
+    level: float = LEVEL,
+    log_x: bool = False,
+    log_y: bool = False,
+    height: float = 300,
+) -> Drawing:
+    """Draw a line (with a band) over numbers, or dots (with bars) over anything else, for each scheduler.
+
+    frame: what `workbench.sweep` returns, or some of its rows; x: a column that was varied; y: a measure, or `wall_s`.
+    Every other column that varies makes lines of its own, so that a mean is over seeds (and scenarios of one label)
+    only. A scheduler that does not have the knob x is a level line. Bands are confidence intervals of that level
+    (Student's t); a point of which a run has failed or lacks the value is left out, as its mean would be of others.
+    Raises InputError for columns that are not there.
+    """
+    conditions = [name for name in frame.columns if name not in MEASURES and name not in ENDS]
+    if x not in conditions:
+        raise InputError("x", x, "a column that was varied: " + ", ".join(conditions))
+    if y not in frame.columns or (y not in MEASURES and y != "wall_s"):
+        raise InputError("y", y, "a measure of workbench.analysis.metrics, such as mean_jct_s, or wall_s")
+    points, left_out = _points(frame, [name for name in conditions if name != x], x, y, level)
+    y_title, by_y = _y_axis(y, points["high"].fillna(points["y"]).max())
+    points = points.assign(**{name: points[name] / by_y for name in ("y", "low", "high")})
+    several = int(points["runs"].max()) if len(points) else 0
+    said = f"means of up to {several} runs with their {100 * level:g} % confidence interval" if several > 1 else ""
+    missing = f"{counted(left_out, 'point')} without a value or with a failed run left out" if left_out else ""
+    subtitle = ", ".join(part for part in (said, missing) if part)
+    by_x, name = 1.0, x
+    numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in points["x"]]
+    is_line = all(numbers) and bool(np.isfinite(points["x"].astype(float)).all())
+    if is_line:
+        name, by_x = _x_axis(x, points["x"].astype(float).max())
+    by = _bare(x_title or name)
+    heading = title or f"{_bare(y_title)} by {by[0].lower() if by[1:2].islower() else by[0]}{by[1:]}"
+    if not is_line:
+        return _dots(points, heading, subtitle, x_title or name, y_title, log_y, height)
+    return curve(
+        points.assign(x=points["x"].astype(float) / by_x).sort_values("x", kind="stable"),
+        title=heading,
+        subtitle=subtitle,
+        x_title=x_title or name,
+        y_title=y_title,
+        log_x=log_x,
+        log_y=log_y,
+        height=height,
+    )
+
+
+def _bare(title: str) -> str:
+    """A title of an axis without its unit."""
+    return title.partition(" (")[0]
+
+
+def _points(frame: pd.DataFrame, others: Sequence[str], x: str, y: str, level: float) -> tuple[pd.DataFrame, int]:
+    """Columns line, x, y (mean), low, high (NaN without an interval), runs; and how many points are left out."""
+    values = frame[y].astype(float).where(frame["status"] == "done")
+    table = pd.DataFrame({"line": _lines(frame, others), "x": frame[x].tolist(), "y": values.tolist()})
+    everywhere = list(dict.fromkeys(table["x"][table["x"].notna()]))
+    rows, left_out = [], 0
+    for (line, at), group in table.groupby(["line", "x"], sort=False, dropna=False):
+        if group["y"].isna().any():
+            left_out += 1
+            continue
+        mean, half = mean_interval(group["y"], level)
+        for place in everywhere if _lacks(at) else [at]:
+            rows.append((line, place, mean, mean - half, mean + half, len(group)))
+    points = pd.DataFrame(rows, columns=["line", "x", "y", "low", "high", "runs"])
+    return points.astype({"line": "str", "y": float, "low": float, "high": float, "runs": "int64"}), left_out
+
+
+def _lines(frame: pd.DataFrame, others: Sequence[str]) -> list[str]:
+    """The name of each row's line: its scheduler, and what else differs between rows."""
+    varying = [name for name in others if name != "scheduler" and frame[name].nunique(dropna=False) > 1]
+    names = []
+    for row in range(len(frame)):
+        cells = {name: frame[name].iloc[row] for name in varying}
+        parts = [f"{name}={_said(value)}" for name, value in cells.items() if not _lacks(value)]
+        scheduler = [str(frame["scheduler"].iloc[row])] if "scheduler" in others else []
+        names.append(", ".join([*scheduler, *parts]) or "every run")
+    return names
+
+
+def _lacks(value: object) -> bool:
+    """Whether a scheduler does not have the knob."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _said(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _y_axis(y: str, most: float) -> tuple[str, float]:
+    """Title with the unit, and what values are divided by for it."""
+    if y == "wall_s":
+        return "Wall time of the run (s)", 1.0
+    found = metric(y)
+    if found.unit == "s":
+        unit = theme.time_unit(0.0 if np.isnan(most) else most)
+        return f"{found.label} ({unit.name})", unit.seconds
+    says_it = found.unit == "1" or found.unit in found.label.lower()  # "Restarts (restarts)" says it twice
+    return found.label if says_it else f"{found.label} ({found.unit})", 1.0
+
+
+def _x_axis(x: str, most: float) -> tuple[str, float]:
+    """Title with the unit that the name of a column ends in, and what values are divided by for it."""
+    name, _, ending = x.rpartition("_")
+    if not name or ending not in UNITS:
+        return x, 1.0
+    if ending == "s":
+        unit = theme.time_unit(most)
+        return f"{name} ({unit.name})", unit.seconds
+    return f"{name} ({UNITS[ending]})", 1.0
+
+
+def _dots(
+    points: pd.DataFrame, title: str, subtitle: str, x_title: str, y_title: str, log_y: bool, height: float
+) -> Drawing:
+    """A dot for each line at each text, side by side, its interval a bar."""
+    shown = points.assign(x=points["x"].astype("str"))
+    names, values = list(dict.fromkeys(shown["line"])), list(dict.fromkeys(shown["x"]))
+    x = alt.X("x:N", title=x_title, sort=values, scale=alt.Scale(type="band"), axis=alt.Axis(labelAngle=0, grid=False))
+    across = alt.XOffset("line:N", sort=names)
+    scale = alt.Scale(type="log" if log_y else "linear", zero=not log_y)
+    y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
+    legend = (
+        alt.Legend(columns=theme.legend_columns(names), labelLimit=theme.LEGEND_LABEL_PX) if len(names) > 1 else None
+    )
+    looks = alt.Scale(domain=names, range=theme.series_look(names)[0])
+    colour = alt.Color("line:N", title=None, scale=looks, legend=legend)
+    tooltip = [
+        alt.Tooltip("line:N", title="Line"),
+        alt.Tooltip("x:N", title=x_title),
+        alt.Tooltip("y:Q", title=y_title, format=".4~r"),
+        alt.Tooltip("low:Q", title="Interval from", format=".4~r"),
+        alt.Tooltip("high:Q", title="to", format=".4~r"),
+    ]
+    dot = marks("points").mark_point(filled=True, size=90, opacity=1)
+    bar = marks("points").transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5)
+    return drawn(
+        bar.encode(x=x, xOffset=across, y=alt.Y("low:Q", title=y_title, scale=scale), y2="high:Q", color=colour),
+        dot.encode(x=x, xOffset=across, y=y, color=colour, tooltip=tooltip),
+        message_layer(),
+        data={"points": shown, "message": message("" if len(shown) else "No values")},
+        table=shown,
+        label=f"{title}: {y_title} for {', '.join(values)}, a dot each for {', '.join(names)}.",
+        title=title,
+        subtitle=subtitle,
+        height=height,
+    )

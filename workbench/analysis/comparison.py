@@ -1,0 +1,321 @@
+"""Several schedulers on one scenario, over several seeds: their runs, a table of measures, ratios and spread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
+from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
+from workbench.base.files import new_folder
+from workbench.base.text import for_spreadsheet
+from workbench.scenario.scenario import PlanEntry, Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.estimators.registry import told_to_all
+from workbench.session.api import Window, check_plan, check_window, load
+from workbench.session.batch import Outcome, RunRequest, check_workers, checked_seeds, run_all
+from workbench.session.registry import find_scheduler
+from workbench.simulation.run import Run, is_result_folder
+
+Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
+"""A scheduler by name or itself, alone or with knobs."""
+Entries = Iterable[Entry] | Mapping[str, Entry]
+"""Schedulers, or `{label: scheduler}` to call them something else than their names."""
+
+KEYS = ["scheduler", "belief", "seed"]
+SAME = 1e-9
+"""Means whose difference is a smaller share of them are equally good."""
+ENTRIES = "a list of names or (name, {knob: value}), or these by label: {label: name}"
+
+
+class Case(NamedTuple):
+    """One run to make. label: what it was called, else the scheduler's name, with its knobs where that would not do."""
+
+    label: str
+    scheduler: str
+    knobs: Mapping[str, Any]
+    seed: int
+
+
+class Failed(NamedTuple):
+    """A run that could not be made, and why."""
+
+    case: Case
+    error: WorkbenchError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The runs and their measures, in the order of schedulers and then seeds.
+
+    measures: one row per run, with the columns scheduler (its label), belief (the estimator that told it speeds), seed
+    and one for each measure of `workbench.analysis.metrics` (missing: NaN); failed: the runs that could not be made,
+    which are in none of the others.
+    """
+
+    cases: tuple[Case, ...]
+    runs: tuple[Run, ...]
+    summaries: tuple[Summary, ...]
+    measures: pd.DataFrame
+    failed: tuple[Failed, ...] = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """`measures` with the main columns only (names end in their unit, `utilisation` is a share).
+
+        They are `metrics.MAIN`, and those of weights and SLOs where some job has one (`metrics.with_known`).
+        """
+        return self.measures[[*KEYS, *with_known(MAIN, self.summaries)]]
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}{failed}>"
+
+    def _repr_html_(self) -> str:
+        failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]
+        names = [(case.label, run.belief, case.seed) for case, run in zip(self.cases, self.runs, strict=True)]
+        return comparison_page(names, self.summaries, failed, self.runs[0].scenario.notes)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the schedulers that have a run, in order."""
+        return tuple(dict.fromkeys(case.label for case in self.cases))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Run:
+        """The run of a scheduler by its label; of several seeds `comparison["las", 3]`, the one of seed 3.
+
+        Raises UnknownNameError for a run that there is not.
+        """
+        label, *seeds = key if isinstance(key, tuple) else (key,)
+        mine = {case.seed: run for case, run in zip(self.cases, self.runs, strict=True) if case.label == label}
+        if not mine:
+            raise UnknownNameError("comparison", label, one_of(label, self.labels))
+        if not seeds and len(mine) > 1:
+            expected = f"a label and a seed, such as comparison[{label!r}, {next(iter(mine))}]"
+            raise UnknownNameError("comparison", Words(f"{label} with {counted(len(mine), 'seed')}"), expected)
+        seed = seeds[0] if seeds else next(iter(mine))
+        if seed not in mine:
+            raise UnknownNameError("comparison", key, f"a seed of {label}: {', '.join(map(str, mine))}")
+        return mine[seed]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.labels)
+
+    @property
+    def beliefs(self) -> dict[str, str]:
+        """The estimator that told each scheduler speeds, by label."""
+        return {case.label: run.belief for case, run in zip(self.cases, self.runs, strict=True)}
+
+    def ended(self) -> pd.DataFrame:
+        """Over how many runs `mean` and `spread` are, rows as theirs: runs (made), of (asked for, so far as known)."""
+        made = [case.label for case in self.cases]
+        asked = made + [case.label for case, _ in self.failed]
+        counts = {label: (made.count(label), asked.count(label)) for label in self.labels}
+        return pd.DataFrame.from_dict(counts, orient="index", columns=["runs", "of"]).rename_axis("scheduler")
+
+    def mean(self) -> pd.DataFrame:
+        """Mean of every measure over the seeds that have a run, one row per scheduler; NaN if one lacks the measure.
+
+        `ended` says how many those are: a run that failed is in no mean.
+        """
+        return self._by_scheduler(lambda values: values.mean(skipna=False))
+
+    def spread(self) -> pd.DataFrame:
+        """Sample standard deviation of every measure over the seeds (NaN for one seed), one row per scheduler."""
+        return self._by_scheduler(_deviation)
+
+    def best(self) -> pd.DataFrame:
+        """Which schedulers have the best mean of each measure (`metric(name).better` says which way), rows as `mean`.
+
+        All that are equally good count; none where neither way is better, where a scheduler lacks the measure or where
+        all have the same.
+        """
+        return best_of(self.mean())
+
+    def _by_scheduler(self, over_seeds: Callable[[pd.DataFrame], pd.Series[float]]) -> pd.DataFrame:
+        values = self.measures.drop(columns=KEYS).astype(float)
+        rows = {label: over_seeds(values[self.measures["scheduler"] == label]) for label in self.labels}
+        return pd.DataFrame(rows).T.rename_axis("scheduler")
+
+    def ratios(self, to: str | None = None) -> pd.DataFrame:
+        """Every measure as a multiple of the same one, at the same seed, of the scheduler `to` (default: the first).
+
+        Same rows and columns as `measures`; NaN where either is missing or the divisor is 0 (0 / 0 included).
+        """
+        to = self.labels[0] if to is None else to
+        if to not in self.labels:
+            raise InputError("to", to, one_of(to, self.labels))
+        base = self.measures[self.measures["scheduler"] == to].set_index("seed")
+        found = self.measures.copy()
+        for name in self.measures.columns.drop(KEYS):
+            divisor = self.measures["seed"].map(base[name].astype(float))
+            found[name] = self.measures[name] / divisor.where(divisor != 0)
+        return found
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
+        with new_folder(Path(path), is_result_folder, force=force) as folder:
+            for_spreadsheet(self.measures).to_csv(folder / "table.csv", index=False)
+            for name, run in zip(self.folders(), self.runs, strict=True):
+                run.save(folder / name)
+
+    def folders(self) -> list[str]:
+        """The name of each run's folder."""
+        names: list[str] = []
+        for case in self.cases:
+            name = re.sub(r"[^\w.=-]+", "_", f"{case.label}-seed-{case.seed}").lstrip(".")[:150]
+            names.append(name if name not in names else f"{name}-{len(names)}")
+        return names
+
+
+def compare(
+    scenario: Scenario | str | Path,
+    schedulers: Entries | None = None,
+    *,
+    seeds: Iterable[int] | None = None,
+    window: Window | None = None,
+    until_s: float | None = None,
+    workers: int = 1,
+    detail: int | None = None,
+    belief: str | None = None,
+    on_run: Callable[[Case, Run], None] | None = None,
+) -> Comparison:
+    """Run each scheduler with each seed on one scenario, and measure.
+
+    schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
+    scenario's plan; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
+    ends when they have finished; workers: processes (see `workbench.session.batch.run_all`; with more than one a script
+    needs the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on the
+    number of workers.
+
+    belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
+    paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
+    speeds of types (`oracle`).
+
+    A run that fails for a stated reason (a limit broken, a problem without a solution) stands in `failed` and ends no
+    other. If all fail, the first one's error is raised; so is what is wrong with the scenario or the arguments.
+    """
+    scenario = load(scenario)
+    cases = plan_cases(scenario, schedulers, seeds)
+    if window is not None:
+        check_window(scenario, window)
+    check_workers(workers)
+    if on_run is not None and not callable(on_run):
+        raise InputError("on_run", on_run, "a function of a case and its run")
+    scenario.require_runnable()
+    told = told_to_all([find_scheduler(case.scheduler) for case in cases], belief)
+    requests = [
+        RunRequest(scenario, case.scheduler, case.knobs, case.seed, told, until_s, window, detail) for case in cases
+    ]
+
+    def ended(number: int, outcome: Outcome) -> None:
+        if on_run is not None and isinstance(outcome, Run):
+            on_run(cases[number], outcome)
+
+    return compared(cases, run_all(requests, workers, ended), window)
+
+
+def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window | None = None) -> Comparison:
+    """The comparison of what came of each case; raises the first one's error if there is no run at all."""
+    pairs = list(zip(cases, outcomes, strict=True))
+    failed = tuple(Failed(case, outcome) for case, outcome in pairs if isinstance(outcome, WorkbenchError))
+    if len(failed) == len(pairs):
+        raise failed[0].error
+    made = [(case, outcome, summary(outcome, window)) for case, outcome in pairs if isinstance(outcome, Run)]
+    rows = [
+        {"scheduler": case.label, "belief": run.belief, "seed": case.seed, **measures} for case, run, measures in made
+    ]
+    return Comparison(
+        cases=tuple(case for case, _, _ in made),
+        runs=tuple(run for _, run, _ in made),
+        summaries=tuple(measures for _, _, measures in made),
+        measures=pd.DataFrame(rows),
+        failed=failed,
+    )
+
+
+def _deviation(values: pd.DataFrame) -> pd.Series[float]:
+    """The standard deviation of each column; 0, without the rounding of their mean, where all values are the same."""
+    found = values.std(skipna=False)
+    apart = values.max() - values.min() > SAME * values.abs().max()
+    return found.where(apart | found.isna(), 0.0)
+
+
+def best_of(means: pd.DataFrame) -> pd.DataFrame:
+    """Which rows are the best in each column, a measure of `METRICS`; see `Comparison.best`."""
+    found = pd.DataFrame(False, index=means.index, columns=means.columns)
+    for name in means.columns:
+        values, better = means[name], metric(str(name)).better
+        if not better or values.isna().any():
+            continue
+        best = values.min() if better == "lower" else values.max()
+        near = (values - best).abs() <= SAME * max(abs(best), SAME)
+        found[name] = near & ~near.all()
+    return found
+
+
+def plan_cases(
+    scenario: Scenario, schedulers: Entries | None = None, seeds: Iterable[int] | None = None
+) -> tuple[Case, ...]:
+    """The runs of a comparison; raises InputError for a scheduler, label, knob or seed that cannot be."""
+    if schedulers is None:
+        check_plan(scenario)
+    elif isinstance(schedulers, str) or not isinstance(schedulers, Iterable):
+        raise InputError("schedulers", schedulers, ENTRIES)
+    given = scenario.plan if schedulers is None else schedulers
+    entries = [_entry(entry) for entry in (given.values() if isinstance(given, Mapping) else given)]
+    if not entries:
+        raise InputError(
+            "schedulers", [], "at least one (the scenario has no plan)" if schedulers is None else "at least one"
+        )
+    for name, knobs in entries:
+        if entries.count((name, knobs)) > 1:
+            raise InputError("schedulers", _label(name, knobs), "each scheduler once with the same knobs")
+    labels = _labels(given, entries)
+    chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
+    return tuple(
+        Case(label, name, knobs, seed) for label, (name, knobs) in zip(labels, entries, strict=True) for seed in chosen
+    )
+
+
+def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
+    """Name and knobs; both are known to be right afterwards."""
+    if isinstance(entry, PlanEntry):
+        entry = (entry.scheduler, entry.knobs)
+    if isinstance(entry, (str, Scheduler)):
+        entry = (entry, {})
+    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+        raise InputError("schedulers", entry, ENTRIES)
+    named, knobs = entry
+    found = find_scheduler(named)
+    if find_scheduler(found.name) is not found:
+        raise InputError("schedulers", found, f"the scheduler that is known as {found.name}")
+    found.settle(knobs)
+    return found.name, dict(knobs)
+
+
+def _labels(given: Entries, entries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """What the schedulers are called: as given, else by name, with the knobs of those that come more than once."""
+    if isinstance(given, Mapping):
+        for label in given:
+            if not isinstance(label, str) or not label.strip():
+                raise InputError("schedulers", label, "a label: text that is not empty")
+        return list(given)
+    names = [name for name, _ in entries]
+    labels = [_label(name, knobs) if names.count(name) > 1 else name for name, knobs in entries]
+    for label in labels:
+        if labels.count(label) > 1:  # two values that read alike, as 60 and "60"
+            raise InputError("schedulers", label, "each scheduler once with the same knobs")
+    return labels
+
+
+def _label(name: str, knobs: Mapping[str, Any]) -> str:
+    return f"{name} {', '.join(f'{knob}={value}' for knob, value in knobs.items())}".strip()

@@ -1,0 +1,141 @@
+"""Why a job of a run was guaranteed or not: what would have been accepted, and who stood in the way.
+
+Asked again, with its explanation, of what the scheduler knew when it gave its verdict: the study `admission` of the
+room that the scheduler is of (Chronus).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.base.errors import InputError
+from workbench.base.units import format_duration
+from workbench.scenario.rewards import Steps
+from workbench.session.api import snapshot_at
+from workbench.session.registry import find_study
+from workbench.simulation.run import Run
+
+STUDY = "admission"
+SIGNALS = ("queue", "remaining_s", "plan_gpus", "plan_gpus_later")
+"""What a run has to have recorded to be asked about."""
+GUARANTEED_QUEUE = 1.0
+
+
+def has_verdicts(run: Run) -> bool:
+    """Whether a run has verdicts, and recorded what they were given by."""
+    return bool((run.jobs["verdict"] != "").any()) and set(SIGNALS) <= set(run.signals["signal"])
+
+
+def jobs_asked_about(run: Run) -> list[str]:
+    """The jobs with deadlines that have a verdict."""
+    given = run.jobs.loc[run.jobs["verdict"] != "", "job"].tolist()
+    return [job for job in given if rewards_of(run, job)]
+
+
+def admission(run: Run, job: str, at_s: float) -> tuple[str, ...]:
+    """What a job's verdict came from, in sentences; empty for one that has none by then, or has no deadline.
+
+    A question to the plan's model, which may take seconds. Where it cannot be asked, on clusters of several accelerator
+    types or of a verdict of which no numbers were recorded, the sentence says so.
+    """
+    if not has_verdicts(run) or job not in jobs_asked_about(run) or verdict_s(run, job) > at_s:
+        return ()
+    try:
+        found = find_study(STUDY)(snapshot_at(run.scenario, 0.0, offline=True), question(run, job))
+    except InputError as error:
+        return (f"What would have been accepted is not known: that needs {error.expected}.",)
+    return sentences(run, found)
+
+
+def question(run: Run, job: str) -> dict[str, Any]:
+    """What the study is asked about a job of a run: what the scheduler knew when it gave its verdict."""
+    events = run.events[run.events["event"] == "verdict"].drop_duplicates("job")
+    own = events.index[events["job"] == job][0]
+    at_s = float(events.loc[own, "time_s"])
+    later = set(events.loc[(events["time_s"] == at_s) & (events.index > own), "job"])
+    now = run.signals[run.signals["time_s"] == at_s]
+    if not set(SIGNALS) <= set(now["signal"]):
+        raise InputError("admission explained", job, "a verdict whose decision the run has recorded in detail")
+    queue = now[now["signal"] == "queue"]
+    sure = [
+        name
+        for name, value in zip(queue["job"], queue["value"], strict=True)
+        if value == GUARANTEED_QUEUE and name != job and name not in later
+    ]
+    left = now[now["signal"] == "remaining_s"].set_index("job")["value"].to_dict()
+    cluster = now.drop_duplicates("signal").set_index("signal")["value"]
+    runs = run.timeline[run.timeline["kind"].isin(["run", "restart"])]
+    holding = set(runs.loc[(runs["start_s"] <= at_s) & (runs["end_s"] > at_s), "job"])
+    return {
+        "job": job,
+        "guaranteed": sure,
+        "at_s": at_s,
+        "remaining_s": {name: float(left[name]) for name in (*sure, job)},
+        "running": [name for name in sure if name in holding],
+        "gpus": [int(cluster["plan_gpus"]), int(cluster["plan_gpus_later"])],
+        "knobs": {name: value for name, value in run.knobs.items() if not _is_infinite(value)},
+    }
+
+
+def sentences(run: Run, found: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the study found, in words: the verdict first."""
+    job = str(found["job"])
+    verdict = str(run.jobs.set_index("job")["verdict"][job])
+    reasons = run.events[(run.events["event"] == "verdict") & (run.events["job"] == job)]["reason"].tolist()
+    lines = [f"{job}: {verdict.replace('_', ' ')}. {_sentence(reasons[0])}"]
+    lines += [_sentence(reason) for reason in reasons[1:]]
+    arrival_s, last_s = arrival_of(run, job), rewards_of(run, job)[-1][0]
+    if found["guaranteed"] and verdict != "guaranteed" and len(reasons) == 1:
+        lines.append("With all leases planned anew it would have been guaranteed; this way of planning does not try.")
+    asked, first = verdict_s(run, job), float(found["start_s"])
+    lines.append(
+        f"The verdict was given {_clock(asked - arrival_s)} after the arrival, from which its deadlines count; "
+        f"its leases of {_clock(found['lease_s'])} could begin {_clock(first - arrival_s)} after the arrival."
+    )
+    if not found["guaranteed"]:
+        lines.append(_earliest(found["earliest_s"], arrival_s, last_s))
+        if found["in_the_way"]:
+            lines.append(
+                f"In the way: {', '.join(found['in_the_way'])}. "
+                "Beside these alone it cannot be guaranteed either, beside fewer of them it could."
+            )
+    return tuple(lines)
+
+
+def _earliest(earliest_s: float | None, arrival_s: float, last_s: float) -> str:
+    if earliest_s is None:
+        return "No deadline would do: the cluster never has its GPUs."
+    return (
+        f"The earliest deadline that would be accepted: {_clock(earliest_s - arrival_s)} after its arrival "
+        f"(its last one is {_clock(last_s)})."
+    )
+
+
+def verdict_s(run: Run, job: str) -> float:
+    """When a job had its first verdict."""
+    own = (run.events["event"] == "verdict") & (run.events["job"] == job)
+    return float(run.events.loc[own, "time_s"].iloc[0])
+
+
+def rewards_of(run: Run, job: str) -> Steps:
+    """A job's deadlines and rewards; empty without any."""
+    return tuple(next(one.rewards or () for one in run.scenario.jobs if one.name == job))
+
+
+def arrival_of(run: Run, job: str) -> float:
+    """When a job arrives, in seconds."""
+    return float(run.jobs.set_index("job")["arrival_s"][job])
+
+
+def _clock(seconds: float) -> str:
+    return format_duration(float(seconds), parts=2)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)

@@ -1,0 +1,147 @@
+"""`workbench.explain`: one job of a run at one time, explained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from workbench.analysis.explanation import course
+from workbench.analysis.explanation.record import Competitor, Explanation
+from workbench.base.labels import listed
+from workbench.session.registry import find_scheduler, find_teller
+from workbench.simulation.moment import HOLDS, Comes, Moment, Order, Told
+from workbench.simulation.run import Run
+
+CAPACITY = "the number of free GPUs"
+NOT_CHOSEN = "the scheduler's choice: GPUs were free, and it gave the job none"
+NOT_RECORDED = "not known: the run has not recorded what the scheduler's decision went by (`detail`)"
+
+
+def explain(run: Run, job: str, at: float) -> Explanation:
+    """Why a job of a run ran, waited or moved at a time in seconds.
+
+    It goes by what the run recorded: a run with `detail` has reasons and numbers of its first decisions only, and later
+    on it is told that there are none. Raises InputError for a job or a time that the run does not have.
+    """
+    moment = replace(Moment(run, job, at), elastic=_is_elastic(run), mixed=_is_mixed(run))
+    return Explanation(
+        scheduler=run.scheduler,
+        job=moment.job,
+        at_s=moment.at_s,
+        state=moment.state,
+        **_composed(moment),
+        next_start_s=moment.next_start_s,
+    )
+
+
+def _is_elastic(run: Run) -> bool:
+    """Whether the scheduler may choose the size of a gang; of one that is not shipped nobody knows: it may."""
+    shipped = find_teller(run.scheduler) is not None
+    return not shipped or "gpu_choices" in find_scheduler(run.scheduler).about(run.knobs)
+
+
+def _is_mixed(run: Run) -> bool:
+    """Whether the scheduler may give a job GPUs of several types at once, as Hadar a gang and HadarE its copies."""
+    mixes = bool(run.knobs.get("mixed_types", False)) or "forks" in run.knobs
+    return mixes or find_teller(run.scheduler) is None
+
+
+def _composed(moment: Moment) -> dict[str, Any]:
+    sentences = [course.headline(moment)]
+    if moment.state in ("not_arrived", "finished"):
+        parts = [*sentences, *course.afterwards(moment)]
+        return {"sentences": tuple(parts), "binding": "", "facts": tuple(course.facts(moment))} | _NOBODY
+    teller = find_teller(moment.run.scheduler)
+    told = Told() if teller is None else teller(moment)
+    if not moment.recorded:
+        told = Told(gang=told.gang)
+    sentences += course.begun(moment)
+    binding = told.binding
+    if moment.state == "waiting":
+        text, short = course.capacity(moment)
+        sentences += [text] if told.gang else []
+        short &= moment.recorded or told.gang
+        otherwise = NOT_CHOSEN if moment.recorded else NOT_RECORDED
+        binding = course.undecided(moment) or binding or (CAPACITY if short else otherwise)
+    said = moment.said
+    if said is not None and not any(s.endswith((f": {said.text}.", f"({said.text}).")) for s in sentences):
+        sentences.append(f"The scheduler's reason, given at {course.clock(said.at_s)}: {said.text}.")
+    sentences += [sentence for sentence in told.sentences if sentence not in sentences]
+    if told.order is not None:
+        sentences += _place(moment, told.order)
+    if not moment.recorded:
+        sentences.append(course.unrecorded(moment))
+    if binding:
+        sentences.append(f"What decided: {binding}.")
+    sentences += course.afterwards(moment)
+    return {
+        "sentences": tuple(sentences),
+        "binding": binding,
+        "facts": (*course.facts(moment), *told.facts),
+        "competitors": _competitors(moment, told.order),
+        "order": "" if told.order is None else _titled(told.order),
+    }
+
+
+_NOBODY: dict[str, Any] = {"competitors": (), "order": ""}
+
+
+def _titled(order: Order) -> str:
+    return f"{order.label} ({order.unit})" if order.unit else order.label
+
+
+def _place(moment: Moment, order: Order) -> list[str]:
+    """Where the job stands among those that have a number."""
+    place = order.place(moment.job)
+    if place is None:
+        return []
+    value, unit = order.values[moment.job], f" {order.unit}" if order.unit else ""
+    when = "" if moment.call is None or order.at_s >= moment.call.time_s else f", as of {course.clock(order.at_s)}"
+    number = f"{value:.6g}{unit}" if math.isfinite(value) else "infinite"
+    equal = [name for name in order.values if name != moment.job and order.equal(name, moment.job)]
+    tied = f", as {listed(equal)} {'has' if len(equal) == 1 else 'have'}" if equal else ""
+    decides = f"; between equals {order.ties.rule}" if equal and order.ties is not None else ""
+    stands = f"number {place} of {len(order.values)}: {number}{tied}{decides}"
+    return [f"By {order.label} (the {order.first} first{when}) it is {stands}."]
+
+
+def _competitors(moment: Moment, order: Order | None) -> tuple[Competitor, ...]:
+    """Who holds GPUs that the job could use, then who waits too (for a job that has GPUs: whom it won against)."""
+
+    def judged(name: str) -> tuple[float, Comes]:
+        if order is None:
+            return math.nan, ""
+        return order.values.get(name, math.nan), order.comes(name, moment.job)
+
+    holding = [
+        Competitor(
+            each.job,
+            "holds",
+            ", ".join(f"{count} {kind}" for kind, count in each.gpus.items()),
+            each.since_s,
+            each.until_s,
+            *judged(each.job),
+        )
+        for each in moment.others
+    ]
+    waiting = [
+        Competitor(name, "waits", "", math.nan, math.nan, *judged(name))
+        for name in moment.waiting
+        if name != moment.job
+    ]
+    found = [*waiting, *holding] if moment.state in HOLDS else [*holding, *waiting]
+    return tuple(sorted(found, key=lambda one: (one.role != found[0].role, one.comes != "before")))
+
+
+def longest_wait_s(run: Run, job: str) -> float:
+    """When the longest time began for which a job of a run had no GPUs; its first start if it never waited."""
+    moment = Moment(run, job, 0.0)
+    arrival_s, finish_s = float(moment.row["arrival_s"]), float(moment.row["finish_s"])
+    until_s = run.end_s if math.isnan(finish_s) else finish_s
+    ends = [arrival_s, *(end_s for _, end_s in moment.spans)]
+    starts = [*(start_s for start_s, _ in moment.spans), until_s]
+    waits = [(start_s - end_s, -end_s) for end_s, start_s in zip(ends, starts, strict=True)]
+    longest_s, since = max(waits)
+    begin_s = -since if longest_s > 0 else starts[0]
+    return min(begin_s, run.end_s)

@@ -1,0 +1,178 @@
+"""When a job would have run had there been one more node from a time on, or no other job: the run simulated again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from workbench.base.errors import InputError, counted
+from workbench.base.units import format_duration
+from workbench.scenario.cluster import Cluster, NodeGroup
+from workbench.scenario.scenario import Outage, Scenario
+from workbench.session.api import Beliefs, simulate
+from workbench.simulation.moment import HOLDS, Moment
+from workbench.simulation.run import OWN, Run
+
+
+@dataclass(frozen=True)
+class More:
+    """What one more node, or having the cluster to itself, would have changed for a job.
+
+    accelerator, gpus: of the node, there from `at_s` on; empty and 0 for a job alone, asked from its arrival `at_s` on;
+    start_s: when the job then has GPUs next, finish_s: when it is done (None: not in the run); before: the same of the
+    run itself; same_past: whether everything until `at_s` went as in the run; wall_s: what it took to find out.
+    """
+
+    job: str
+    at_s: float
+    accelerator: str
+    gpus: int
+    start_s: float | None
+    finish_s: float | None
+    before_start_s: float | None
+    before_finish_s: float | None
+    same_past: bool
+    wall_s: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Its fields, as JSON has them."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """In one or two sentences."""
+        node = f"With one more node of {counted(self.gpus, 'GPU')} {self.accelerator} from {_clock(self.at_s)} on"
+        what = node if self.gpus else "With no other job on the cluster"
+        started = "would get no GPUs" if self.start_s is None else f"would have GPUs at {_clock(self.start_s)}"
+        done = "would not finish" if self.finish_s is None else f"would be done at {_clock(self.finish_s)}"
+        was = f"{_clock(self.before_start_s)} and {_clock(self.before_finish_s)} in the run"
+        text = f"{what} {self.job} {started} and {done} ({was}; simulated again in {self.wall_s:.1f} s)."
+        if not self.same_past:
+            text += (
+                " What came before that time went differently in this simulation, so the two are not one course of "
+                "events: the scheduler knew of the node."
+            )
+        return text
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """A question about a job of a run: the scenario to simulate instead, until `until_s` (None: until all is done)."""
+
+    run: Run
+    job: str
+    at_s: float
+    accelerator: str
+    gpus: int
+    scenario: Scenario
+    until_s: float | None
+
+    def answered(self, again: Run, wall_s: float) -> More:
+        """What the simulation of that scenario says."""
+        run, job, at_s = self.run, self.job, self.at_s
+        same = not self.gpus or _past(run, at_s).equals(_past(again, at_s))
+        courses = (*_course(again, job, at_s), *_course(run, job, at_s))
+        return More(job, at_s, self.accelerator, self.gpus, *courses, same_past=same, wall_s=wall_s)
+
+
+def with_node(run: Run, job: str, at: float, *, accelerator: str | None = None, gpus: int | None = None) -> Otherwise:
+    """The question of `one_more`, with the same arguments and errors."""
+    moment = Moment(run, job, at)
+    kinds = run.scenario.cluster.types
+    if accelerator is not None and accelerator not in kinds:
+        raise InputError("accelerator", accelerator, f"one of {', '.join(kinds)}")
+    kind = accelerator or max(moment.usable, key=lambda each: moment.usable[each])
+    size = moment.spec.gpus if gpus is None else gpus
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1024:
+        raise InputError("gpus", gpus, "a whole number of GPUs from 1 to 1024")
+    scenario = _with_node(run.scenario, kind, size, moment.at_s)
+    return Otherwise(run, job, moment.at_s, kind, size, scenario, _end_s(run))
+
+
+def on_its_own(run: Run, job: str) -> Otherwise:
+    """The question when the job would have run with the cluster to itself; raises InputError for a job not there."""
+    moment, scenario = Moment(run, job, 0.0), run.scenario
+    alone = scenario.replace(
+        jobs=[moment.spec],
+        running=[held for held in scenario.running if held.job == job],
+    )
+    arrival_s = min(float(moment.row["arrival_s"]), run.end_s)
+    return Otherwise(run, job, arrival_s, "", 0, alone, _end_s(run))
+
+
+def one_more(
+    run: Run,
+    job: str,
+    at: float,
+    *,
+    accelerator: str | None = None,
+    gpus: int | None = None,
+    belief: Beliefs | None = None,
+) -> More:
+    """Simulate again with one more node, which comes up at `at` seconds, and look when the job then runs.
+
+    accelerator: default: the type on which the job is fastest; gpus: of the node, default: as many as the job asks for;
+    belief: the object of a run that was shown speeds by one (its name is kept). It costs as long as the run did. Raises
+    InputError for a job, time, type, number of GPUs or belief that cannot be, and what `simulate` raises.
+    """
+    return _simulated(with_node(run, job, at, accelerator=accelerator, gpus=gpus), belief)
+
+
+def alone(run: Run, job: str, *, belief: Beliefs | None = None) -> More:
+    """Simulate again without the other jobs, and look when the job then runs; see `one_more`."""
+    return _simulated(on_its_own(run, job), belief)
+
+
+def _simulated(asked: Otherwise, belief: Beliefs | None) -> More:
+    run = asked.run
+    if (belief is not None) != (run.belief == OWN):
+        raise InputError("belief", belief, "the object that the run was made with, and only if it was one")
+    began = time.perf_counter()
+    used = belief or run.belief
+    again = simulate(asked.scenario, run.scheduler, run.knobs, seed=run.seed, until_s=asked.until_s, belief=used)
+    return asked.answered(again, time.perf_counter() - began)
+
+
+def _with_node(scenario: Scenario, kind: str, gpus: int, at_s: float) -> Scenario:
+    """The same with a node that is down until a time."""
+    taken = {group.name for group in scenario.cluster.nodes} | {node.name for node in scenario.cluster.machines}
+    name = next(each for i in range(len(taken) + 1) if (each := f"more{i}") not in taken)
+    old = scenario.cluster
+    cluster = Cluster(
+        accelerators=old.accelerators,
+        nodes=(*old.nodes, NodeGroup(name=name, accelerator=kind, gpus=gpus)),
+        network_gbps=old.network_gbps,
+    )
+    faults = scenario.core.faults
+    if at_s > 0:
+        outage = Outage(node=f"{name}-0", from_s=0.0, to_s=at_s)
+        faults = faults.model_copy(update={"list": (*faults.list, outage)})
+    core = scenario.core.model_copy(update={"faults": faults})
+    return scenario.replace(cluster=cluster, core=core)
+
+
+def _end_s(run: Run) -> float | None:
+    """When the run was ended, None if it went on until every job had finished."""
+    over = run.jobs["finish_s"].notna() | (run.jobs["verdict"] == "refused")
+    return None if over.all() else run.end_s
+
+
+def _past(run: Run, at_s: float) -> pd.DataFrame:
+    """Who held which GPUs until a time."""
+    rows = run.timeline[(run.timeline["start_s"] < at_s) & (run.timeline["kind"] != "down")]
+    rows = rows.assign(end_s=rows["end_s"].clip(upper=at_s))
+    return rows[["node", "slot", "unit", "kind", "start_s", "end_s"]].reset_index(drop=True)
+
+
+def _course(run: Run, job: str, at_s: float) -> tuple[float | None, float | None]:
+    """When a job has GPUs from a time on, and when it is done."""
+    moment = Moment(run, job, min(at_s, run.end_s))
+    start_s = moment.at_s if moment.state in HOLDS else moment.next_start_s
+    finish_s = float(moment.row["finish_s"])
+    return start_s, finish_s if finish_s == finish_s else None
+
+
+def _clock(seconds: float | None) -> str:
+    return "never" if seconds is None else format_duration(seconds, parts=2)

@@ -1,0 +1,45 @@
+"""Measures of a finished run, all from its tables: per job, in sum, over time, and a check that the tables add up.
+
+Every measure is declared with unit, definition and source: `METRICS` (in sum), `PER_JOB` (columns per job).
+"""
+
+from workbench.analysis.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric, metric
+from workbench.analysis.metrics.difference import diverged_s, job_differences
+from workbench.analysis.metrics.jobs import per_job
+from workbench.analysis.metrics.over_time import (
+    jobs_over_time,
+    latency_ratio_over_time,
+    throughput_over_time,
+    utilisation_over_time,
+)
+from workbench.analysis.metrics.page import comparison_page, run_page, warned
+from workbench.analysis.metrics.slo import broken_s
+from workbench.analysis.metrics.summary import Summary, as_json, summary, table, with_known
+from workbench.simulation.conservation import Violation, check
+
+__all__ = [
+    "HEADLINE",
+    "MAIN",
+    "METRICS",
+    "PER_JOB",
+    "Metric",
+    "Summary",
+    "Violation",
+    "as_json",
+    "broken_s",
+    "check",
+    "comparison_page",
+    "diverged_s",
+    "job_differences",
+    "jobs_over_time",
+    "latency_ratio_over_time",
+    "metric",
+    "per_job",
+    "run_page",
+    "summary",
+    "table",
+    "throughput_over_time",
+    "utilisation_over_time",
+    "warned",
+    "with_known",
+]

@@ -1,0 +1,131 @@
+"""Step functions of time, exact from the intervals: a value holds from its time until the next one's.
+
+The first row is at time 0, the last one closes the function at the run's end with 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.metrics.jobs import Speeds, per_job
+from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.simulation.intervals import Intervals, left_s, steps_of, time_held
+from workbench.simulation.run import Run
+from workbench.simulation.schema import Column, Table
+
+THROUGHPUT_OVER_TIME = Table(
+    "throughput_over_time",
+    "throughput of the cluster from each time on",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("value", "steps/s of all running units; normalised: each job's by its fastest type's", "", "float"),
+    ),
+)
+
+UTILISATION_OVER_TIME = Table(
+    "utilisation_over_time",
+    "utilisation of each accelerator type from each time on",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("accelerator", "accelerator type"),
+        Column("value", "GPUs of the type that compute (run, profile) / GPUs of the type", "1", "float"),
+    ),
+)
+
+JOBS_OVER_TIME = Table(
+    "jobs_over_time",
+    "jobs in the system from each time on",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("running", "jobs that hold GPUs", "jobs", "int"),
+        Column("waiting", "jobs arrived, not gone, without GPUs", "jobs", "int"),
+    ),
+)
+
+LATENCY_RATIO_OVER_TIME = Table(
+    "latency_ratio_over_time",
+    "how busy the system has been: latency ratio of the jobs that ended lately, from each time on (RAQLR, Hops (7))",
+    (
+        Column("time_s", "time", "s", "float"),
+        Column("value", "mean latency ratio of the jobs that ended in the window; missing if none did", "1", "float"),
+        Column("jobs", "jobs that ended in the window", "jobs", "int"),
+    ),
+)
+
+
+def throughput_over_time(run: Run, normalised: bool = False) -> pd.DataFrame:
+    """`THROUGHPUT_OVER_TIME`: steps/s, or with `normalised` the number of jobs at full speed on their fastest type.
+
+    Steps that a fault takes back later count while they run.
+    """
+    i = Intervals.of(run)
+    factor = 1.0 / Speeds(run.scenario).fastest() if normalised else np.ones(len(run.jobs))
+    rows = i.running & (i.seconds > 0) & (i.job >= 0)
+    steps = i.steps[rows] * factor[i.job[rows]]
+    paired = rows & (i.other >= 0)
+    steps[paired[rows]] += i.other_steps[paired] * factor[i.other[paired]]
+    at = _edges(run, i.start[rows], i.end[rows])
+    times, (value, count) = steps_of(at, _up_down(steps / i.seconds[rows]), _up_down(np.ones(len(steps))))
+    return THROUGHPUT_OVER_TIME.frame({"time_s": times, "value": np.where(np.rint(count) > 0, value, 0.0)})
+
+
+def utilisation_over_time(run: Run) -> pd.DataFrame:
+    """`UTILISATION_OVER_TIME`, type after type."""
+    i = Intervals.of(run)
+    running, frames = i.running, []
+    for number, (name, gpus) in enumerate(run.scenario.cluster.workers.items()):
+        rows = running & (i.accelerator == number)
+        times, (count,) = steps_of(_edges(run, i.start[rows], i.end[rows]), _up_down(np.ones(int(rows.sum()))))
+        columns = {"time_s": times, "accelerator": [name] * len(times), "value": np.rint(count) / gpus}
+        frames.append(UTILISATION_OVER_TIME.frame(columns))
+    return pd.concat(frames, ignore_index=True)
+
+
+def jobs_over_time(run: Run) -> pd.DataFrame:
+    """`JOBS_OVER_TIME`; a job with several copies counts once, both jobs of a pair count."""
+    i = Intervals.of(run)
+    _, begin, until = time_held(i)
+    arrival, gone = run.jobs["arrival_s"].to_numpy(dtype=float), np.minimum(left_s(run), run.end_s)
+    came = arrival < run.end_s
+    ones, none = np.ones(int(came.sum())), np.zeros(2 * len(begin))
+    at = np.concatenate([_edges(run, arrival[came], gone[came]), begin, until])
+    present = np.concatenate([_up_down(ones), none])
+    holding = np.concatenate([0 * _up_down(ones), _up_down(np.ones(len(begin)))[2:]])
+    times, counts = steps_of(at, present, holding)
+    total, running = (np.rint(count).astype(np.int64) for count in counts)
+    return JOBS_OVER_TIME.frame({"time_s": times, "running": running, "waiting": total - running})
+
+
+def latency_ratio_over_time(run: Run, window_s: float = 3600.0) -> pd.DataFrame:
+    """`LATENCY_RATIO_OVER_TIME`: at each time over the jobs that ended in the `window_s` seconds up to then.
+
+    Not closed with 0: the last row is what holds at the run's end. The paper leaves the window to the operator.
+    Raises InputError for a window that is no time.
+    """
+    if not 0 < window_s < np.inf:
+        raise InputError("window_s", window_s, "a finite number of seconds > 0")
+    jobs = per_job(run)
+    ended = jobs["latency_ratio"].notna().to_numpy()
+    ratio = jobs["latency_ratio"].to_numpy(dtype=float)[ended]
+    finish = run.jobs["finish_s"].to_numpy(dtype=float)[ended]
+    late = finish + window_s <= run.end_s
+    at = np.concatenate([[0.0, run.end_s], finish, finish[late] + window_s])
+    none, ones = np.zeros(2), np.ones(len(finish))
+    times, (total, count) = steps_of(
+        at, np.concatenate([none, ratio, -ratio[late]]), np.concatenate([none, ones, -ones[late]])
+    )
+    count = np.rint(count)
+    value = np.divide(np.maximum(total, 0.0), count, out=np.full(len(times), np.nan), where=count > 0)
+    return LATENCY_RATIO_OVER_TIME.frame({"time_s": times, "value": value, "jobs": count.astype(np.int64)})
+
+
+def _edges(run: Run, start: FloatArray, end: FloatArray) -> FloatArray:
+    """The times of the changes `_up_down`, time 0 and the run's end included so that every function has them."""
+    return np.concatenate([[0.0, run.end_s], start, end])
+
+
+def _up_down(size: FloatArray) -> FloatArray:
+    """Nothing at time 0 and at the run's end, up by `size` at the starts, down at the ends."""
+    return np.concatenate([[0.0, 0.0], size, -size])

@@ -1,0 +1,79 @@
+"""How a run and a comparison look at the end of a notebook cell: what was run, and its main measures with units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from workbench.analysis.metrics.declared import MAIN, metric
+from workbench.analysis.metrics.summary import Summary, summary, table, with_known
+from workbench.base.card import card
+from workbench.base.labels import listed
+from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
+
+NO_BREAK = "\u00a0"
+"""A space at which no line of a narrow column ends: 2 h 30 min."""
+
+
+def run_page(run: Run) -> str:
+    """A run as HTML: one line, what to mind, and its main measures."""
+    names = "timeline, jobs, decisions, shares, signals, events, reasons"
+    more = [f"Data frames: {names}. As a chart: gantt()."]
+    return summary(run).page(run.headline(), more, [f"Note: {text}" for text in run.scenario.notes])
+
+
+def comparison_page(
+    names: Iterable[tuple[str, str, int]],
+    found: Iterable[Summary],
+    failed: Iterable[str] = (),
+    notes: Iterable[str] = (),
+) -> str:
+    """Runs side by side as HTML: one row for each, with scheduler, belief, seed if there are several, main measures.
+
+    names: scheduler, belief and seed of each; failed: of each run that could not be made which it was, and why; notes:
+    of the scenario.
+    """
+    rows = list(zip(names, found, strict=True))
+    seeds = len({seed for (_, _, seed), _ in rows}) > 1
+    main = with_known(MAIN, [measures for _, measures in rows])
+    tables = [table(measures, main) for _, measures in rows]
+    heads = [_head(metric(name).label, {found["unit"].iloc[at] for found in tables}) for at, name in enumerate(main)]
+    columns = ["Scheduler", "Speeds known", *(["Seed"] if seeds else []), *heads]
+    cells = [
+        [name, belief, *([str(seed)] if seeds else []), *(value.replace(" ", NO_BREAK) for value in found["value"])]
+        for ((name, belief, seed), _), found in zip(rows, tables, strict=True)
+    ]
+    schedulers = len({name for (name, _, _), _ in rows})
+    head = f"{schedulers} schedulers, {len(rows)} runs"
+    more = "In numbers: table (these), measures (all), mean(), spread(), ratios(); runs has the runs."
+    mind = warned((name, measures) for (name, _, _), measures in rows)
+    mind += [*(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
+    return card(head, cells, columns, [more], mind)
+
+
+def warned(found: Iterable[tuple[str, Summary]]) -> list[str]:
+    """The warnings of runs by name, each once with those that have it."""
+    names: dict[str, list[str]] = {}
+    for name, measures in found:
+        for text in measures.warnings:
+            names.setdefault(text, []).append(name)
+    return [f"Warning ({listed(dict.fromkeys(who))}): {text}" for text, who in names.items()]
+
+
+def _head(label: str, units: set[str]) -> str:
+    """The label with the unit of its values, if they have one."""
+    unit = "".join(units - {""})
+    return f"{label} ({unit})" if unit else label
+
+
+def _draw(run: Run, **options: Any) -> Drawing:
+    from workbench.analysis.charts import run_gantt  # takes as long to load as all the rest
+
+    return run_gantt(run, **options)
+
+
+Run.page = staticmethod(run_page)
+Run.draw = staticmethod(_draw)

@@ -1,0 +1,138 @@
+"""What becomes of jobs with deadlines: misses, rewards, guarantees, leases; and of best effort beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.metrics.declared import OF_SLOS
+from workbench.scenario.job import Job
+from workbench.scenario.rewards import LOWEST
+from workbench.scenario.throughput import FloatArray
+from workbench.simulation.intervals import BoolArray, Intervals, is_refused, positions
+from workbench.simulation.run import Run
+
+SAME_S = 1e-6
+"""A job done so little after its deadline was in time; the rest is rounding."""
+
+
+def reward_shares(run: Run) -> FloatArray:
+    """(jobs,) share of its highest reward that each job attains, see `PER_JOB`; NaN for jobs without rewards."""
+    finish_s = run.jobs["finish_s"].to_numpy(dtype=float)
+    at_best_s = np.where(np.isnan(finish_s), np.where(is_refused(run), np.inf, run.end_s), finish_s)
+    spent_s = at_best_s - run.jobs["arrival_s"].to_numpy(dtype=float)
+    return np.array([_share(job, after) for job, after in zip(run.scenario.jobs, spent_s.tolist(), strict=True)])
+
+
+def _share(job: Job, after_s: float) -> float:
+    """(reward - lowest) / (highest - lowest) for a completion so long after the arrival; (9) for one job."""
+    highest = job.rewards[0][1] if job.rewards else 0.0
+    if highest <= 0:
+        return np.nan
+    lowest = LOWEST if highest > LOWEST else 0.0
+    reward = next((value for deadline_s, value in job.rewards or () if after_s <= deadline_s + SAME_S), lowest)
+    return max(reward - lowest, 0.0) / (highest - lowest)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """(jobs,) whether each job had a guarantee at some time, and whether it never had one but another verdict.
+
+    A verdict is recorded when it changes. So a job whose last one is best effort and not its first had a guarantee; one
+    that was refused in the end had one if two verdicts went before.
+    """
+
+    promised: BoolArray
+    turned_down: BoolArray
+
+    @classmethod
+    def of(cls, run: Run) -> Verdicts:
+        """From the last verdicts and how many there were."""
+        last = run.jobs["verdict"].to_numpy(dtype=object)
+        said = run.events.loc[run.events["event"] == "verdict", "job"]
+        row = positions(pd.Index(run.jobs["job"]), said)
+        count = np.bincount(row[row >= 0], minlength=len(last))
+        promised = (
+            (last == "guaranteed") | ((last == "best_effort") & (count > 1)) | ((last == "refused") & (count > 2))
+        )
+        return cls(promised, (last != "") & ~promised)
+
+
+def broken_s(run: Run) -> dict[str, float]:
+    """When guarantees were broken, by job: at the last of several verdicts, where it is best effort."""
+    said = run.events.loc[run.events["event"] == "verdict", ["job", "time_s"]]
+    last = run.jobs.set_index("job")["verdict"]
+    times = said.groupby("job", sort=False)["time_s"].agg(["size", "last"])
+    broken = times[(times["size"] > 1) & (last.reindex(times.index) == "best_effort")]
+    return {str(job): float(at_s) for job, at_s in broken["last"].items()}
+
+
+def slo_values(run: Run, jobs: pd.DataFrame, measured: BoolArray, intervals: Intervals) -> dict[str, float]:
+    """Values of `OF_SLOS`, NaN where unknown; jobs: of `per_job`; measured: (jobs,) which of them count."""
+    shares = jobs["reward_share"].to_numpy(dtype=float)
+    slo = measured & ~np.isnan(shares)
+    found = dict.fromkeys(OF_SLOS, np.nan)
+    if not slo.any():
+        return found
+    number = np.array([len(job.rewards or ()) for job in run.scenario.jobs])
+    attained = float(shares[slo].mean())
+    jct_s = jobs["jct_s"].to_numpy(dtype=float)
+    late = _late(run, jobs)
+    found |= {
+        "slo_violations": int((slo & late).sum()),
+        "slo_violation_rate": float((slo & late).sum() / slo.sum()),
+        "weighted_miss_rate": 1.0 - attained,
+        "reward_attained": attained,
+        "strict_miss_rate": 1.0 - _mean(shares[slo & (number == 1)]),
+        "soft_miss_rate": 1.0 - _mean(shares[slo & (number > 1)]),
+        "best_effort_jct_s": _mean(jct_s[measured & np.isnan(shares) & ~np.isnan(jct_s)]),
+    }
+    return found | _guarantees(run, slo, shares, late) | _leases(run, measured, intervals)
+
+
+def _late(run: Run, jobs: pd.DataFrame) -> BoolArray:
+    """(jobs,) whether a job is not done by its last deadline, or will not be; false where it has none."""
+    slo_s = np.array([job.deadline_s for job in run.scenario.jobs], dtype=float)
+    finish_s, due_s = jobs["finish_s"].to_numpy(dtype=float), jobs["arrival_s"].to_numpy(dtype=float) + slo_s
+    late = np.where(np.isnan(finish_s), is_refused(run) | (due_s < run.end_s), finish_s > due_s + SAME_S)
+    found: BoolArray = late & np.isfinite(slo_s)
+    return found
+
+
+def _guarantees(run: Run, slo: BoolArray, shares: FloatArray, late: BoolArray) -> dict[str, float]:
+    """Unknown where no verdict was given to a job with an SLO."""
+    if not (slo & (run.jobs["verdict"].to_numpy(dtype=object) != "")).any():
+        return {}
+    verdicts = Verdicts.of(run)
+    turned_down = slo & verdicts.turned_down
+    return {
+        "guaranteed": int((slo & verdicts.promised).sum()),
+        "unguaranteed": int(turned_down.sum()),
+        "unguaranteed_miss_rate": 1.0 - _mean(shares[turned_down]),
+        "broken_guarantees": int((slo & verdicts.promised & late).sum()),
+    }
+
+
+def _leases(run: Run, measured: BoolArray, intervals: Intervals) -> dict[str, float]:
+    """Profiles: their delays; leases: how many were renewed, and how many ended or were ended without being so."""
+    profile = intervals.is_kind("profile")
+    first_s = np.full(len(run.jobs), np.inf)
+    np.minimum.at(first_s, intervals.job[profile], intervals.start[profile])
+    profiled = measured & np.isfinite(first_s)
+    delay_s = (first_s - run.jobs["arrival_s"].to_numpy(dtype=float))[profiled]
+    ends = set(zip(intervals.job[profile].tolist(), intervals.end[profile].tolist(), strict=True))
+    lost = run.events[run.events["event"] == "preempt"]
+    rows = positions(pd.Index(run.jobs["job"]), lost["job"]).tolist()
+    kept = [row for row, at_s in zip(rows, lost["time_s"].tolist(), strict=True) if (row, at_s) not in ends]
+    return {
+        "mean_profiling_delay_s": _mean(delay_s),
+        "max_profiling_delay_s": float(delay_s.max()) if len(delay_s) else np.nan,
+        "renewals": int(run.jobs["renewals"].to_numpy()[measured].sum()),
+        "suspensions": int(measured[kept].sum()) if kept else 0,
+    }
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else np.nan

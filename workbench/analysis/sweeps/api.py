@@ -1,0 +1,199 @@
+"""Many runs on grids of knobs, each kept as soon as it has ended, so that a sweep goes on where it was stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.analysis.comparison import Entries, Entry
+from workbench.analysis.sweeps.dask_cluster import executor_at
+from workbench.analysis.sweeps.planning import Ends, PlannedRun, Sources, Vary, plan_runs
+from workbench.analysis.sweeps.progress import Clock, SweepProgress
+from workbench.analysis.sweeps.running import Ended, Task, run_here, run_in_processes, run_on
+from workbench.analysis.sweeps.store import Store
+from workbench.analysis.sweeps.table import results
+from workbench.base.errors import InputError, Words, why
+from workbench.scheduling.contract import Scheduler
+from workbench.session.api import Window
+from workbench.session.batch import check_workers
+from workbench.session.registry import is_own
+from workbench.simulation.run_key import knobs_as_json
+from workbench.version import VERSION
+
+AHEAD = 2
+"""Tasks handed to an executor for each run that it can make at a time: the next one waits there already."""
+
+
+def sweep(
+    scenario: Sources,
+    schedulers: Entry | Entries | None = None,
+    *,
+    vary: Vary | None = None,
+    seeds: Iterable[int] | None = None,
+    store: str | Path | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    dask: str | None = None,
+    window: Window | None = None,
+    until_s: float | None = None,
+    belief: str | None = None,
+    out: str | Path | None = None,
+    retry_failed: bool = False,
+    on_progress: Callable[[SweepProgress], None] | None = None,
+) -> pd.DataFrame:
+    """Make every run of a grid and measure it: a tidy table, one row a run (its columns:
+    `workbench.analysis.sweeps.table`).
+
+    scenario: one, or `{label: scenario}`, or pairs (label, scenario); schedulers: as for `workbench.compare`, or one;
+    vary: `{knob: values}`, every combination, or a list of `{knob: value}`; a scheduler without a knob is not varied by
+    it. seeds: default each scenario's; window, until_s: as for `workbench.simulate`; belief: as for `compare`.
+
+    store: an SQLite file that keeps each run's measures as soon as it has ended, under its
+    `workbench.simulation.run_key`. Runs that it has already are not made again, also those that failed, unless
+    `retry_failed`. So a sweep that was stopped, whatever stopped it, goes on when it is called again. Sweeps may share
+    a store, one after the other: while one makes runs, others may read what is kept, and are refused if they had to
+    make more. out: a folder, which workers must reach, where each whole run is saved under its key. on_progress: called
+    at the begin and as runs end.
+
+    workers: processes of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
+    "__main__":`. executor: any of `concurrent.futures`, which is left open; workers then says how many runs it makes at
+    a time (default: the processors here). dask: the address of a Dask cluster,
+    with TLS (`tls://`) unless it is on this machine. The result does not depend on these.
+    Schedulers declared in this session (whose code is no part of the key) take part without a store, and here or
+    in threads of an executor.
+
+    Raises InputError and ScenarioError before anything is run; what `Store` raises; WorkbenchError if another sweep
+    writes the store, or a worker ends. A run that fails for a stated reason is a row with status `failed`. Memory holds
+    measures, never whole runs.
+    """
+    ends = _checked(Ends(belief, until_s, window))
+    runs = plan_runs(scenario, _entries(schedulers), vary, seeds, ends)
+    _check_place(runs, store, workers, executor, dask)
+    if on_progress is not None and not callable(on_progress):
+        raise InputError("on_progress", on_progress, "a function of a workbench.analysis.sweeps.SweepProgress")
+    folder = None if out is None else _folder(out)
+    with Store(store) as kept, contextlib.ExitStack() as stack:
+
+        def missing() -> dict[str, PlannedRun]:
+            """The runs to make, by key."""
+            return {run.key: run for run in runs if not _is_known(run, kept, folder, retry_failed)}
+
+        todo = missing()
+        if todo:
+            stack.enter_context(kept.alone())
+            todo = missing()  # another sweep may have ended in between
+        wanted = len({run.key for run in runs})
+        clock = Clock(wanted, wanted - len(todo), on_progress)
+        if todo:
+            tasks = _tasks(todo.values(), ends, folder)
+            for key, outcome in stack.enter_context(_started(tasks, len(todo), workers, executor, dask)):
+                kept.keep(key, _facts(todo[key], ends), outcome)
+                clock.count(outcome.status)
+        return results(runs, kept)
+
+
+def _is_known(run: PlannedRun, kept: Store, folder: Path | None, retry_failed: bool) -> bool:
+    """Whether there is nothing to do for it."""
+    status = kept.status(run.key)
+    if status == "done":
+        return folder is None or (folder / run.key).is_dir()
+    return status == "failed" and not retry_failed
+
+
+@contextlib.contextmanager
+def _started(
+    tasks: Iterable[Task], count: int, workers: int | None, executor: Executor | None, dask: str | None
+) -> Iterator[Ended]:
+    """The runs as they end, wherever they are made; nothing is under way any more at the end."""
+    with contextlib.ExitStack() as stack:
+        at_a_time = workers or os.cpu_count() or 1
+        if dask is not None:
+            executor, threads = stack.enter_context(executor_at(dask))
+            at_a_time = workers or threads
+        if executor is not None:
+            ended = run_on(executor, tasks, AHEAD * at_a_time)
+        elif workers is not None and min(workers, count) > 1:
+            ended = run_in_processes(tasks, min(workers, count))
+        else:
+            ended = run_here(tasks)
+        yield stack.enter_context(contextlib.closing(ended))
+
+
+def _tasks(runs: Iterable[PlannedRun], ends: Ends, folder: Path | None) -> Iterator[Task]:
+    """A task for each run; a scenario is written as JSON once for the runs that follow each other on it."""
+    scenario, text = None, ""
+    for run in runs:
+        if run.scenario is not scenario:
+            scenario, text = run.scenario, run.scenario.to_json()
+        yield Task(run.key, text, run.scheduler, run.knobs, run.seed, replace(ends, belief=run.belief), folder)
+
+
+def _facts(run: PlannedRun, ends: Ends) -> dict[str, str | int | float | None]:
+    """What a row of the store says of a run beside its outcome."""
+    return {
+        "scenario": run.scenario_key,
+        "scheduler": run.scheduler,
+        "knobs": json.dumps(knobs_as_json(run.knobs), allow_nan=False),
+        "seed": run.seed,
+        "belief": run.belief,
+        "until_s": ends.until_s,
+        "jobs_window": None if ends.window is None else json.dumps(ends.window),
+        "version": VERSION,
+    }
+
+
+def _entries(given: Any) -> Any:
+    """The schedulers as a list, one of them alone too."""
+    alone = isinstance(given, (str, Scheduler)) or (
+        isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping)
+    )
+    return [given] if alone else given
+
+
+def _checked(ends: Ends) -> Ends:
+    """Raises InputError for an end that cannot be: else every run would fail for it."""
+    until_s = ends.until_s
+    if until_s is not None and (
+        isinstance(until_s, bool) or not isinstance(until_s, (int, float)) or not 0 <= until_s < math.inf
+    ):
+        raise InputError("until", until_s, "seconds from 0")
+    return ends
+
+
+def _check_place(
+    runs: Sequence[PlannedRun], store: object, workers: int | None, executor: Executor | None, dask: str | None
+) -> None:
+    """Raises InputError unless it is clear where runs are made, and each scheduler is known there."""
+    if workers is not None:
+        check_workers(workers)
+    if executor is not None and not isinstance(executor, Executor):
+        raise InputError("executor", executor, "an executor of concurrent.futures")
+    if executor is not None and dask is not None:
+        raise InputError("dask", dask, "an executor or a Dask cluster, not both")
+    for name in dict.fromkeys(run.scheduler for run in runs if is_own(run.scheduler)):
+        if store is not None:
+            expected = "no store for a scheduler declared in this session (its code, which may change, is in no key)"
+            raise InputError("store", Words(f"{name} in {store}"), expected)
+        if dask is not None or (executor is None and (workers or 1) > 1):
+            expected = "1 worker for a scheduler declared in this session (other processes do not know it)"
+            raise InputError("workers", Words(f"other processes for {name}"), expected)
+
+
+def _folder(out: str | Path) -> Path:
+    """The folder for whole runs, made if it is not there."""
+    if not isinstance(out, (str, Path)) or not str(out).strip():
+        raise InputError("out", out, "the name of a folder")
+    try:
+        Path(out).mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(str(out), why(error), "a folder, or a new name in one that can be written to") from None
+    return Path(out).absolute()

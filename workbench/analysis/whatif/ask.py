@@ -1,0 +1,257 @@
+"""What if one thing were different: the same jobs and seeds as today and with the change, compared pair by pair.
+
+A plan lists the runs, `concluded` makes the answer of them; `what_if` does both. So a panel may have the runs made
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.analysis.metrics.confidence import LEVEL
+from workbench.analysis.metrics.warnings import warnings_of
+from workbench.analysis.whatif.changes import Change, parse_change
+from workbench.analysis.whatif.configuration import Configuration
+from workbench.analysis.whatif.differences import difference_table, job_table
+from workbench.analysis.whatif.draws import block_s, check_bootstrap, drawn, varied
+from workbench.analysis.whatif.paired import check_level
+from workbench.analysis.whatif.words import conclusions, surprising
+from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.estimators.registry import told_to_all
+from workbench.session.api import load
+from workbench.session.batch import RunRequest, check_workers, checked_seeds, run_all
+from workbench.session.registry import find_scheduler
+from workbench.simulation.run import Run
+
+TODAY = "today"
+
+
+@dataclass(frozen=True, repr=False)
+class WhatIfPlan:
+    """The runs of a what-if: today's configuration and each change, every one with every seed.
+
+    Raises InputError and ScenarioError for a change that cannot be made, before anything runs.
+    """
+
+    today: Configuration
+    changes: tuple[Change, ...]
+    seeds: tuple[int, ...]
+    bootstrap: bool = False
+    level: float = LEVEL
+    belief: str | None = None
+    until_s: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_seeds(self.seeds)
+        check_bootstrap(self.bootstrap)
+        check_level(self.level)
+        if not self.changes:
+            raise InputError("change", [], "at least one change")
+        if not self.today.scenario.jobs:
+            raise InputError("jobs", NOTHING, "at least one job to compare")
+        self.today.scenario.require_runnable()
+        for change in self.changes:
+            if self.changes.count(change) > 1:
+                raise InputError("change", change.text, "each change once")
+            self._require_runnable(change)
+
+    def _require_runnable(self, change: Change) -> None:
+        """Raise ScenarioError that names the change, where jobs could run nowhere with it."""
+        try:
+            change.applied(self.today).scenario.require_runnable()
+        except ScenarioError as error:
+            raise ScenarioError(
+                [each._replace(where=f"with {change.text}: {each.where}") for each in error.problems]
+            ) from None
+
+    def __repr__(self) -> str:
+        changes, pairs = "; ".join(change.text for change in self.changes), counted(len(self.seeds), "pair")
+        return f"<WhatIfPlan: {self.today!r}; {changes}; {pairs}>"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """`today`, then each change as text."""
+        return (TODAY, *(change.text for change in self.changes))
+
+    @property
+    def of_draws(self) -> bool:
+        """Whether the pairs after the first have draws of the log."""
+        return self.bootstrap and block_s(self.today.scenario) > 0
+
+    @cached_property
+    def draws(self) -> tuple[Scenario, ...]:
+        """The scenario of each seed, before any change: the first one is the log itself."""
+        given = self.today.scenario
+        return (given, *(drawn(given, seed) if self.bootstrap else given for seed in self.seeds[1:]))
+
+    def requests(self) -> list[RunRequest]:
+        """The runs to make: all of today's by seed, then those of each change."""
+        sides = [
+            (self._changed(change, draw), seed)
+            for change in (None, *self.changes)
+            for seed, draw in zip(self.seeds, self.draws, strict=True)
+        ]
+        told = told_to_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
+        return [
+            RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, told, self.until_s)
+            for side, seed in sides
+        ]
+
+    def _changed(self, change: Change | None, draw: Scenario) -> Configuration:
+        base = Configuration(draw, self.today.scheduler, self.today.knobs)
+        return base if change is None else change.applied(base)
+
+    def said(self, number: int) -> str:
+        """What a run of `requests` is, in words."""
+        side, seed = divmod(number, len(self.seeds))
+        return f"{self.labels[side]}, seed {self.seeds[seed]}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WhatIf:
+    """The answer. runs: by side (today, then each change) and seed.
+
+    differences: one row per change and measure: change, measure, label, unit, better (lower | higher | empty), before,
+    after, difference (after - before), low, high (the interval, NaN without one), pairs.
+    jobs: one row per change and job that finished on both sides: change, job, pairs, before_s, after_s, difference_s
+    (mean JCT over the pairs). With draws of the log both tables show the log itself, and the draws make the intervals.
+    """
+
+    plan: WhatIfPlan
+    runs: tuple[tuple[Run, ...], ...]
+    differences: pd.DataFrame = field(init=False)
+    jobs: pd.DataFrame = field(init=False)
+
+    def __post_init__(self) -> None:
+        before, *after = self.runs
+        changes = [change.text for change in self.plan.changes]
+        draws = self.plan.of_draws
+        object.__setattr__(self, "differences", difference_table(before, after, changes, self.plan.level, draws))
+        own = 1 if draws else None  # jobs of the log itself, which no draw has all of
+        object.__setattr__(self, "jobs", job_table(before[:own], [runs[:own] for runs in after], changes))
+
+    @property
+    def conclusions(self) -> list[str]:
+        """What follows, in sentences: warnings, each change in turn, then what varied and what could not be told."""
+        return [*(f"Warning: {text}" for text in self.warnings), *conclusions(self)]
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the answer should not be believed as it stands: of the first pair's runs, and of the differences."""
+        first = zip(("today", *(f"with {change.words}" for change in self.plan.changes)), self.runs, strict=True)
+        of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
+        return (*of_runs, *surprising(self))
+
+    @property
+    def varied(self) -> str:
+        """What varies between the pairs, in words."""
+        return varied(self.plan.today.scenario, self.plan.bootstrap)
+
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a self-contained HTML page of one sheet to mail; raises InputError if the file exists."""
+        from workbench.analysis import page
+        from workbench.analysis.whatif.report import what_if_report
+
+        page.save(what_if_report(self), path, force=force)
+
+    def __repr__(self) -> str:
+        changes = "; ".join(change.text for change in self.plan.changes)
+        return f"<WhatIf: {changes}; {counted(len(self.plan.seeds), 'pair')}>"
+
+    def _repr_html_(self) -> str:
+        from workbench.analysis.whatif.report import what_if_fragment
+
+        return what_if_fragment(self)
+
+
+def what_if(
+    scenario: Scenario | str | Path,
+    scheduler: str | Scheduler,
+    change: str | Change | Iterable[str | Change],
+    knobs: Mapping[str, Any] | None = None,
+    *,
+    seeds: Iterable[int] | None = None,
+    bootstrap: bool = False,
+    level: float = LEVEL,
+    belief: str | None = None,
+    until_s: float | None = None,
+    workers: int = 1,
+    on_run: Callable[[int, int], None] | None = None,
+) -> WhatIf:
+    """Run a scenario as today and with one thing changed, and compare pair by pair.
+
+    change: a `Change` or its text (`nodes v100=+8`; `help(workbench.analysis.whatif.changes)` lists all), or several,
+    each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
+    scenario's; bootstrap: draw the log anew, by days, for each pair but the first (`workbench.analysis.whatif.draws`),
+    else the seed alone differs between them; level: of the confidence intervals; belief: of both sides, as for
+    `workbench.compare`; until_s: as for `workbench.simulate`; workers: processes; on_run: called with the number of
+    runs made and of all.
+
+    Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
+    """
+    plan = planned(
+        scenario,
+        scheduler,
+        change,
+        knobs,
+        seeds=seeds,
+        bootstrap=bootstrap,
+        level=level,
+        belief=belief,
+        until_s=until_s,
+    )
+    check_workers(workers)
+    if on_run is not None and not callable(on_run):
+        raise InputError("on_run", on_run, "a function of the number of runs made and of all")
+    requests, made = plan.requests(), 0
+
+    def ended(number: int, outcome: Run | WorkbenchError) -> None:
+        nonlocal made
+        made += 1
+        if on_run is not None:
+            on_run(made, len(requests))
+
+    return concluded(plan, run_all(requests, workers, ended))
+
+
+def planned(
+    scenario: Scenario | str | Path,
+    scheduler: str | Scheduler,
+    change: str | Change | Iterable[str | Change],
+    knobs: Mapping[str, Any] | None = None,
+    *,
+    seeds: Iterable[int] | None = None,
+    bootstrap: bool = False,
+    level: float = LEVEL,
+    belief: str | None = None,
+    until_s: float | None = None,
+) -> WhatIfPlan:
+    """The runs of `what_if`, whose arguments these are."""
+    scenario = load(scenario)
+    today = Configuration(scenario, find_scheduler(scheduler).name, {} if knobs is None else knobs)
+    given = [change] if isinstance(change, (str, Change)) else change
+    if not isinstance(given, Iterable):
+        raise InputError("change", change, "a change, as nodes v100=+8, or a list of them")
+    changes = tuple(one if isinstance(one, Change) else parse_change(one) for one in given)
+    chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
+    return WhatIfPlan(today, changes, chosen, bootstrap, level, belief, until_s)
+
+
+def concluded(plan: WhatIfPlan, outcomes: Sequence[Run | WorkbenchError]) -> WhatIf:
+    """The answer from the outcomes of `plan.requests()`; raises the first failure, saying which run it was."""
+    runs: list[Run] = []
+    for number, outcome in enumerate(outcomes):
+        if isinstance(outcome, WorkbenchError):
+            kind = InputError if isinstance(outcome, InputError) else WorkbenchError
+            raise kind(f"{plan.said(number)}: {outcome.where}", outcome.value, outcome.expected)
+        runs.append(outcome)
+    count = len(plan.seeds)
+    return WhatIf(plan, tuple(tuple(runs[i : i + count]) for i in range(0, len(runs), count)))

@@ -1,0 +1,427 @@
+"""The one thing that a what-if changes: a record that is applied to a configuration and can be written as text.
+
+    nodes v100=+8      8 more nodes like the type's first; `v100=+8x4`: of 4 GPUs each; `v100=-2`: the last two go
+    policy srtf        another scheduler; with knobs: `policy gavel.max_min_fairness, round_s=720`
+    knob round_s=720   another value of a knob of today's scheduler
+    restart 2 min      what a restart costs, in seconds or as a duration
+    load 1.25          the jobs arrive 1.25 times as fast: every arrival_s is divided by it
+    density 120        120 % of the jobs in the same time, see `workbench.scenario.traces.density`
+    faults mtbf_s=1 d, mttr_s=1 h             nodes fail at random; `faults none`: they never do
+    faults a-0=0:3600, a-1=60:120             outages of single nodes, from and to in seconds
+
+`parse_change(change.text) == change`. Whatever cannot be applied raises InputError or ScenarioError.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from workbench.analysis.whatif.configuration import Configuration
+from workbench.base.errors import InputError, counted
+from workbench.base.units import format_duration, parse_duration
+from workbench.scenario.cluster import Cluster, NodeGroup
+from workbench.scenario.traces.density import at_density
+from workbench.session.registry import find_scheduler
+
+LEAST_LOAD, MOST_LOAD = 0.01, 100.0
+MOST_NODES = 100_000
+MOST_GPUS = 1024
+
+
+class Change(ABC):
+    """One thing changed. kind: the first word of its text; example: what may follow it."""
+
+    kind: ClassVar[str]
+    example: ClassVar[str]
+
+    @abstractmethod
+    def applied(self, before: Configuration) -> Configuration:
+        """The configuration with the change."""
+
+    @property
+    def text(self) -> str:
+        """The change as text that `parse_change` reads back to an equal one."""
+        return f"{self.kind} {self._rest()}"
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The change in words, as they follow `with`."""
+
+    @abstractmethod
+    def _rest(self) -> str:
+        """The text after its kind."""
+
+    @classmethod
+    @abstractmethod
+    def parsed(cls, rest: str) -> Change:
+        """Read the text after the kind; raises InputError."""
+
+
+@dataclass(frozen=True)
+class Nodes(Change):
+    """More (count > 0) or fewer (count < 0) nodes of an accelerator type.
+
+    gpus: GPUs of each new node; None: as the type's first node has, with its speed. The last nodes of the type go.
+    """
+
+    accelerator: str
+    count: int
+    gpus: int | None = None
+
+    kind: ClassVar[str] = "nodes"
+    example: ClassVar[str] = "v100=+8, v100=-2 or v100=+8x4 (8 nodes of 4 GPUs)"
+    _PATTERN: ClassVar[re.Pattern[str]] = re.compile(r"(.+?)\s*=\s*([+-]\d{1,6})(?:x(\d{1,4}))?")
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.count, int) and not isinstance(self.count, bool)
+        if not whole or not 0 < abs(self.count) <= MOST_NODES:
+            raise InputError(
+                "nodes", self.count, f"how many more (+8) or fewer (-2) nodes, not 0, at most {MOST_NODES:,}"
+            )
+        gpus: Any = self.gpus
+        number = isinstance(gpus, int) and not isinstance(gpus, bool) and 1 <= gpus <= MOST_GPUS
+        if gpus is not None and (self.count < 0 or not number):
+            raise InputError("nodes", self._rest(), f"GPUs of each new node, 1 to {MOST_GPUS}: {self.example}")
+
+    def applied(self, before: Configuration) -> Configuration:
+        """The nodes added to the type's first group that they equal, or taken from its last groups."""
+        cluster = before.scenario.cluster
+        known = [a.name for a in cluster.accelerators]
+        if self.accelerator not in known:
+            raise InputError(
+                "nodes", self.accelerator, "an accelerator type of the cluster, one of: " + ", ".join(known)
+            )
+        groups = self._added(cluster) if self.count > 0 else self._removed(cluster)
+        changed = Cluster(accelerators=cluster.accelerators, nodes=groups, network_gbps=cluster.network_gbps)
+        return replace(before, scenario=before.scenario.replace(cluster=changed))
+
+    def _added(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
+        groups = list(cluster.nodes)
+        first = next((group for group in groups if group.accelerator == self.accelerator), None)
+        if first is None and self.gpus is None:
+            raise InputError(
+                "nodes", self._rest(), f"GPUs of each node, as there is none of the type yet: {self.example}"
+            )
+        size = self.gpus or (first.gpus if first is not None else 0)
+        speed = 1.0 if first is None else first.speed
+        for place, group in enumerate(groups):
+            if (group.accelerator, group.gpus, group.speed) == (self.accelerator, size, speed):
+                groups[place] = _with_count(group, group.count + self.count)
+                return tuple(groups)
+        taken = {group.name for group in groups}
+        name = f"{self.accelerator}-more"
+        while name in taken:
+            name += "+"
+        made = NodeGroup(name=name, accelerator=self.accelerator, gpus=size, count=self.count, speed=speed)
+        return (*groups, made)
+
+    def _removed(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
+        there = sum(group.count for group in cluster.nodes if group.accelerator == self.accelerator)
+        left, kept = -self.count, []
+        if left > there or left == len(cluster.machines):
+            raise InputError(
+                "nodes", self._rest(), f"at most the {counted(there, 'node')} of the type, and one node left"
+            )
+        for group in reversed(cluster.nodes):
+            gone = min(left, group.count) if group.accelerator == self.accelerator else 0
+            left -= gone
+            if gone < group.count:
+                kept.append(_with_count(group, group.count - gone))
+        return tuple(reversed(kept))
+
+    @property
+    def words(self) -> str:
+        size = "" if self.gpus is None else f" of {counted(self.gpus, 'GPU')}"
+        return (
+            f"{abs(self.count)} {'more' if self.count > 0 else 'fewer'} {self.accelerator} {_nodes(self.count)}{size}"
+        )
+
+    def _rest(self) -> str:
+        return f"{self.accelerator}={self.count:+d}" + ("" if self.gpus is None else f"x{self.gpus}")
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        match = cls._PATTERN.fullmatch(rest)
+        if match is None:
+            raise InputError("nodes", rest, cls.example)
+        return cls(match[1], int(match[2]), None if match[3] is None else int(match[3]))
+
+
+@dataclass(frozen=True)
+class Policy(Change):
+    """Another scheduler, with knobs of its own where they differ from its defaults."""
+
+    scheduler: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    kind: ClassVar[str] = "policy"
+    example: ClassVar[str] = "srtf, or gavel.max_min_fairness, round_s=720"
+
+    def __post_init__(self) -> None:
+        settled = find_scheduler(self.scheduler).settle(self.knobs)
+        object.__setattr__(self, "knobs", {name: settled[name] for name in self.knobs})
+
+    def applied(self, before: Configuration) -> Configuration:
+        return Configuration(before.scenario, self.scheduler, self.knobs)
+
+    @property
+    def words(self) -> str:
+        knobs = ", ".join(f"{name}={_value(value)}" for name, value in self.knobs.items())
+        return f"the scheduler {self.scheduler}" + (f" ({knobs})" if knobs else "")
+
+    def _rest(self) -> str:
+        return ", ".join([self.scheduler, *(f"{name}={_value(value)}" for name, value in self.knobs.items())])
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        name, *given = [part.strip() for part in rest.split(",")]
+        return cls(name, dict(_pair("policy", part, cls.example) for part in given))
+
+
+@dataclass(frozen=True)
+class KnobTo(Change):
+    """Another value of a knob of today's scheduler; kept as text, which every knob reads."""
+
+    name: str
+    value: Any
+
+    kind: ClassVar[str] = "knob"
+    example: ClassVar[str] = "round_s=720"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _value(self.value))
+
+    def applied(self, before: Configuration) -> Configuration:
+        settled = find_scheduler(before.scheduler).settle({**before.knobs, self.name: self.value})
+        return replace(before, knobs={**before.knobs, self.name: settled[self.name]})
+
+    @property
+    def words(self) -> str:
+        return f"{self.name} = {self.value}"
+
+    def _rest(self) -> str:
+        return f"{self.name}={self.value}"
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        return cls(*_pair("knob", rest, cls.example))
+
+
+@dataclass(frozen=True)
+class RestartTo(Change):
+    """Another cost of a restart in seconds; the law (fixed, or growing with the GPUs) stays."""
+
+    restart_s: float
+
+    kind: ClassVar[str] = "restart"
+    example: ClassVar[str] = "seconds or a duration, as 30 or 2 min"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "restart_s", _number("restart", self.restart_s, 0.0, math.inf, self.example))
+
+    def applied(self, before: Configuration) -> Configuration:
+        return _with_core(before, restart={"restart_s": self.restart_s})
+
+    @property
+    def words(self) -> str:
+        return f"restarts that cost {format_duration(self.restart_s)}"
+
+    def _rest(self) -> str:
+        return format_duration(self.restart_s)
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        return cls(_seconds("restart", rest, cls.example))
+
+
+@dataclass(frozen=True)
+class Load(Change):
+    """The same jobs, arriving `factor` times as fast: every arrival is divided by it. Deadlines count from arrival."""
+
+    factor: float
+
+    kind: ClassVar[str] = "load"
+    example: ClassVar[str] = f"a factor from {LEAST_LOAD:g} to {MOST_LOAD:g}, as 1.25"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _number("load", self.factor, LEAST_LOAD, MOST_LOAD, self.example))
+
+    def applied(self, before: Configuration) -> Configuration:
+        jobs = before.scenario.jobs
+        if not any(job.arrival_s for job in jobs):
+            raise InputError("load", self.factor, "a trace whose jobs do not all arrive at time 0 (density adds jobs)")
+        sooner = [job.model_copy(update={"arrival_s": job.arrival_s / self.factor}) for job in jobs]
+        return replace(before, scenario=before.scenario.replace(jobs=sooner))
+
+    @property
+    def words(self) -> str:
+        return f"jobs that arrive {self.factor:g} times as fast"
+
+    def _rest(self) -> str:
+        return _value(self.factor)
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        return cls(_float("load", rest, cls.example))
+
+
+@dataclass(frozen=True)
+class Density(Change):
+    """`percent` of the jobs in the same time; seed: which are drawn."""
+
+    percent: float
+    seed: int = 0
+
+    kind: ClassVar[str] = "density"
+    example: ClassVar[str] = "a percentage above 0 and at most 200, as 120, or with a seed: 120, seed=1"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "percent", _number("density", self.percent, math.ulp(0.0), 200.0, self.example))
+
+    def applied(self, before: Configuration) -> Configuration:
+        return replace(before, scenario=at_density(before.scenario, self.percent, self.seed))
+
+    @property
+    def words(self) -> str:
+        return f"{self.percent:g} % of the jobs in the same time"
+
+    def _rest(self) -> str:
+        return _value(self.percent) + (f", seed={self.seed}" if self.seed else "")
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        percent, *more = [part.strip() for part in rest.split(",")]
+        given = dict(_pair("density", part, cls.example) for part in more)
+        if given.keys() - {"seed"} or not str(given.get("seed", "0")).isdecimal():
+            raise InputError("density", rest, cls.example)
+        return cls(_float("density", percent, cls.example), int(given.get("seed", 0)))
+
+
+@dataclass(frozen=True)
+class FaultsTo(Change):
+    """Node failures in place of today's: drawn with these means, or listed as (node, from_s, to_s); neither: none."""
+
+    mtbf_s: float | None = None
+    mttr_s: float | None = None
+    outages: tuple[tuple[str, float, float], ...] = ()
+
+    kind: ClassVar[str] = "faults"
+    example: ClassVar[str] = "mtbf_s=1 d, mttr_s=1 h; or node=from:to in seconds, as a-0=0:3600; or none"
+
+    def __post_init__(self) -> None:
+        if (self.mtbf_s is None) != (self.mttr_s is None):
+            raise InputError("faults", self._rest(), "both mtbf_s and mttr_s")
+
+    def applied(self, before: Configuration) -> Configuration:
+        listed = [{"node": node, "from_s": begin, "to_s": end} for node, begin, end in self.outages]
+        faults = {"mtbf_s": self.mtbf_s, "mttr_s": self.mttr_s, "list": listed}
+        return _with_core(before, faults=faults)
+
+    @property
+    def words(self) -> str:
+        parts = []
+        if self.mtbf_s is not None and self.mttr_s is not None:
+            every, repair = (format_duration(seconds, parts=2) for seconds in (self.mtbf_s, self.mttr_s))
+            parts.append(f"nodes that fail every {every} on average and take {repair} to repair")
+        if self.outages:
+            parts.append(counted(len(self.outages), "listed outage"))
+        return f"{' and '.join(parts)} instead of today's failures" if parts else "no node failures"
+
+    def _rest(self) -> str:
+        means = [("mtbf_s", self.mtbf_s), ("mttr_s", self.mttr_s)]
+        parts = [f"{name}={format_duration(seconds)}" for name, seconds in means if seconds is not None]
+        parts += [f"{node}={_value(begin)}:{_value(end)}" for node, begin, end in self.outages]
+        return ", ".join(parts) or "none"
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        if rest == "none":
+            return cls()
+        means: dict[str, float] = {}
+        outages = []
+        for part in (part.strip() for part in rest.split(",")):
+            name, value = _pair("faults", part, cls.example)
+            if name in ("mtbf_s", "mttr_s"):
+                means[name] = _seconds("faults", value, cls.example)
+                continue
+            begin, colon, end = value.partition(":")
+            if not colon:
+                raise InputError("faults", part, cls.example)
+            outages.append((name, _float("faults", begin, cls.example), _float("faults", end, cls.example)))
+        return cls(**means, outages=tuple(outages))
+
+
+KINDS: Mapping[str, type[Change]] = {
+    kind.kind: kind for kind in (Nodes, Policy, KnobTo, RestartTo, Load, Density, FaultsTo)
+}
+"""Every kind of change by the first word of its text."""
+
+
+def parse_change(text: str) -> Change:
+    """Read a change; raises InputError that says what is expected of its kind."""
+    kinds = ", ".join(KINDS)
+    if not isinstance(text, str):
+        raise InputError("change", text, f"a text that begins with one of: {kinds}")
+    kind, _, rest = text.strip().partition(" ")
+    if kind not in KINDS:
+        raise InputError("change", text, f"a text that begins with one of: {kinds}")
+    if not rest.strip():
+        raise InputError("change", text, f"{kind} and {KINDS[kind].example}")
+    return KINDS[kind].parsed(rest.strip())
+
+
+def _nodes(count: int) -> str:
+    return "node" if abs(count) == 1 else "nodes"
+
+
+def _with_count(group: NodeGroup, count: int) -> NodeGroup:
+    return NodeGroup.model_validate({**group.model_dump(), "count": count})
+
+
+def _with_core(before: Configuration, **changed: Mapping[str, Any]) -> Configuration:
+    """The configuration with some values of parts of its core exchanged."""
+    core = before.scenario.core.model_dump(mode="json")
+    parts = {name: {**core[name], **values} for name, values in changed.items()}
+    return replace(before, scenario=before.scenario.replace(core={**core, **parts}))
+
+
+def _pair(where: str, text: str, example: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise InputError(where, text, example)
+    return name.strip(), value.strip()
+
+
+def _float(where: str, text: str, example: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(where, text, example) from None
+
+
+def _seconds(where: str, text: str, example: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise InputError(where, text, example) from None
+
+
+def _number(where: str, value: Any, least: float, most: float, example: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(where, value, example)
+    if not least <= value <= most:
+        raise InputError(where, value, example)
+    return float(value)
+
+
+def _value(value: Any) -> str:
+    """A value as text that reads back to it."""
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -1,0 +1,110 @@
+"""The tables of a what-if: measures of the whole run, and completion times job by job, before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.metrics import Summary, metric, summary, with_known
+from workbench.analysis.metrics.declared import MAIN
+from workbench.analysis.metrics.difference import SAME_S
+from workbench.analysis.whatif.paired import around_first, paired
+from workbench.simulation.run import Run
+
+MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:])
+"""What is compared: `metrics.MAIN`, the tail, the wait, the cost per job; with those of SLOs where there are any."""
+OF_CAPACITY = ("utilisation", "cru")
+"""Shares of the GPUs there are: with other GPUs or other jobs neither more nor less of them is better by itself."""
+
+
+class Difference(NamedTuple):
+    """One measure before and after one change: a row of `WhatIf.differences`."""
+
+    change: str
+    measure: str
+    label: str
+    unit: str
+    better: str
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    pairs: int
+
+
+JOB_COLUMNS = ["change", "job", "pairs", "before_s", "after_s", "difference_s"]
+
+
+def difference_table(
+    before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str], level: float, of_draws: bool
+) -> pd.DataFrame:
+    """One row per change and measure that some pair has on both sides; columns as in `WhatIf.differences`.
+
+    of_draws: the first pair is of the log itself, the others of draws of it (`around_first`).
+    `OF_CAPACITY` has no better way where the cluster or the jobs are changed.
+    Where the pairs do not differ in any measure (nothing random plays a part) they are one pair, without an interval.
+    """
+    today = [summary(run) for run in before]
+    rows = []
+    for change, runs in zip(changes, after, strict=True):
+        then = [summary(run) for run in runs]
+        was, now = before[0].scenario, runs[0].scenario
+        other = (was.cluster, was.jobs) != (now.cluster, now.jobs)
+        names = with_known(MEASURES, [*today, *then])
+        count = 1 if _all_equal(today, names) and _all_equal(then, names) else len(today)
+        for name in names:
+            sides = [s[name] for s in today[:count]], [s[name] for s in then[:count]]
+            found = around_first(*sides, level) if of_draws and count > 1 else paired(*sides, level)
+            if found.pairs:
+                what = metric(name)
+                better = "" if other and name in OF_CAPACITY else what.better
+                numbers = (found.before, found.after, found.difference, found.low, found.high, found.pairs)
+                rows.append(Difference(change, name, what.label, what.unit, better, *numbers))
+    return pd.DataFrame(rows, columns=list(Difference._fields))
+
+
+def rows_of(table: pd.DataFrame) -> Iterator[Difference]:
+    """The rows of a table of differences."""
+    return (Difference(*row) for row in table.itertuples(index=False, name=None))
+
+
+def _all_equal(found: Sequence[Summary], names: Sequence[str]) -> bool:
+    first = found[0]
+    return all(one[name] == first[name] or math.isnan(one[name] + first[name]) for one in found for name in names)
+
+
+def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
+    """One row per change and job that finished on both sides of a pair, so none that the change adds; columns as in
+    `WhatIf.jobs`."""
+    today = [_jct_s(run) for run in before]
+    parts = []
+    for change, runs in zip(changes, after, strict=True):
+        pairs = [
+            pd.DataFrame({"before_s": was, "after_s": _jct_s(run)}).rename_axis("job").dropna()
+            for was, run in zip(today, runs, strict=True)
+        ]
+        table = pd.concat(pairs)
+        grouped = table.groupby("job", sort=False).agg(
+            pairs=("before_s", "size"), before_s=("before_s", "mean"), after_s=("after_s", "mean")
+        )
+        grouped["difference_s"] = grouped["after_s"] - grouped["before_s"]
+        parts.append(grouped.reset_index().assign(change=change))
+    return pd.concat(parts, ignore_index=True)[JOB_COLUMNS]
+
+
+def sooner_and_later(jobs: pd.DataFrame) -> tuple[int, int, int]:
+    """How many jobs of one change are done sooner, later, and at the same time."""
+    apart = jobs["difference_s"].to_numpy(dtype=float)
+    sooner, later = int((apart < -SAME_S).sum()), int((apart > SAME_S).sum())
+    return sooner, later, len(apart) - sooner - later
+
+
+def _jct_s(run: Run) -> pd.Series[float]:
+    """Completion times by job, NaN for one that has not finished."""
+    seconds = run.jobs["finish_s"].to_numpy(dtype=float) - run.jobs["arrival_s"].to_numpy(dtype=float)
+    return pd.Series(np.asarray(seconds), index=run.jobs["job"].tolist())

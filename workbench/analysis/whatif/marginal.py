@@ -1,0 +1,235 @@
+"""What to buy next: what one more GPU of each type is worth to a formulation, from the duals of its linear programme.
+
+A dual is the slope of the objective in the number of GPUs; a whole GPU is a step. So each is checked by solving again
+with one more GPU, and where the two differ the reason is told: the slope holds for less than a whole GPU, or the
+programme has several duals (it is degenerate). What jobs are measured by (P_m of max-min fairness, the throughput under
+an equal share of today's cluster) stays as it is: otherwise a better cluster would also raise the yardstick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.analysis.whatif.ask import what_if
+from workbench.analysis.whatif.changes import Nodes
+from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.words import amount
+from workbench.base.errors import InputError
+from workbench.base.rounding import short_number
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Formulation, Result, Scheduler
+from workbench.scheduling.solvers import Solver
+from workbench.session.api import load, snapshot_at, time_of_solve
+from workbench.session.registry import find_formulation
+
+SUGGESTED = ("gavel.max_min_fairness", "gavel.makespan", "gavel.max_throughput")
+"""Formulations that are one linear programme, the fairest first."""
+SMALL_GPUS = 0.01
+"""A step small enough to see the slope to the right of today's number of GPUs."""
+SAME = 1e-3
+"""Two values of a GPU that differ by less, relative to the larger, are one."""
+NOISE = 1e-6
+"""Less than this part of the objective is the solver's rounding."""
+
+
+class Value(NamedTuple):
+    """What one more GPU of a type is worth, as an improvement of the objective: above 0 is better.
+
+    gpus: of the type today; price_per_hour: USD (NaN: not known); dual: slope of the objective, one_more: found by
+    solving again, both per GPU and, `_per_usd`, per USD/h; note: why the two differ. jct_change_s: change of the mean
+    JCT with one more, simulated, with its interval from low_s to high_s (NaN: not asked, or no interval).
+    """
+
+    accelerator: str
+    gpus: int
+    price_per_hour: float
+    dual: float
+    one_more: float
+    dual_per_usd: float
+    one_more_per_usd: float
+    note: str
+    jct_change_s: float = math.nan
+    low_s: float = math.nan
+    high_s: float = math.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalValues:
+    """Values of one more GPU of each type. objective, sense, unit: of the formulation today; at_s, jobs: for whom."""
+
+    formulation: str
+    objective: float
+    sense: str
+    unit: str
+    at_s: float
+    jobs: int
+    values: tuple[Value, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per accelerator type with the fields of `Value`; those of a simulation only if it was asked for."""
+        found = pd.DataFrame(self.values, columns=list(Value._fields))
+        simulated = any(not math.isnan(value.jct_change_s) for value in self.values)
+        return found if simulated else found.drop(columns=["jct_change_s", "low_s", "high_s"])
+
+    def __repr__(self) -> str:
+        return f"<MarginalValues: {self.words}>"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain objects, null for what is not known."""
+        rows = [{name: _known(value) for name, value in row._asdict().items()} for row in self.values]
+        return {**vars(self), "values": rows}
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> MarginalValues:
+        """The values that `as_json` told of."""
+
+        def read(row: Mapping[str, Any]) -> Value:
+            known: dict[str, Any] = {name: math.nan if value is None else value for name, value in row.items()}
+            return Value(**known)
+
+        return MarginalValues(**{**found, "values": tuple(read(row) for row in found["values"])})
+
+    @property
+    def words(self) -> str:
+        """Which type to buy next, in a sentence."""
+        helping = [value for value in self.values if value.one_more > 0]
+        if not helping:
+            return f"No single GPU of any type improves the objective of {self.formulation}."
+        best = max(helping, key=lambda value: value.one_more)
+        text = f"One more {best.accelerator} helps {self.formulation} most: by {amount(best.one_more, self.unit)}"
+        if self.unit == "1" and self.objective:  # a number without a unit says nothing by itself
+            part = 100 * best.one_more / abs(self.objective)
+            text += f", {part:.2g} % of its objective today, {amount(self.objective, self.unit)}"
+        priced = [value for value in helping if not math.isnan(value.one_more_per_usd)]
+        if not priced:
+            return f"{text}."
+        cheap = max(priced, key=lambda value: value.one_more_per_usd)
+        return f"{text}; for the money {cheap.accelerator}: {amount(cheap.one_more_per_usd, self.unit)} per USD/h."
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html(index=False, border=0, float_format=lambda value: short_number(value, 4))
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def marginal_values(
+    scenario: Scenario | str | Path,
+    formulation: str | Formulation[Any] = "gavel.max_min_fairness",
+    given: Mapping[str, Any] | None = None,
+    /,
+    *,
+    at: float | None = None,
+    solver: Solver | None = None,
+    scheduler: str | Scheduler | None = None,
+    knobs: Mapping[str, Any] | None = None,
+    seeds: Iterable[int] | None = None,
+    bootstrap: bool = False,
+    workers: int = 1,
+) -> MarginalValues:
+    """Value of one more GPU of each type of the cluster to the jobs that have arrived by `at` (default as for `solve`),
+    as if nothing had been scheduled yet (`snapshot_at`).
+
+    given: knobs of the formulation. scheduler, knobs, seeds, bootstrap, workers: if a scheduler is given, every type is
+    also tried by simulating with one more node of one GPU, as `what_if` does.
+
+    Raises InputError for a formulation that is not one linear programme with a capacity per type, and where no job has
+    arrived; what `solve` and `what_if` raise.
+    """
+    scenario = load(scenario)
+    found = find_formulation(formulation)
+    settled = found.settle(given or {})
+    at_s = time_of_solve(scenario, found.name, at)
+    scenario.require_runnable()
+    data = found.data(snapshot_at(scenario, at_s, offline=found.offline), settled)
+    today = found.run(data, settled, solver)
+    if today.objective is None:
+        raise InputError("at", at_s, "a time by which a job has arrived")
+    rows = _rows(found, data, settled, today, scenario.cluster, solver)
+    if scheduler is not None:
+        tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, workers)
+        rows = [Value(*value[:8], *tried[value.accelerator]) for value in rows]
+    arrived = sum(job.arrival_s <= at_s for job in scenario.jobs)
+    return MarginalValues(found.name, today.objective, today.sense, today.unit, at_s, arrived, tuple(rows))
+
+
+def _rows(
+    found: Formulation[Any],
+    data: Any,
+    knobs: Mapping[str, Any],
+    today: Result,
+    cluster: Cluster,
+    solver: Solver | None,
+) -> list[Value]:
+    from workbench.scheduling.solvers.sensitivity import Sensitivity
+
+    assert today.objective is not None
+    rows = []
+    first = found.grown(data, cluster.types[0], 0.0)
+    sensitivity = Sensitivity(found.build(first, knobs), found.options(knobs, solver or Solver()))
+    if abs(sensitivity.objective - today.objective) > NOISE * max(1.0, abs(today.objective)):
+        expected = "a formulation that is solved as one linear programme; the answer of this one comes from several"
+        raise InputError("formulation", found.name, expected)
+    sign = 1.0 if today.sense == "max" else -1.0
+    price = {a.name: math.nan if a.price_per_hour is None else a.price_per_hour for a in cluster.accelerators}
+
+    def resolved(name: str, gpus: float) -> float:
+        better = found.run(found.grown(data, name, gpus), knobs, solver).objective
+        assert better is not None and today.objective is not None
+        return sign * (better - today.objective) / gpus
+
+    for name, gpus in cluster.workers.items():
+        step = found.build(found.grown(data, name, SMALL_GPUS), knobs)
+        dual = _clean(sign * sensitivity.slope(step) / SMALL_GPUS, today.objective)
+        one_more = _clean(resolved(name, 1.0), today.objective)
+        note = ""
+        if not _same(dual, one_more):
+            slope = 2.0 * resolved(name, SMALL_GPUS / 2) - resolved(name, SMALL_GPUS)  # without its curvature
+            note = _why(dual, slope, today)
+        usd = price[name] or math.nan
+        rows.append(Value(name, gpus, price[name], dual, one_more, dual / usd, one_more / usd, note))
+    return rows
+
+
+def _clean(value: float, objective: float) -> float:
+    """What is only the solver's rounding is 0."""
+    return 0.0 if abs(value) <= NOISE * max(1e-9, abs(objective)) else value
+
+
+def _same(one: float, other: float) -> bool:
+    return abs(one - other) <= SAME * max(abs(one), abs(other))
+
+
+def _why(dual: float, slope: float, today: Result) -> str:
+    """Why a dual is not what a whole GPU brings; slope: that towards more GPUs, by solving for parts of one."""
+    assert today.objective is not None
+    if abs(dual - slope) <= SAME * max(abs(dual), abs(slope)) + NOISE * abs(today.objective) / SMALL_GPUS:
+        return "the dual is the slope at today's GPUs; it holds for less than a whole one (step size)"
+    said = amount(dual, today.unit), amount(slope, today.unit)
+    return f"several duals (degenerate): this one is {said[0]}, the slope towards more GPUs is {said[1]}"
+
+
+def _simulated(
+    scenario: Scenario,
+    scheduler: str | Scheduler,
+    knobs: Mapping[str, Any] | None,
+    seeds: Iterable[int] | None,
+    bootstrap: bool,
+    workers: int,
+) -> dict[str, tuple[float, float, float]]:
+    """By type: change of the mean JCT in s with one more node of one GPU, and its interval."""
+    changes = {Nodes(name, 1, gpus=1).text: name for name in scenario.cluster.types}
+    found = what_if(
+        scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, workers=workers
+    ).differences
+    jct = found[found["measure"] == "mean_jct_s"]
+    return {changes[row.change]: (row.difference, row.low, row.high) for row in rows_of(jct)}

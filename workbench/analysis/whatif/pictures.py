@@ -1,0 +1,34 @@
+"""The charts of a what-if."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.analysis.charts import Drawing, before_after, job_changes
+from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.words import amount, change_of, interval
+
+if TYPE_CHECKING:
+    from workbench.analysis.whatif.ask import WhatIf
+
+DRAWN = ("mean_jct_s", "p99_jct_s", "makespan_s", "utilisation", "mean_cost_usd", "weighted_miss_rate")
+"""Measures that are drawn; the table has all."""
+
+
+def measures(found: WhatIf) -> Drawing:
+    """Bars before and after, with the interval of the difference."""
+    rows = found.differences[found.differences["measure"].isin(DRAWN)]
+    said = [(amount(r.after, r.unit), change_of(r.difference, r.unit), amount(r.before, r.unit)) for r in rows_of(rows)]
+    frame = rows.assign(
+        text=[f"{after} ({apart})" for after, apart, _ in said], today_text=[today for *_, today in said]
+    )
+    spans = [interval(row.low, row.high, row.unit) for row in rows_of(rows)]
+    names = {change.text: change.words for change in found.plan.changes}
+    return before_after(frame.assign(interval=spans), title="Today and with the change", names=names)
+
+
+def by_job(found: WhatIf, change: str) -> Drawing:
+    """Each job's difference in completion time under one change (its text)."""
+    words = next(one.words for one in found.plan.changes if one.text == change)
+    rows = found.jobs[found.jobs["change"] == change].drop(columns="change")
+    return job_changes(rows, title=f"Job by job, with {words}")

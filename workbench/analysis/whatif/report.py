@@ -1,0 +1,76 @@
+"""One page about a what-if that can be mailed (`workbench.analysis.page`)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from workbench.analysis import page
+from workbench.analysis.report import cluster_table, notes_of, what_was_run
+from workbench.analysis.whatif import pictures
+from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.words import change_of, compared, heads, interval
+from workbench.base.errors import counted
+from workbench.base.rounding import short_number
+
+if TYPE_CHECKING:
+    from workbench.analysis.whatif.ask import WhatIf
+    from workbench.analysis.whatif.marginal import MarginalValues, Value
+
+
+def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
+    """The page about a what-if: what follows in sentences, the paired table, charts; values: what to buy next."""
+    today = found.plan.today
+    name = today.scenario.name or "a scenario without a name"
+    head = f"What if: {'; '.join(change.words for change in found.plan.changes)}"
+    plan = found.plan
+    told = found.runs[0][0].belief
+    facts = what_was_run(today.scenario, today.scheduler, today.knobs, plan.seeds, belief=told, until_s=plan.until_s)
+    parts = [
+        what_if_fragment(found),
+        page.two_columns(
+            page.section("Today", page.facts(facts)),
+            page.section("Cluster today", cluster_table(today.scenario.cluster)),
+        ),
+    ]
+    if values is not None:
+        parts.append(page.section("What to buy next", f"<p>{page.escaped(values.words)}</p>{values_table(values)}"))
+    parts += [notes_of(today.scenario), page.foot("")]
+    return page.whole(head, f"{today.scheduler} on {name}, today and with the change", parts)
+
+
+def what_if_fragment(found: WhatIf) -> str:
+    """The answer of a what-if as a part of a page: sentences, paired table, charts."""
+    first, *others = [page.figure(pictures.by_job(found, change.text), page.HALF_PX) for change in found.plan.changes]
+    drawn = page.two_columns(page.figure(pictures.measures(found), page.HALF_PX - 60.0), first)
+    rest = [page.two_columns(*pair) for pair in zip(others[::2], [*others[1::2], ""], strict=False)]
+    return "".join([page.section("What follows", page.points(found.conclusions)), paired_table(found), drawn, *rest])
+
+
+def paired_table(found: WhatIf) -> str:
+    """Before, after, difference and interval of every measure; one table for each change."""
+    columns = heads(found.plan.level)
+    parts = []
+    for change in found.plan.changes:
+        rows = rows_of(found.differences[found.differences["change"] == change.text])
+        title = f"With {change.words}: {counted(len(found.plan.seeds), 'pair')} of runs"
+        parts.append(page.section(title, page.table(columns, map(compared, rows), right=range(1, 5))))
+    return "".join(parts)
+
+
+def values_table(values: MarginalValues) -> str:
+    """What one more GPU of each type is worth."""
+    unit = "" if values.unit == "1" else f" ({values.unit})"
+    simulated = not all(math.isnan(row.jct_change_s) for row in values.values)
+    columns = ["Type", "GPUs", "USD/h", f"Dual{unit}", f"One more GPU{unit}", "Per USD/h"]
+    columns += ["Mean JCT, simulated"] if simulated else []
+    rows = [_valued(row, simulated) for row in values.values]
+    return page.table([*columns, "Note"], rows, right=range(1, len(columns)))
+
+
+def _valued(row: Value, simulated: bool) -> tuple[str, ...]:
+    jct = change_of(row.jct_change_s, "s")
+    span = interval(row.low_s, row.high_s, "s")
+    each = [short_number(value, 4) for value in (row.price_per_hour, row.dual, row.one_more, row.one_more_per_usd)]
+    more = [f"{jct} ({span})" if span else jct] if simulated else []
+    return row.accelerator, str(row.gpus), *each, *more, row.note

@@ -1,0 +1,181 @@
+"""What a what-if comes to, in sentences that an operator can quote."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from workbench.analysis.metrics.summary import shown
+from workbench.analysis.whatif.differences import Difference, rows_of, sooner_and_later
+from workbench.analysis.whatif.draws import left_out
+from workbench.base.errors import counted
+from workbench.base.labels import unit_beside, with_unit
+from workbench.base.units import format_duration
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.scenario import Faults, Scenario
+
+if TYPE_CHECKING:
+    from workbench.analysis.whatif.ask import WhatIf
+
+SAID = ("mean_jct_s", "makespan_s", "mean_cost_usd", "utilisation", "jobs_unfinished", "slo_violations")
+"""Measures that sentences tell; the table has them all."""
+ONE_PAIR = "one pair"
+SHORTER, RISE = 0.01, 0.1
+"""From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
+of utilisation (ours)."""
+
+
+def amount(value: float, unit: str) -> str:
+    """A value of a measure as people read it, with its unit."""
+    return with_unit(*shown(value, unit))
+
+
+def change_of(value: float, unit: str) -> str:
+    """A difference with its sign; of shares in percentage points."""
+    if math.isnan(value):
+        return ""
+    said = f"{100 * abs(value):.2f} points" if unit == "share" else amount(abs(value), unit)
+    return said if value == 0 else f"{'+' if value > 0 else '−'}{said}"
+
+
+def interval(low: float, high: float, unit: str) -> str:
+    """An interval of differences; empty if there is none."""
+    return "" if math.isnan(low) else f"{change_of(low, unit)} to {change_of(high, unit)}"
+
+
+def verdict(row: Difference) -> str:
+    """`better`, `worse`, `different`, `equal`, `not shown`; `one pair`, which has no interval: it may be chance."""
+    if row.difference == 0 and not (row.low < 0 or row.high > 0):
+        return "equal"
+    if math.isnan(row.low):
+        return ONE_PAIR
+    if row.low <= 0 <= row.high:
+        return "not shown"
+    if not row.better:
+        return "different"
+    return "better" if (row.difference < 0) == (row.better == "lower") else "worse"
+
+
+def heads(level: float) -> list[str]:
+    """Of the columns of `compared`."""
+    return ["Measure", "Today", "Changed", "Difference", f"{100 * level:g} % interval", "Is"]
+
+
+def compared(row: Difference) -> tuple[str, ...]:
+    """A measure before and after as people read it; a unit that the measure's name tells is left out."""
+    unit = unit_beside(row.label, row.unit)
+    what = verdict(row)
+    span = "" if what == "equal" else interval(row.low, row.high, unit)
+    return row.label, amount(row.before, unit), amount(row.after, unit), change_of(row.difference, unit), span, what
+
+
+def surprising(found: WhatIf) -> list[str]:
+    """Warnings of changes that only take capacity away and yet shorten times, or fill the GPUs more than the loss of
+    some explains: a line of jobs may do that (Graham's anomalies), a log that is read wrongly does it often."""
+    said = []
+    for number, change in enumerate(found.plan.changes, start=1):
+        was, now = found.runs[0][0].scenario, found.runs[number][0].scenario
+        if was.jobs != now.jobs or not _only_loses(was, now):
+            continue
+        rows = {row.measure: row for row in rows_of(found.differences[found.differences["change"] == change.text])}
+        for row in (rows[name] for name in ("makespan_s", "mean_jct_s") if name in rows):
+            if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
+                said.append(
+                    f"with {change.words}: {_sentence(row, found.plan.level)} Less capacity seldom helps: see whether "
+                    "jobs are only ordered or placed otherwise, or run on types where their speed is not recorded."
+                )
+        if "utilisation" not in rows:
+            continue
+        row = rows["utilisation"]
+        expected = row.before * was.cluster.gpus / now.cluster.gpus
+        if row.after > expected + RISE and verdict(row) != "not shown":
+            said.append(
+                f"with {change.words}: {_sentence(row, found.plan.level)} The loss of GPUs explains no more than "
+                f"{amount(expected, row.unit)}: the same jobs take another time on the GPUs that they get."
+            )
+    return said
+
+
+def _only_loses(was: Scenario, now: Scenario) -> bool:
+    """Whether GPUs or the time they are up become less, and nothing more."""
+    before, after = was.cluster.workers, now.cluster.workers
+    fewer = before.keys() >= after.keys() and all(after[name] <= before[name] for name in after) and before != after
+    faults, then = was.core.faults, now.core.faults
+    kept = set(faults.list) <= set(then.list) and (
+        faults.mtbf_s is None or (faults.mtbf_s, faults.mttr_s) == (then.mtbf_s, then.mttr_s)
+    )
+    return (fewer and faults == then) or (was.cluster == now.cluster and faults != then and kept)
+
+
+def conclusions(found: WhatIf) -> list[str]:
+    """The sentences of `WhatIf.conclusions`."""
+    said = []
+    for number, change in enumerate(found.plan.changes):
+        rows = found.differences[found.differences["change"] == change.text]
+        for row in rows_of(rows):
+            if row.measure in SAID and not (row.measure == "jobs_unfinished" and row.difference == 0):
+                said.append(f"With {change.words}: {_sentence(row, found.plan.level)}")
+        said.append(f"With {change.words}: {_jobs(found, change.text)}")
+        said += _rent(found.plan.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
+    return [*said, *_caveats(found)]
+
+
+def _sentence(row: Difference, level: float) -> str:
+    before, after = amount(row.before, row.unit), amount(row.after, row.unit)
+    name = f"{row.label[0].lower() if row.label[1:2].islower() else row.label[0]}{row.label[1:]}"
+    what = verdict(row)
+    if what == "equal":
+        return f"{name} stays at {before}."
+    part = (
+        f", {100 * row.difference / row.before:+.1f} %".replace("-", "−") if row.before and row.unit != "share" else ""
+    )
+    moved = f"{before} to {after} ({change_of(row.difference, row.unit)}{part})"
+    if what == ONE_PAIR:
+        return f"{name} goes from {moved} in one pair of runs, which shows no interval."
+    span = f"{100 * level:g} % interval {interval(row.low, row.high, row.unit)} over {row.pairs} pairs"
+    if what == "not shown":
+        return f"no difference in {name} is shown: {moved}, {span}, which includes 0."
+    return f"{name} goes from {moved}, {what}; {span}."
+
+
+def _jobs(found: WhatIf, change: str) -> str:
+    jobs = found.jobs[found.jobs["change"] == change]
+    sooner, later, same = sooner_and_later(jobs)
+    text = f"{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time"
+    if not later:
+        return f"{text}."
+    most, loser = max(zip(jobs["difference_s"].tolist(), jobs["job"].tolist(), strict=True))
+    return f"{text}; {loser} loses most, {format_duration(most, parts=2)}."
+
+
+def _rent(before: Cluster, after: Cluster) -> list[str]:
+    """What all GPUs cost an hour, idle or not, if that changes."""
+    was, becomes = usd_per_hour(before), usd_per_hour(after)
+    if before == after or math.isnan(was + becomes) or was == becomes:
+        return []
+    return [f"All GPUs of the cluster together, idle ones included, then cost {becomes:,.2f} USD/h, today {was:,.2f}."]
+
+
+def usd_per_hour(cluster: Cluster) -> float:
+    """The price of all GPUs for an hour, in use or not; NaN if a price is not known."""
+    price = {a.name: math.nan if a.price_per_hour is None else a.price_per_hour for a in cluster.accelerators}
+    return sum(price[name] * gpus for name, gpus in cluster.workers.items())
+
+
+def _caveats(found: WhatIf) -> list[str]:
+    """What varied, and what the numbers cannot say."""
+    count = len(found.plan.seeds)
+    notes = [f"What varies between {counted(count, 'pair')} of runs: {found.varied}."] if count > 1 else []
+    if count > 1 and not found.plan.bootstrap and (found.differences["pairs"] == 1).all():
+        notes.append("All seeds gave equal runs: nothing random plays a part here. `bootstrap` varies the jobs.")
+    if found.differences["low"].notna().any():
+        notes.append(left_out(found.plan.today.scenario, found.plan.bootstrap))
+    elif count == 2 and found.plan.of_draws:
+        notes.append("One draw of the log: there is no interval. From three seeds on there is one.")
+    if count == 1:
+        notes.append("One pair of runs: there is no interval. More seeds, or `bootstrap`, give one.")
+    if any(run.scenario.core.faults != Faults() for run, *_ in found.runs):
+        notes.append("Utilisation and node utilisation (CRU) count the GPUs of a node that is down as there and idle.")
+    if math.isnan(usd_per_hour(found.plan.today.scenario.cluster)):
+        notes.append("The cost is not known, as some accelerator type has no price_per_hour.")
+    return notes

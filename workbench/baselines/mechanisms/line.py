@@ -1,0 +1,136 @@
+"""Who is served when a line of jobs is served greedily: each gets the GPUs of one accelerator type, or waits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.baselines.mechanisms.trial import Trial
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling import queues
+from workbench.scheduling.decision import IntArray, Snapshot, Unit
+from workbench.scheduling.placement import Gpus
+
+CHUNK = 64
+"""Speeds are asked for so many jobs of the line at a time; most of the line is never reached."""
+
+Keys = Callable[[IntArray], FloatArray]
+"""Keys of the jobs in some rows; the smallest is served first, equal ones in the order of the rows."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a line is served.
+
+    preemptive: a job may take the GPUs of jobs behind it in line; blocking: nobody passes a job that does not fit;
+    aware: a job takes the fastest type that has room, else the first in cluster order (or a drawn one, see `fill`);
+    steady: the order changes only by arrivals and completions, so that nothing need be decided between them.
+    """
+
+    preemptive: bool
+    blocking: bool
+    aware: bool
+    steady: bool
+
+
+def in_line(rows: Sequence[int], keys: Keys) -> list[int]:
+    """Rows, given in ascending order, in the order in which they are served."""
+    chosen = np.asarray(rows, dtype=np.int64)
+    return [int(row) for row in chosen[queues.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
+
+
+def fill(
+    rows: Sequence[int], rule: Rule, trial: Trial, most: float = math.inf, draw: np.random.Generator | None = None
+) -> list[tuple[int, int]]:
+    """(row, type) for jobs down the line while there are free GPUs.
+
+    most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
+    """
+    kinds, gangs = _Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.gpus
+    chosen: list[tuple[int, int]] = []
+    for spot, row in enumerate(rows):
+        if not any(trial.left):
+            break
+        preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
+        kind = next((k for k in preferred if gangs[row] <= most and trial.take(row, k)), None)
+        if kind is not None:
+            most -= gangs[row]
+            chosen.append((row, kind))
+        elif rule.blocking and kinds.may_run(spot):
+            break
+    return chosen
+
+
+def push(
+    waiting: list[int], keys: Keys, rule: Rule, trial: Trial, held: Mapping[Unit, Gpus]
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """The same with pre-emption: (row, type) of those who get GPUs, and the rows of those who lose theirs.
+
+    A victim may be chosen again, for the same or other GPUs, when its own turn comes.
+    """
+    snapshot = trial.snapshot
+    at, gangs = snapshot.jobs.at, snapshot.jobs.gpus.tolist()
+    runs = {at[str(unit)]: (trial.room.kind_of(gpus), gpus) for unit, gpus in held.items()}
+    line = in_line(sorted([*waiting, *runs]), keys)
+    behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
+    for row in line:
+        if row in runs:
+            behind[runs[row][0]].append((row, runs[row][1]))
+    passed = [0] * len(behind)
+    count = [sum(gangs[row] for row, _ in those) for those in behind]
+    kinds = _Preferences(snapshot, line, rule.aware)
+    chosen: list[tuple[int, int]] = []
+    victims: set[int] = set()
+    for spot, row in enumerate(line):
+        if row in runs and row not in victims:
+            kind = runs[row][0]
+            passed[kind] += 1
+            count[kind] -= gangs[row]
+            continue
+        if not any(trial.left) and not any(count):
+            break
+        had = runs[row][1] if row in runs else None
+        found = next((k for k in kinds.of(spot) if trial.take(row, k, had)), None)
+        if found is not None:
+            chosen.append((row, found))
+            continue
+        for kind in kinds.of(spot):
+            if count[kind] == 0 or trial.left[kind] + count[kind] < gangs[row]:
+                continue
+            made_room = trial.push(row, kind, behind[kind][passed[kind] :], had)
+            if made_room:
+                gone = [behind[kind].pop()[0] for _ in range(made_room)]
+                victims.update(gone)
+                count[kind] -= sum(gangs[victim] for victim in gone)
+                chosen.append((row, kind))
+                break
+    return chosen, sorted(victims)
+
+
+class _Preferences:
+    """The types that jobs of a line can run on, best first, worked out as far down the line as anybody asks."""
+
+    def __init__(self, snapshot: Snapshot, rows: Sequence[int], aware: bool) -> None:
+        self._snapshot, self._rows, self._aware = snapshot, rows, aware
+        self._known: dict[int, list[int]] = {}
+
+    def of(self, spot: int) -> list[int]:
+        """Positions of the types on which the job has a speed."""
+        if spot not in self._known:
+            chunk = self._rows[spot : spot + CHUNK]
+            speed = self._snapshot.belief.speeds(queues.take(self._snapshot.jobs, chunk))
+            ranked = np.argsort(-speed, axis=1, kind="stable") if self._aware else np.arange(speed.shape[1])
+            ranked = np.broadcast_to(ranked, speed.shape)
+            able = np.take_along_axis(speed, ranked, axis=1) > 0
+            for i, (kinds, can) in enumerate(zip(ranked.tolist(), able.tolist(), strict=True)):
+                self._known[spot + i] = [kind for kind, ok in zip(kinds, can, strict=True) if ok]
+        return self._known[spot]
+
+    def may_run(self, spot: int) -> bool:
+        """Whether the whole cluster has a type with enough GPUs for the job; one that has not blocks nobody."""
+        gpus = self._snapshot.jobs.gpus[self._rows[spot]]
+        workers = self._snapshot.cluster.workers
+        return any(workers[self._snapshot.types[kind]] >= gpus for kind in self.of(spot))

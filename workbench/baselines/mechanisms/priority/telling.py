@@ -1,0 +1,291 @@
+"""What schedulers that divide time say of a job at a time: its shares, what limits them, its priority (Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.base.errors import counted
+from workbench.base.labels import listed
+from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.telling import verb
+from workbench.simulation.moment import HOLDS, TIE, Fact, Moment, Order, Teller, Told
+
+FULL = 1e-6
+"""A limit is met when less than this is left of it, relative."""
+RULE = "A round goes to the jobs furthest behind: priority = share of time / part of the time received so far."
+BY_ROUNDS = "A round goes to the jobs furthest behind: priority = share of time / rounds had on the type so far."
+
+
+class Why(NamedTuple):
+    """Why a policy gives a job no share: in words, with sentences, numbers, and the order of jobs that it went by."""
+
+    binding: str
+    sentences: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    order: Order | None = None
+
+
+WhyNone = Callable[[Moment, pd.DataFrame], Why | None]
+"""Of a job without a share, from the shares in force; None where there is no more to say than that."""
+
+
+def teller(why_none: WhyNone) -> Teller:
+    """The teller of a policy that may give a job no share."""
+
+    def tell(moment: Moment) -> Told:
+        return _told(moment, why_none)
+
+    return tell
+
+
+def tell(moment: Moment) -> Told:
+    """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
+    return _told(moment, lambda moment, block: None)
+
+
+def _told(moment: Moment, why_none: WhyNone) -> Told:
+    order = moment.order("priority", "priority on its best type", "", "highest")
+    block, nowhere = shares_now(moment), _fits_nowhere(moment)
+    if block is None or nowhere:
+        return Told((_rule(moment),), binding=nowhere, order=order)
+    own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]
+    sums = own.groupby("accelerator", sort=False)["share"].sum()
+    shares = {str(kind): float(share) for kind, share in sums.items()}
+    facts = [Fact(f"share of time on {kind}", share) for kind, share in shares.items()]
+    taken = given_out(moment, block)
+    facts += [Fact(f"{kind} given out by the shares", taken[kind], f"of {moment.up[kind]} GPUs") for kind in taken]
+    received = _received(order.values.get(moment.job) if order is not None else None, shares)
+    if received is not None:
+        what = "rounds had there" if _by_rounds(moment) else "part of the time received"
+        facts.append(Fact(what, received))
+    limits = _limits(moment, shares, taken)
+    sentences = [_shares_in_words(moment, shares, block), _rule(moment)]
+    if limits:
+        sentences.append(f"Limits of the policy's problem that the shares meet with equality: {'; '.join(limits)}.")
+    if not shares and moment.state == "waiting":
+        why = _without(moment, block, why_none)
+        binding = why.binding + _left_over(moment, block) + _kept_idle(moment, shares)
+        return Told((*sentences, *why.sentences), (*facts, *why.facts), binding, why.order or order)
+    fresh = order is not None and moment.call is not None and order.at_s == moment.call.time_s
+    known = by_type(moment, block, order.values) if order is not None and fresh else None
+    if known is not None:
+        facts += [Fact(f"priority on {kind}", known[kind][moment.job]) for kind in shares if moment.job in known[kind]]
+        sentences += _about_ties(moment, shares, known)
+    return Told(tuple(sentences), tuple(facts), _binding(moment, shares, order, known), order)
+
+
+def _by_rounds(moment: Moment) -> bool:
+    """Whether priorities are over the rounds that a job has had (section 3.2)."""
+    return moment.run.knobs.get("priority_over") == "rounds_of_job"
+
+
+def _rule(moment: Moment) -> str:
+    return BY_ROUNDS if _by_rounds(moment) else RULE
+
+
+def _without(moment: Moment, block: pd.DataFrame, why_none: WhyNone) -> Why:
+    """Why a waiting job has no share of time."""
+    if _older(moment, block):
+        return Why("the shares in force are from before it came")
+    return why_none(moment, block) or Why("its share of time is 0")
+
+
+def _fits_nowhere(moment: Moment) -> str:
+    """That too many nodes were down at the last decision: such jobs are left out of the policy's problem."""
+    if moment.state != "waiting" or moment.call is None:
+        return ""
+    up = replace(moment, at_s=moment.call.time_s).up
+    if any(up[kind] >= gpus for kind, gpus in moment.needs.items()):
+        return ""
+    then = f"at the last decision, at {format_duration(moment.call.time_s, parts=2)}"
+    return f"{then}, no type on which it runs had {counted(moment.spec.gpus, 'GPU')} on nodes that were up"
+
+
+def _left_over(moment: Moment, block: pd.DataFrame) -> str:
+    """Who has GPUs that the job could use, and no share of them either."""
+    entitled = {(name, kind) for unit, kind in zip(block["unit"], block["accelerator"], strict=True)
+                for name in unit.split(" + ")}  # fmt: skip
+    others = dict.fromkeys(
+        each.job for each in moment.others if all((each.job, kind) not in entitled for kind in each.gpus)
+    )
+    return f"; GPUs left over went to {listed(others)}" if others else ""
+
+
+def shares_now(moment: Moment) -> pd.DataFrame | None:
+    """The shares in force: those recorded last."""
+    found = moment.run.shares
+    until = int(found["time_s"].to_numpy().searchsorted(moment.at_s, side="right"))
+    if until == 0:
+        return None
+    last = found["decision"].iloc[until - 1]
+    block: pd.DataFrame = found[found["decision"] == last]
+    return block
+
+
+def _shares_in_words(moment: Moment, shares: Mapping[str, float], block: pd.DataFrame) -> str:
+    if shares:
+        return f"Its shares: {' and '.join(f'{share:.3g} of its time on {kind}' for kind, share in shares.items())}."
+    if _older(moment, block):
+        return f"It has no share of time yet: the shares in force, of {_clock(block)}, are from before it came."
+    return "The policy gives it no share of time."
+
+
+def _older(moment: Moment, block: pd.DataFrame) -> bool:
+    """Whether the shares in force are from before the job came (new ones have everybody who is there, be it with 0)."""
+    return float(block["time_s"].iloc[0]) < float(moment.row["arrival_s"])
+
+
+def _clock(block: pd.DataFrame) -> str:
+    return format_duration(float(block["time_s"].iloc[0]), parts=2)
+
+
+def given_out(moment: Moment, block: pd.DataFrame) -> dict[str, float]:
+    """GPUs of each type that the job could use and that the shares of all add up to."""
+    gpus: Mapping[Any, int] = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
+    held = block["share"] * [gpus[unit.split(" + ")[0]] for unit in block["unit"]]
+    sums = held.groupby(block["accelerator"]).sum()
+    return {kind: float(sums.get(kind, 0.0)) for kind in moment.usable if kind not in moment.too_small}
+
+
+def _received(priority: float | None, shares: Mapping[str, float]) -> float | None:
+    """Its part of the time so far, from its priority, where it has a share of one type only."""
+    if priority is None or len(shares) != 1 or not 0 < priority < float("inf"):
+        return None
+    return next(iter(shares.values())) / priority
+
+
+def _limits(moment: Moment, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
+    """The rows of the policy's problem that the shares meet with equality, with their tags (Gavel, section 3.1)."""
+    found = []
+    if sum(shares.values()) >= 1 - FULL:
+        found.append("(2) job_time, it runs all of the time already")
+    for kind, gpus in taken.items():
+        if moment.up[kind] and gpus >= moment.up[kind] * (1 - FULL):
+            found.append(f"(3) capacity of {kind}, {moment.up[kind]} of {moment.up[kind]} GPUs are given out")
+    return found
+
+
+def _binding(moment: Moment, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
+    """What decided the round for the job."""
+    if moment.state in HOLDS:
+        if moment.held_types & set(shares):
+            return "its priority was high enough for a type with GPUs left"
+        return "GPUs that no job with a share of them used"
+    if known is not None:
+        return "; ".join(_on_type(moment, kind, known[kind]) for kind in shares) + _kept_idle(moment, shares)
+    if order is None or moment.job not in order.values:
+        return ""
+    rivals = [each.job for each in moment.others if set(each.gpus) & set(shares)]
+    ahead = dict.fromkeys(name for name in rivals if order.before(name, moment.job))
+    if ahead:
+        return f"{listed(ahead)}, with {'a higher priority' if len(ahead) == 1 else 'higher priorities'}, took the GPUs"
+    return "Algorithm 1 had no GPUs left of the types of which it has a share when its turn came"
+
+
+def _kept_idle(moment: Moment, shares: Mapping[str, float]) -> str:
+    """Why GPUs stay free that the job could use: nobody has them without a share (the knob `leftovers`)."""
+    free = [kind for kind, gpus in moment.needs.items() if kind not in shares and moment.free[kind] >= gpus]
+    if moment.run.knobs.get("leftovers") != "none" or not free:
+        return ""
+    return f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (leftovers=none)"
+
+
+def _on_type(moment: Moment, kind: str, priority: Mapping[str, float]) -> str:
+    """Why the job has no GPUs of a type of which it has a share."""
+    own, gang = priority[moment.job], moment.spec.gpus
+    if gang > moment.up[kind]:
+        return f"its gang of {gang} does not fit into {counted(moment.up[kind], 'GPU')} of {kind}"
+    ahead, equal = _rivals(dict.fromkeys(each.job for each in moment.others if kind in each.gpus), priority, own)
+    parts = []
+    if ahead:
+        parts.append(f"{listed((f'{name} ({_number(priority[name])})' for name in ahead), 3)} came before it")
+    if equal:
+        parts.append(f"{listed(equal, 3)}, with the same, {'was' if len(equal) == 1 else 'were'} chosen")
+    if not parts:
+        parts.append(f"its gang of {gang} did not fit into what was left when its turn came")
+    return f"on {kind} by priority (its own: {_number(own)}) {' and '.join(parts)}"
+
+
+def _rivals(names: Iterable[str], priority: Mapping[str, float], own: float) -> tuple[list[str], list[str]]:
+    """Those of these jobs that have a higher priority, and those that have the same one."""
+    given = {name: priority.get(name, 0.0) for name in names}
+    equal = [name for name, value in given.items() if _same(value, own)]
+    return [name for name, value in given.items() if value > own and name not in equal], equal
+
+
+def _about_ties(moment: Moment, shares: Mapping[str, float], known: ByType) -> list[str]:
+    """Who waits for the same GPUs with no lower a priority, what is infinite, and what decides between equals."""
+    if moment.state != "waiting":
+        return []
+    said, tied = [], False
+    for kind in shares:
+        own = known[kind][moment.job]
+        line = [name for name in moment.waiting if name != moment.job]
+        ahead, equal = _rivals(line, known[kind], own)
+        if ahead:
+            said.append(f"For {kind} {listed(ahead)} {verb('wait', ahead)} before it too.")
+        if equal:
+            said.append(f"For {kind} {listed(equal)} {verb('wait', equal)} with the same priority.")
+        tied |= bool(equal or _rivals((each.job for each in moment.others if kind in each.gpus), known[kind], own)[1])
+    if any(math.isinf(known[kind][moment.job]) for kind in shares):
+        said.append("A priority is infinite while a job with a share has had no time on the type.")
+    return [*said, TIES] if tied else said
+
+
+TIES = "Equal priorities go by the time that is owed, then by share, then by arrival."
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=TIE)
+
+
+def _number(priority: float) -> str:
+    return "infinite" if math.isinf(priority) else f"{priority:.3g}"
+
+
+ByType = Mapping[str, Mapping[str, float]]
+"""Priorities by type and job."""
+
+
+def by_type(moment: Moment, block: pd.DataFrame, best: Mapping[str, float]) -> ByType | None:
+    """Priorities at the last decision, from the shares in force and the time received since they were computed.
+
+    block: the shares; best: the largest of each job as recorded. None where these are not what the run's tables give:
+    priorities then do not begin at nothing received (the knob `initial_time`), or types are divided by placement.
+    """
+    call = moment.call
+    kinds = set(moment.run.scenario.cluster.types)
+    if call is None or not set(block["accelerator"]) <= kinds:
+        return None
+    time_s = _received_s(moment, float(block["time_s"].iloc[0]), call.time_s)
+    total_s = time_s.groupby(level="accelerator").sum()
+    found: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
+    rows = zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True)
+    for unit, kind, share in rows:
+        got_s = float(time_s.get((unit, kind), 0.0))
+        unit_s = float(moment.run.knobs["round_s"] if _by_rounds(moment) else total_s.get(kind, 0.0))
+        value = (share * unit_s / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
+        for name in unit.split(" + "):
+            found[kind][name] = max(found[kind].get(name, 0.0), value)
+    largest = {name: max((one.get(name, 0.0) for one in found.values()), default=0.0) for name in best}
+    return found if all(_close(largest[name], value) for name, value in best.items()) else None
+
+
+def _close(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=FULL)
+
+
+def _received_s(moment: Moment, since_s: float, until_s: float) -> pd.Series[float]:
+    """Seconds that units have had on types between two times, by unit and accelerator."""
+    rows = moment.run.timeline
+    rows = rows[(rows["end_s"] > since_s) & (rows["start_s"] < until_s) & ~rows["kind"].isin(["down", "sync"])]
+    seconds = rows["end_s"].clip(upper=until_s) - rows["start_s"].clip(lower=since_s)
+    gpus = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
+    per_gang = seconds / rows["job"].map(gpus)
+    sums: pd.Series[float] = per_gang.groupby([rows["unit"].astype(str), rows["accelerator"].astype(str)]).sum()
+    return sums

@@ -1,0 +1,162 @@
+"""Jobs in a line, served greedily: each gets the GPUs of one accelerator type, or waits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.base.errors import counted
+from workbench.baselines.mechanisms.faster import move_up
+from workbench.baselines.mechanisms.line import Keys, Rule, fill, in_line, push
+from workbench.baselines.mechanisms.restarts import Restarts
+from workbench.baselines.mechanisms.trial import Trial
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Timing
+from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Snapshot, Unit
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+
+ROUND_S = Knob(
+    "round_s",
+    360.0,
+    "Length of a round; 0: decide at every arrival and completion",
+    "s",
+    minimum=0.0,
+    maximum=LONGEST_ROUND_S,
+    main=True,
+)
+Choose = Callable[[Sequence[int], Rule, Trial], list[tuple[int, int]]]
+"""(row, type) of those who get free GPUs, of the rows that wait, in line
+(`workbench.baselines.mechanisms.line.fill`)."""
+EVENTS: frozenset[Cause] = frozenset({"arrival", "completion", "fault", "repair"})
+
+
+def aware(help: str) -> Knob:
+    """The knob `heterogeneity_aware`; what it does beside choosing types differs between the lines."""
+    return Knob("heterogeneity_aware", True, help, kind="bool", main=True)
+
+
+def timing(knobs: Mapping[str, Any]) -> Timing:
+    """Rounds, or every arrival, completion and change of a node."""
+    return Timing(knobs["round_s"]) if knobs["round_s"] > 0 else Timing(None, EVENTS)
+
+
+def start(scenario: Scenario, knobs: Mapping[str, Any]) -> Restarts | None:
+    """The memory of a line whose jobs move if it is aware of types."""
+    return Restarts.of(scenario) if knobs["heterogeneity_aware"] else None
+
+
+@dataclass
+class _Plan:
+    """Who will hold which GPUs, and the room beside them.
+
+    fresh: those who get GPUs at their turn in line; victims: those who had to make room (they may be fresh again).
+    """
+
+    held: dict[Unit, Gpus]
+    room: Room
+    fresh: set[str] = field(default_factory=set)
+    victims: set[str] = field(default_factory=set)
+
+
+def serve(
+    snapshot: Snapshot,
+    keys: Keys,
+    rule: Rule,
+    signals: Mapping[str, Mapping[str, float]],
+    restarts: Restarts | None = None,
+    choose: Choose = fill,
+) -> Decision:
+    """Give the line its GPUs. Assignments have no end: those who stay are not named, those who must go are preempted.
+
+    1. A running job keeps its GPUs, unless a job before it in line fits nowhere else: then those last in line make
+       room, on the first type (as that job prefers them) where that is enough. Jobs that do not fit at all are passed.
+    2. With `restarts`, what they cost, jobs then move, down the line, to faster types that have GPUs left over, where
+       they are done sooner with the restart paid for. Nobody makes room for that.
+    3. Jobs that wait get what the movers leave, if they fit; only at the next decision does anybody make room for them.
+
+    choose: who of those that wait gets GPUs that are free, where they do not simply go down the line.
+    """
+    names, leases = snapshot.jobs.names, snapshot.leases
+    if len(leases) == len(names) and restarts is None:
+        return Decision(signals=signals, next_s=math.inf)
+    staying, room = kept(snapshot)
+    plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **staying}, room)
+    _admit(snapshot, keys, rule, plan, choose)
+    moved = restarts is not None and _move(snapshot, keys, rule, plan, restarts.by_gang)
+    gone = frozenset(unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus)
+    return Decision(
+        assign=tuple(
+            Assignment(unit, gpus, math.inf) for unit, gpus in plan.held.items() if unit not in leases or unit in gone
+        ),
+        preempt=gone,
+        signals=signals,
+        why=_reasons(snapshot, plan, gone),
+        next_s=math.inf if len(plan.held) == len(names) or (rule.steady and not moved) else None,
+    )
+
+
+def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], Room]:
+    """Who goes on where its assignment ends now, and the room beside them."""
+    room = Room(snapshot.nodes)
+    gpus = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
+    return {
+        unit: those for unit, those in gpus.items() if room.keep(room.kind_of(those), sum(those.values()), those)
+    }, room
+
+
+def _waiting(snapshot: Snapshot, plan: _Plan) -> list[int]:
+    return [row for row, name in enumerate(snapshot.jobs.names) if name not in plan.held]
+
+
+def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choose) -> None:
+    """Give GPUs to those who wait, and take them from those who must make room."""
+    waiting = _waiting(snapshot, plan)
+    if not waiting:
+        return
+    names, gangs = snapshot.jobs.names, snapshot.jobs.gpus
+    trial = Trial(snapshot, kept(snapshot)[1])
+    chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
+    if rule.preemptive and plan.held and len(chosen) < len(waiting):
+        trial = Trial(snapshot, kept(snapshot)[1])
+        chosen, victims = push(waiting, keys, rule, trial, plan.held)
+    had = {names[row]: plan.held.pop(names[row]) for row in victims}
+    for gpus in had.values():
+        plan.room.lend(gpus)
+    requests = [Request(names[row], kind, int(gangs[row]), had.get(names[row])) for row, kind in chosen]
+    placed = place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
+    if trial.refused or len(placed) < len(requests):
+        placed, plan.room = trial.placed, trial.room
+    plan.held |= placed
+    plan.victims.update(had)
+    plan.fresh.update(str(unit) for unit, gpus in placed.items() if had.get(str(unit)) != gpus)
+
+
+def _move(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, restart_s: Mapping[int, float]) -> bool:
+    """Move jobs to faster types, and let those who wait fill the gaps; returns whether anybody moved."""
+    if not move_up(snapshot, keys, plan.held, plan.room, restart_s):
+        return False
+    trial = Trial(snapshot, plan.room)
+    fill(in_line(_waiting(snapshot, plan), keys), rule, trial)
+    plan.held |= trial.placed
+    plan.fresh.update(map(str, trial.placed))
+    return True
+
+
+def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reason]:
+    """Reasons for those who start, move or lose their GPUs."""
+    overtaken = Reason("overtaken", "jobs before it in line took its GPUs")
+    why = {name: overtaken for name in snapshot.jobs.names if name in plan.victims and name in gone}
+    for name, gpus in ((str(unit), gpus) for unit, gpus in plan.held.items()):
+        if name not in plan.fresh and name not in gone:
+            continue
+        kind = snapshot.types[plan.room.kind_of(gpus)]
+        if name in plan.fresh:
+            text = f"next in line, {counted(sum(gpus.values()), 'GPU')} of {kind}"
+            why[name] = Reason("next_in_line", text, {"type": kind})
+        else:
+            why[name] = Reason("faster_type", f"done sooner on {kind}", {"type": kind})
+    return why

@@ -1,0 +1,76 @@
+"""A policy that divides time, made a scheduler by Gavel's mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms import priority, rounds
+from workbench.baselines.mechanisms.worker_types import worker_types
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.knob import Knob, Value
+
+PRESET = Knob(
+    "preset",
+    "paper",
+    "Knobs of the mechanism as in the paper, or as in the authors' simulator",
+    kind="str",
+    choices=("paper", "authors"),
+    main=True,
+)
+
+
+def require_sharing(scenario: Scenario, knobs: Knobs) -> None:
+    """Raise InputError if the knob `space_sharing` is on in a scenario in which no two jobs may share their GPUs."""
+    if not knobs.get("space_sharing", False):
+        return
+    if not scenario.core.space_sharing:
+        raise InputError("core.space_sharing", False, "true, since the knob space_sharing is on")
+    if not scenario.colocated:
+        raise InputError("colocated", [], "speeds of pairs of models, since the knob space_sharing is on")
+
+
+class ShareScheduler(Scheduler):
+    """`policy` says who gets which share of which type, `mechanisms.priority` who runs in the next round.
+
+    knobs: the policy's own, those of the mechanism follow; authors: knobs that the preset `authors` sets besides the
+    mechanism's; defaults: of knobs whose default differs from theirs.
+    """
+
+    uses = frozenset({"arrival_s", "steps", "gpus"})
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        policy: priority.SharePolicy,
+        knobs: tuple[Knob, ...] = (),
+        uses: frozenset[str] = frozenset(),
+        authors: Mapping[str, Value] | None = None,
+        defaults: Mapping[str, Value] | None = None,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.policy = policy
+        all_knobs = (PRESET, *knobs, *priority.KNOBS)
+        self.knobs = tuple(replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in all_knobs)
+        self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
+        self.uses = type(self).uses | uses
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return rounds.timing(knobs)
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> priority.Memory:
+        require_sharing(scenario, knobs)
+        return priority.start(scenario.cluster.types, worker_types(scenario.cluster, knobs))
+
+    def decide(
+        self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, priority.Memory]:
+        return priority.decide(snapshot, memory, knobs, rng, self.policy)

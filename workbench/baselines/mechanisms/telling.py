@@ -1,0 +1,80 @@
+"""What schedulers that put jobs in a line say of a job at a time (`workbench.simulation.moment`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from workbench.base.errors import counted
+from workbench.base.labels import listed
+from workbench.base.units import format_duration
+from workbench.simulation.moment import Moment, Order, Teller, Told
+
+
+def by_signal(
+    signal: str, label: str, unit: str, first: Literal["highest", "lowest"], rule: str, *, keeps: bool = False
+) -> Teller:
+    """A teller for jobs in the order of a recorded signal; rule: how the line is served, in a sentence.
+
+    keeps: jobs that run keep their GPUs, whoever comes before them in the line.
+    """
+
+    def tell(moment: Moment) -> Told:
+        return told(moment, moment.order(signal, label, unit, first, moment.by_arrival), rule, keeps=keeps)
+
+    return tell
+
+
+def arrival(moment: Moment) -> Order:
+    """The order of arrival of the jobs that are there; ties are by position in the scenario."""
+    jobs, present = moment.run.jobs, set(moment.present)
+    arrivals_s = {job: s for job, s in zip(jobs["job"], jobs["arrival_s"].tolist(), strict=True) if job in present}
+    ties = moment.by_arrival._replace(rule="as the scenario lists them")
+    return Order("arrival", "s", arrivals_s, "lowest", moment.at_s, ties)
+
+
+def told(moment: Moment, order: Order | None, rule: str, *, keeps: bool = False, blocking: bool = False) -> Told:
+    """The rule, and for a job that waits what it lost to.
+
+    keeps: jobs that run keep their GPUs; blocking: nobody passes a job of the order that waits and could run.
+    """
+    if moment.state != "waiting" or order is None or moment.job not in order.values:
+        return Told((rule,), order=order)
+    return Told((rule,), binding=_binding(moment, order, keeps, blocking), order=order)
+
+
+def _binding(moment: Moment, order: Order, keeps: bool, blocking: bool) -> str:
+    """What a waiting job lost to: who blocks the line, jobs before it, those that keep their GPUs, or lack of room."""
+    line = [name for name in moment.waiting if order.before(name, moment.job)]
+    if blocking and line and moment.has_room:
+        head = min(line, key=lambda name: order.place(name) or 0)
+        return f"by {order.label} {head} waits before it and {_does_not_fit(moment, head)}, and nobody passes it"
+    fitting = {kind for kind, gpus in moment.needs.items() if moment.up[kind] >= gpus}
+    if not fitting:
+        return f"no type on which it runs has {counted(moment.sizes[0], 'GPU')} on nodes that are up"
+    holders = list(dict.fromkeys(each.job for each in moment.others if fitting & each.gpus.keys()))
+    ahead = [name for name in holders if order.before(name, moment.job)]
+    if keeps and holders:
+        passed = ", and nobody passes a job that does not fit" if blocking else ""
+        first = f"; by {order.label} {listed(line)} {verb('wait', line)} before it{passed}" if line else ""
+        held = f"{listed(holders)} {verb('hold', holders)} GPUs on which it could run"
+        return f"{held}, and who runs keeps its GPUs{first}"
+    if ahead:
+        comes, holds = verb("come", ahead), verb("hold", ahead)
+        too = f", and {listed(line)} {verb('wait', line)} before it too" if line else ""
+        return f"by {order.label} {listed(ahead)} {comes} before it and {holds} GPUs that it could use{too}"
+    if holders:
+        return f"{listed(holders)} {verb('hold', holders)} the GPUs on which it could run"
+    return ""
+
+
+def _does_not_fit(moment: Moment, head: str) -> str:
+    """That a job before it finds no room, or found none at the last decision if GPUs have become free since."""
+    if not replace(moment, job=head).has_room or moment.call is None:
+        return "does not fit"
+    return f"did not fit at the last decision, at {format_duration(moment.call.time_s, parts=2)}"
+
+
+def verb(word: str, names: list[str]) -> str:
+    """A verb for one job or several."""
+    return f"{word}s" if len(names) == 1 else word

@@ -1,0 +1,74 @@
+"""GPUs given out to one job after the other, to see who fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.scheduling.decision import Snapshot, Unit
+from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+
+
+class Trial:
+    """GPUs given out to one job after the other, to see who fits.
+
+    left: free GPUs per type; placed: who has which; refused: whether a job ran nowhere although its type had room.
+    """
+
+    def __init__(self, snapshot: Snapshot, room: Room) -> None:
+        self.snapshot, self.room = snapshot, room
+        self.left = room.left(len(snapshot.types))
+        self.placed: dict[Unit, Gpus] = {}
+        self.refused = False
+        self._accept = runs_spread(snapshot)
+
+    def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
+        """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
+        jobs = self.snapshot.jobs
+        gpus = int(jobs.gpus[row])
+        if self.left[kind] < gpus:
+            return False
+        found = place([Request(jobs.names[row], kind, gpus, previous)], self.room, accept=self._accept)
+        if not found:
+            self.refused = True
+            return False
+        self.placed |= found
+        self.left[kind] -= gpus
+        return True
+
+    def push(self, row: int, kind: int, behind: Sequence[tuple[int, Gpus]], previous: Gpus | None) -> int:
+        """Give a job GPUs of a type that those behind it hold; returns how many of them, the last first, make room.
+
+        0, and nobody does, if it does not fit even then.
+        """
+        first = True
+        for count, (_, gpus) in enumerate(reversed(behind), 1):
+            self._lend(kind, gpus)
+            if self.take(row, kind, previous):
+                return count
+            if first and self.left[kind] >= self.snapshot.jobs.gpus[row]:
+                first = False
+                if not self._would_fit(row, kind, behind[: len(behind) - count]):
+                    break
+        self._take_back(kind, behind[len(behind) - count :])
+        return 0
+
+    def _would_fit(self, row: int, kind: int, more: Sequence[tuple[int, Gpus]]) -> bool:
+        """Whether a job fits if more make room; spares trying one after the other in vain."""
+        for _, gpus in more:
+            self._lend(kind, gpus)
+        fits = self.take(row, kind)
+        if fits:
+            gpus = self.placed.pop(self.snapshot.jobs.names[row])
+            self._lend(kind, gpus)
+        self._take_back(kind, more)
+        return fits
+
+    def _lend(self, kind: int, gpus: Gpus) -> None:
+        self.room.lend(gpus)
+        self.left[kind] += sum(gpus.values())
+
+    def _take_back(self, kind: int, lent: Sequence[tuple[int, Gpus]]) -> None:
+        for _, gpus in lent:
+            count = sum(gpus.values())
+            self.room.keep(kind, count, gpus)
+            self.left[kind] -= count

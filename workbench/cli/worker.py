@@ -1,0 +1,301 @@
+"""The process that does a lab's work: requests come in as JSON lines, progress and results go out as JSON lines.
+
+Run as `python -m workbench.cli.worker SCRATCH`. It is started with the lab and imports the slow libraries at once, so
+that a knob does not wait for them. Runs are saved in the folder SCRATCH and handed over by path. When its input ends
+(the lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH.
+
+request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
+           "window": [FIRST, LAST], "belief": ESTIMATOR}
+          {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
+          {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures` and no run
+          {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
+          {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
+          {"id": 6, "kind": "convert", "format": NAME, "path": FILE, "throughputs": FILE or null, "cluster": {...},
+           "sample": N or null}; its answer has the `scenario` and the `report` of what was dropped
+          {"id": 4, "kind": "many", "workers": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
+           "scheduler": NAME, "knobs": {...}, "seed": S, "belief": ESTIMATOR, "until_s": S}, ...]}
+answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
+          and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
+
+A simulation is answered with the folder of its `run`, its `belief` and, if that learns, the `errors` that it had in
+the meantime: the columns of `ErrorLog.table`, else null. A study is done for each that is asked, in turn, and each is
+told as progress at once: {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
+
+Many runs are made by N processes, which stay for the next such request, and are told as each ends, in any order:
+{"id": 4, "kind": "progress", "number": 0, "run": FOLDER} or {..., "number": 0, "status": ..., "error": {...}}. One that
+fails does not end the others. Without requests it only starts the processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import json
+import os
+import queue
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.processes import Pool
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.registry import maker, told
+from workbench.scheduling.solvers import warm_up
+from workbench.session.registry import find_formulation, find_scheduler, find_study, rooms
+from workbench.simulation.loop import simulate
+from workbench.simulation.observers import Report, RunProgress
+from workbench.simulation.run import Run
+from workbench.simulation.stop import AllFinished, Stop, stop_rule
+
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
+    """Serve requests from `source` until it ends."""
+    answers = _Answers(target)
+    requests = _requests(source, lambda: _leave(scratch))
+    gc.disable()  # imports leave nothing to collect: looking for it takes a seventh of their time
+    warm_up()
+    rooms()
+    gc.freeze()  # nor is it looked for again in what was imported
+    gc.enable()
+    answers({"kind": "ready"})
+    many = ManyRuns()
+    for number in itertools.count():
+        request = requests.get()
+        tell = answers.of(request.get("id"))
+        with contextlib.redirect_stdout(sys.stderr):  # a stray print must not break the protocol
+            _serve(request, Path(scratch) / f"run-{number}", tell, many)
+
+
+def _serve(request: Mapping[str, Any], folder: Path, tell: Tell, many: ManyRuns) -> None:
+    try:
+        if request["kind"] == "simulate":
+            tell({"kind": "done", **_simulate(request, folder, tell)})
+        elif request["kind"] == "measure":
+            tell({"kind": "done", **_measure(request, tell)})
+        elif request["kind"] == "study":
+            do_study(request, tell)
+        elif request["kind"] == "marginal":
+            tell({"kind": "done", **_marginal(request)})
+        elif request["kind"] == "convert":
+            tell({"kind": "done", **_converted(request)})
+        elif request["kind"] == "many":
+            many.do(request, folder, tell)
+        else:
+            tell({"kind": "done", **_describe(request)})
+    except WorkbenchError as error:
+        tell({"kind": "error", **error.as_json()})
+    except Exception as error:  # the process goes on, and the lab shows what happened
+        traceback.print_exc()
+        text = {"where": "worker process", "value": repr(error), "expected": "no such failure (please report it)"}
+        tell({"kind": "error", "status": "internal", "error": text})
+
+
+def _simulate(request: Mapping[str, Any], folder: Path, tell: Tell) -> dict[str, Any]:
+    began = time.perf_counter()
+    done = simulated(request, stop_of(request), tell)
+    done.run.save(folder)
+    return {**done._asdict(), "run": str(folder), "wall_s": time.perf_counter() - began}
+
+
+def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Of a run that nobody needs to see what it comes to."""
+    from workbench.analysis.metrics import as_json, summary
+
+    return {"measures": as_json(summary(simulated(request, AllFinished(), tell).run))}
+
+
+def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What one more GPU of each type is worth."""
+    from workbench.analysis.whatif.marginal import marginal_values
+
+    return {"values": marginal_values(Scenario.from_dict(request["scenario"], "lab"), request["formulation"]).as_json()}
+
+
+def _converted(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace as a scenario that can be run."""
+    from workbench.scenario.traces import convert
+
+    given = {name: request[name] for name in ("throughputs", "cluster", "sample")}
+    scenario, report = convert(request["format"], request["path"], **given)
+    scenario.require_runnable(Path(request["path"]).name)
+    return {"scenario": scenario.to_dict(), "report": report.as_json()}
+
+
+def stop_of(request: Mapping[str, Any]) -> Stop:
+    """When the run of a request ends."""
+    return stop_rule(request.get("until_s"), _window(request))
+
+
+def _window(request: Mapping[str, Any]) -> tuple[int, int] | None:
+    window = request.get("window")
+    return None if window is None else (int(window[0]), int(window[1]))
+
+
+class Simulated(NamedTuple):
+    """A run, its belief by name, and the errors of one that learns: columns of `ErrorLog.table`, else None."""
+
+    run: Run
+    belief: str
+    errors: dict[Hashable, list[float]] | None
+
+
+def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
+    """Do a request of kind `simulate`; raises what `workbench.simulate` does."""
+    scenario = Scenario.from_dict(request["scenario"], "lab")
+    scheduler = find_scheduler(request["scheduler"])
+    made = maker(told(scheduler, request.get("belief")))
+    log = made.log()
+    run = simulate(
+        scenario,
+        scheduler,
+        request.get("knobs", {}),
+        seed=request.get("seed"),
+        stop=stop,
+        observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
+        belief=made(scenario) if log is None else log(scenario),
+        detail=request.get("detail"),
+    )
+    run = replace(run, belief=made.text, until_s=request.get("until_s"), window=_window(request))
+    errors = None if log is None else log.table()
+    return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
+
+
+def progress_json(progress: RunProgress) -> dict[str, Any]:
+    """The progress as the protocol has it."""
+    return progress._asdict()
+
+
+def do_study(request: Mapping[str, Any], tell: Tell) -> None:
+    """Do a study for each that is asked, and tell each at once."""
+    from workbench.session.api import snapshot_at
+
+    began, study = time.perf_counter(), find_study(request["study"])
+    for number, asked in enumerate(request["asked"]):
+        snapshot = snapshot_at(Scenario.from_dict(asked["scenario"], "page"), 0.0, offline=True)
+        tell({"kind": "progress", "number": number, "found": study(snapshot, asked["given"])})
+    tell({"kind": "done", "wall_s": time.perf_counter() - began})
+
+
+class ManyRuns:
+    """Does requests of kind `many` in processes that stay, with what they need imported."""
+
+    def __init__(self) -> None:
+        self._pool: Pool | None = None
+        self._workers = 0
+
+    def do(self, request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
+        """Make the runs, each saved beside `folder` with its number, and tell each at once."""
+        from workbench.session.batch import RunRequest, attempt
+
+        began = time.perf_counter()
+        scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
+        requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
+
+        with contextlib.closing(self._warm(request["workers"]).answers(attempt, requests)) as outcomes:
+            for number, outcome in outcomes:  # none is kept here once it is told
+                if isinstance(outcome, WorkbenchError):
+                    tell({"kind": "progress", "number": number, **outcome.as_json()})
+                    continue
+                path = folder.with_name(f"{folder.name}-{number}")
+                outcome.save(path)
+                tell({"kind": "progress", "number": number, "run": str(path)})
+        tell({"kind": "done", "wall_s": time.perf_counter() - began})
+
+    def _warm(self, workers: int) -> Pool:
+        """The processes: those that are there, if they are as many."""
+        if self._pool is None or not self._pool.alive or workers != self._workers:
+            if self._pool is not None:
+                self._pool.close()
+            self._pool, self._workers = Pool(workers, begin), workers
+        return self._pool
+
+
+def begin() -> None:
+    """Import what runs need."""
+    warm_up()
+    rooms()
+
+
+def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A formulation on paper: statement, symbols, source, and the size of the model at the last arrival."""
+    from workbench.scheduling.notation import inline, model_size, render, source, symbols
+    from workbench.session.api import snapshot_at
+
+    formulation = find_formulation(request["formulation"])
+    knobs = formulation.settle({k: v for k, v in request.get("knobs", {}).items() if k in _names(formulation)})
+    scenario = Scenario.from_dict(request["scenario"], "lab")
+    model = formulation.build(formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs), knobs)
+    statement, table = formulation.statement(knobs), symbols(model)
+    return {
+        "title": formulation.title,
+        "statement": render(statement),
+        "symbols": table.assign(symbol=table["symbol"].map(inline)).to_dict("list"),
+        "source": source(statement),
+        "size": str(model_size(model)),
+    }
+
+
+def _names(formulation: Any) -> set[str]:
+    return {knob.name for knob in formulation.knobs}
+
+
+class _Answers:
+    """Writes one JSON line per answer; several threads may."""
+
+    def __init__(self, target: TextIO) -> None:
+        self._target, self._lock = target, threading.Lock()
+
+    def __call__(self, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._target.write(json.dumps(message, allow_nan=False) + "\n")
+            self._target.flush()
+
+    def of(self, number: Any) -> Tell:
+        """A writer that puts the request's number on every answer."""
+        return lambda message: self({"id": number, **message})
+
+
+def _requests(source: TextIO, leave: Callable[[], None]) -> queue.Queue[Any]:
+    """Read requests in a thread, so that the process ends at once when the lab is gone."""
+    found: queue.Queue[Any] = queue.Queue()
+
+    def read() -> None:
+        try:
+            for line in source:
+                found.put(json.loads(line))
+        finally:
+            leave()
+
+    threading.Thread(target=read, daemon=True).start()
+    return found
+
+
+def _leave(scratch: str) -> None:
+    """End this process at once, with the solvers it may have started if it leads a group of its own."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    if hasattr(os, "getpgrp") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(0)
+
+
+def _private_stdout() -> TextIO:
+    """Standard output for the protocol alone: what libraries print goes to standard error from now on."""
+    sys.stdout.flush()
+    own = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return own
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], target=_private_stdout())

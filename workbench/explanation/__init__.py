@@ -1,8 +1,0 @@
-"""Why a job ran, waited or moved at a time of a run, what it lost to, and when it would have run with more GPUs."""
-
-from workbench.explanation.admission import admission
-from workbench.explanation.compose import explain, longest_wait_s
-from workbench.explanation.more import More, alone, one_more
-from workbench.explanation.record import Competitor, Explanation
-
-__all__ = ["Competitor", "Explanation", "More", "admission", "alone", "explain", "longest_wait_s", "one_more"]

@@ -1,0 +1,76 @@
+"""The base of every part of a scenario: frozen, no unknown keys, finite numbers, no silent conversions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from workbench.base.text import MOST_LETTERS, UNSEEN, UNSEEN_IN_PROSE
+
+
+class Frozen(BaseModel):
+    """An immutable, validated record; two records with equal fields are equal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __dir__(self) -> list[str]:
+        """Its own names, without those of pydantic's base."""
+        return [name for name in super().__dir__() if name.startswith("_") or name not in _OF_PYDANTIC]
+
+
+_OF_PYDANTIC = frozenset(dir(BaseModel))
+
+
+Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MOST_LETTERS, pattern=f"^[^{UNSEEN}]+$")]
+"""Text on one line without control and bidirectional characters (`workbench.base.text.UNSEEN`)."""
+Line = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN}]*$")]
+Text = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN_IN_PROSE}]*$")]
+"""The same on any number of lines, with tabs."""
+Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+LEAST_WEIGHT, MOST_WEIGHT, MOST_WEIGHT_RATIO = 1e-6, 1e6, 1e6
+MOST_S, MOST_RESTART_S, LEAST_MTBF_S = 1e10, 1e6, 1.0
+"""Times in a scenario are at most 300 years, and so is the run time of a job: rounds are counted one by one, and a
+float's digits run out. A restart takes at most eleven days, and a node works a second on average between failures."""
+Seconds = Annotated[float, Field(strict=True, ge=0, le=MOST_S)]
+PositiveSeconds = Annotated[float, Field(strict=True, gt=0, le=MOST_S)]
+MOST_GPUS = 1_000_000
+"""Of a cluster, and so of a job."""
+LEAST_SPEED, MOST_SPEED = 1e-12, 1e12
+MOST_PRICE, MOST_REWARD = 1e6, 1e6
+"""Speeds, prices and rewards are such that every measure is a finite number: a million GPUs for 300 years at the
+highest price cost 3e18 USD. No step takes 30,000 years. Rewards go into objectives as weights do."""
+LEAST_STEPS, MOST_STEPS = 1e-6, MOST_SPEED * MOST_S
+"""Of a job: more than what passes for rounding, 1e-12 of a step, and no more than fit into 300 years at any speed."""
+MOST_GPU_S = MOST_GPUS * MOST_S
+"""GPU-seconds: a million GPUs for 300 years."""
+
+
+def _not_too_slow(value: float) -> float:
+    if 0 < value < LEAST_SPEED:
+        raise ValueError(f"0, or a number >= {LEAST_SPEED:g}")
+    return value
+
+
+Speed = Annotated[
+    float,
+    Field(
+        strict=True, ge=0, le=MOST_SPEED, json_schema_extra={"not": {"exclusiveMinimum": 0, "exclusiveMaximum": 1e-12}}
+    ),
+    AfterValidator(_not_too_slow),
+]
+"""Steps/s: 0, or from 1e-12 to 1e12."""
+Price = Annotated[float, Field(strict=True, ge=0, le=MOST_PRICE)]
+Steps = Annotated[float, Field(strict=True, ge=LEAST_STEPS, le=MOST_STEPS)]
+StepsDone = Annotated[float, Field(strict=True, ge=0, le=MOST_STEPS)]
+GpuSeconds = Annotated[float, Field(strict=True, ge=0, le=MOST_GPU_S)]
+Reward = Annotated[float, Field(strict=True, ge=0, le=MOST_REWARD)]
+Gigabytes = Annotated[float, Field(strict=True, ge=0, le=1e6)]
+"""Of a model: no GPU holds a petabyte."""
+Amount = Annotated[float, Field(strict=True, ge=1e-6, le=1e6)]
+"""What multiplies or divides: factors of speeds, memory in GB, Gbit/s, TFLOP/s; from a millionth to a million, so that
+no time that is worked out from it is 0 or beyond all clocks."""
+Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
+Fraction = Annotated[float, Field(strict=True, gt=0, le=1)]
+Weight = Annotated[float, Field(strict=True, ge=LEAST_WEIGHT, le=MOST_WEIGHT)]
+"""A weight. Only ratios count; with larger ones in one scenario a solver takes the small weights for rounding."""

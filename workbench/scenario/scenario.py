@@ -1,0 +1,599 @@
+"""Everything that goes into a run: cluster, jobs, throughputs and the core's settings, in one JSON file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, WithJsonSchema
+
+from workbench.base.card import card
+from workbench.base.errors import InputError, Problem, ScenarioError, Words, counted, one_of, shorten, why
+from workbench.base.files import NotJsonError, parse_json, write_text
+from workbench.base.labels import listed
+from workbench.base.rounding import short_number
+from workbench.base.text import is_seen
+from workbench.base.units import format_duration
+from workbench.scenario.cluster import Cluster, NodeGroup
+from workbench.scenario.frozen import (
+    LEAST_MTBF_S,
+    MOST_GPUS,
+    MOST_RESTART_S,
+    MOST_S,
+    MOST_WEIGHT_RATIO,
+    Count,
+    Frozen,
+    Gigabytes,
+    GpuSeconds,
+    Line,
+    Name,
+    PositiveSeconds,
+    Probability,
+    Seconds,
+    Text,
+    Weight,
+)
+from workbench.scenario.job import Job, median_size
+from workbench.scenario.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHOLE = {"gpus", "count", "nodes", "tasks_per_round"}
+"""Columns of data frames that hold whole numbers."""
+FORMAT: Final = "workbench-scenario/1"
+
+
+class Model(Frozen):
+    """Facts of a model: sizes in GB (`memory_gb` peak, `model_gb` what stays on the GPU), data loading as a mixture of
+    normals `(probability, mean s, standard deviation s)`."""
+
+    name: Name
+    parameters_gb: Gigabytes | None = None
+    model_gb: Gigabytes | None = None
+    memory_gb: Gigabytes | None = None
+    batch_size: Count | None = None
+    size_class: Name | None = None
+    dataset_class: Name | None = None
+    load_s: tuple[tuple[Probability, Seconds, Seconds], ...] | None = None
+
+
+class Entity(Frozen):
+    """A group of users that shares the cluster by weight (1e-6 to 1e6), with a policy among its own jobs."""
+
+    name: Name
+    weight: Weight = 1.0
+    policy: Literal["fairness", "fifo"] = "fairness"
+    quota_gpus: Annotated[int, Field(strict=True, ge=0, le=MOST_GPUS)] | None = None
+
+
+class Running(Frozen):
+    """What holds GPUs at the start: `{node: GPUs}` of a job."""
+
+    job: Name
+    gpus: dict[Name, Count] = Field(min_length=1)
+
+
+class Restart(Frozen):
+    """Seconds lost when a job that has run before starts again elsewhere or after a pause.
+
+    fixed: restart_s; log2: restart_s x (1 + log2 GPUs). A job's first start is free (ours).
+    """
+
+    law: Literal["fixed", "log2"] = "fixed"
+    restart_s: Annotated[float, Field(strict=True, ge=0, le=MOST_RESTART_S)] = 0.0
+
+    def seconds(self, gpus: int) -> float:
+        """What one restart on so many GPUs costs."""
+        return self.restart_s * (1.0 + math.log2(gpus) if self.law == "log2" else 1.0)
+
+
+class Outage(Frozen):
+    """A node that is down from `from_s` (inclusive) to `to_s`."""
+
+    node: Name
+    from_s: Seconds
+    to_s: PositiveSeconds
+
+
+class Faults(Frozen):
+    """Outages: listed, and drawn per node with exponential times between failures (mean) and of repair (mean)."""
+
+    mtbf_s: Annotated[float, Field(strict=True, ge=LEAST_MTBF_S, le=MOST_S)] | None = None
+    mttr_s: PositiveSeconds | None = None
+    list: tuple[Outage, ...] = ()
+
+
+class Core(Frozen):
+    """What holds for every scheduler alike.
+
+    checkpoint_s: a fault loses the steps since the last whole multiple of it in the current run of the job; None: all
+    steps since the job's last start.
+    """
+
+    restart: Restart = Restart()
+    space_sharing: Annotated[bool, Field(strict=True)] = False
+    checkpoint_s: PositiveSeconds | None = None
+    faults: Faults = Faults()
+
+
+def _knob_value(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if is_seen(value):
+        return value
+    raise ValueError("true, false, a finite number, null, or text on one line without bidirectional characters")
+
+
+KnobValue = Annotated[
+    Any, AfterValidator(_knob_value), WithJsonSchema({"type": ["boolean", "number", "string", "null"]})
+]
+
+
+class PlanEntry(Frozen):
+    """A scheduler with knobs that a lab or a comparison opens with."""
+
+    scheduler: Name
+    knobs: dict[Name, KnobValue] = {}
+
+
+class Recorded(Frozen):
+    """What the log of a converted scenario shows, for runs to be compared with (`workbench.analysis.metrics.warnings`).
+
+    end_s: when its last job had ended; ends_known: the log says so, else no job can have ended later than that if none
+    had to wait; gpu_s: GPU-seconds that its jobs held.
+    """
+
+    end_s: PositiveSeconds
+    ends_known: Annotated[bool, Field(strict=True)]
+    gpu_s: GpuSeconds
+
+
+class Scenario(Frozen):
+    """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly.
+
+    notes: where it comes from and what was assumed, sentence by sentence; shown on every page made from it. recorded:
+    of the jobs and the cluster as they were converted; `replace` leaves it out with others.
+    """
+
+    format: Literal["workbench-scenario/1"] = FORMAT
+    name: Line = ""
+    description: Text = ""
+    notes: tuple[Text, ...] = ()
+    recorded: Recorded | None = None
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+    throughputs: tuple[ThroughputRow, ...]
+    colocated: tuple[ColocatedRow, ...] = ()
+    models: tuple[Model, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    running: tuple[Running, ...] = ()
+    scaling: Scaling = Scaling()
+    core: Core = Core()
+    plan: tuple[PlanEntry, ...] = ()
+
+    @classmethod
+    def from_dict(cls, data: Any, source: str = "scenario") -> Self:
+        """Validate a plain object.
+
+        Raises ScenarioError naming `source`, path, value and what was expected.
+        """
+        if not isinstance(data, Mapping):
+            raise ScenarioError([Problem(source, data, "an object as `workbench schema` describes")])
+        try:
+            scenario = cls.model_validate(data)
+        except ValidationError as error:
+            raise ScenarioError(_problems(error, source)) from None
+        problems = list(_inconsistencies(scenario))
+        if problems:
+            raise ScenarioError([Problem(f"{source}: {p.where}", p.value, p.expected) for p in problems])
+        return scenario
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "scenario") -> Self:
+        """Read a scenario from JSON text; duplicate keys, NaN and infinities are errors."""
+        if not isinstance(text, str):
+            raise InputError(source, text, "JSON text")
+        return cls.from_dict(_parsed(text, source), source)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a scenario file."""
+        if not isinstance(path, (str, Path)):
+            raise InputError("path", path, "the name of a scenario file")
+        return cls.from_dict(read_json(Path(path)), str(path))
+
+    @classmethod
+    def from_frames(
+        cls,
+        nodes: pd.DataFrame,
+        jobs: pd.DataFrame,
+        throughputs: pd.DataFrame,
+        *,
+        accelerators: pd.DataFrame | None = None,
+        **rest: Any,
+    ) -> Self:
+        """A scenario from data frames whose columns are the JSON keys; missing values (NaN) count as not given.
+
+        Accelerator types default to those that `nodes` and `throughputs` name, in order of appearance; nodes must then
+        be of types that `throughputs` name. Raises InputError and ScenarioError.
+        """
+        for name, frame in {"nodes": nodes, "jobs": jobs, "throughputs": throughputs}.items():
+            if not hasattr(frame, "columns"):
+                raise InputError(name, frame, "a data frame")
+        for name, frame, model in (
+            ("nodes", nodes, NodeGroup),
+            ("jobs", jobs, Job),
+            ("throughputs", throughputs, ThroughputRow),
+        ):
+            _require_values(name, frame, model)
+        node_rows, rows = _records(nodes), _records(throughputs)
+        if accelerators is None:
+            known = list(dict.fromkeys(row.get("accelerator") for row in rows))
+            for number, row in enumerate(node_rows):
+                if known and "accelerator" in row and row["accelerator"] not in known:
+                    expected = "a type that throughputs name: " + ", ".join(map(str, known))
+                    raise InputError(f"nodes[{number}].accelerator", row["accelerator"], expected)
+            found = [row.get("accelerator") for row in [*node_rows, *rows]]
+            types: list[dict[str, Any]] = [{"name": name} for name in dict.fromkeys(found)]
+        else:
+            types = _records(accelerators)
+        cluster = {"accelerators": types, "nodes": node_rows}
+        if "network_gbps" in rest:
+            cluster["network_gbps"] = rest.pop("network_gbps")
+        return cls.from_dict({"cluster": cluster, "jobs": _records(jobs), "throughputs": rows, **rest}, "data frames")
+
+    def headline(self) -> str:
+        """Name, cluster and number of jobs in a line."""
+        jobs, models = counted(len(self.jobs), "job"), counted(len({job.model for job in self.jobs}), "model")
+        name = shorten(self.name, 60) if self.name else "unnamed"
+        return f"{name}: {jobs} of {models} on {self._cluster_text(4)}, seed {self.seed}"
+
+    def _cluster_text(self, most: int) -> str:
+        gpus = listed((f"{count} {name}" for name, count in self.cluster.workers.items()), most)
+        return f"{gpus} ({counted(sum(group.count for group in self.cluster.nodes), 'node')})"
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.headline()}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        sizes = {size for job in self.jobs for size in job.sizes}
+        arrivals = [format_duration(job.arrival_s, parts=2) for job in (self.jobs[i] for i in self.order)]
+        rows = [("Cluster", self._cluster_text(12))]
+        if self.jobs:
+            gpus = "1 GPU" if sizes == {1} else f"{min(sizes)} to {max(sizes)} GPUs"
+            when = " to ".join(dict.fromkeys((arrivals[0], arrivals[-1])))
+            rows.append(("Jobs", f"{len(self.jobs)}, {gpus} each, arriving at {when}"))
+        rows.append(("Models", listed(dict.fromkeys(job.model for job in self.jobs), 8) or "none"))
+        if self.plan:
+            rows.append(("Plan", listed((entry.scheduler for entry in self.plan), 6)))
+        notes = (f"Note: {text}" for text in self.notes)
+        return card(f"Scenario {self.headline()}", rows, mind=[self.description, *notes])
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields exchanged, validated again."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        if not {"jobs", "cluster"}.isdisjoint(changes):
+            fields["recorded"] = None
+        return type(self).from_dict({**fields, **changes})
+
+    def with_median_sizes(self) -> Self:
+        """The same scenario with every job rigid, elastic ones at the median of the sizes that their users chose.
+
+        So a comparison gives schedulers for gangs of one size what Hops gives Gavel (section 4.2), `median_size`. Those
+        that do not read `gpu_choices` run a job on its `gpus`, whatever these are. Raises ScenarioError where a job
+        that already holds GPUs (`running`) holds another number of them.
+        """
+        jobs = [
+            {**job.model_dump(mode="json"), "gpus": median_size(job.sizes), "gpu_choices": None} for job in self.jobs
+        ]
+        return self.replace(jobs=jobs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain objects; fields that stand at their default are left out."""
+        return {"format": FORMAT, **self.model_dump(mode="json", exclude_defaults=True)}
+
+    def to_json(self) -> str:
+        """The scenario as indented JSON text that `from_json` reads back to an equal scenario."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the scenario atomically; raises InputError if the file exists and `force` is not set."""
+        write_text(Path(path), self.to_json(), force=force)
+
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, plan and
+        what was recorded."""
+        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan", "recorded"})
+        return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    @cached_property
+    def table(self) -> Throughputs:
+        """The throughput look-up of this scenario."""
+        return Throughputs(self.cluster, self.throughputs, self.colocated, self.scaling)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Positions of the jobs sorted by (arrival, position)."""
+        return tuple(sorted(range(len(self.jobs)), key=lambda i: self.jobs[i].arrival_s))
+
+    def require_runnable(self, source: str = "") -> None:
+        """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`, and
+        every one that holds GPUs at the start (`running`) on which it cannot run.
+
+        source: what the messages begin with, where the scenario came from.
+        """
+        begin = f"{source}: " if source else ""
+        can: dict[tuple[str, tuple[int, ...]], bool] = {}
+        most: dict[tuple[str, tuple[int, ...]], float] = {}
+        problems = []
+        for position, job in enumerate(self.jobs):
+            key = (job.model, job.sizes)
+            if key not in can:
+                can[key], most[key] = self._can_run(job), self._most_steps_per_s(job)
+            if not can[key]:
+                where = f"{counted(job.sizes, 'GPU')} in the cluster"
+                expected = f"{where} on which {job.model} has a throughput > 0; it can run nowhere"
+                problems.append(Problem(f"{begin}jobs[{position}]", job.name, expected))
+            elif job.steps - job.steps_done > MOST_S * most[key] > 0:
+                within = f"steps that take at most {short_number(MOST_S)} s"
+                expected = f"{within} at {most[key]:g} steps/s, its largest throughput"
+                problems.append(Problem(f"{begin}jobs[{position}].steps", job.steps, expected))
+        model_of = {job.name: job.model for job in self.jobs}
+        for position, held in enumerate(self.running):
+            if self.table.on_nodes(model_of[held.job], held.gpus) <= 0:
+                expected = f"nodes on which {held.job} ({model_of[held.job]}) has a throughput > 0"
+                problems.append(Problem(f"{begin}running[{position}].gpus", dict(held.gpus), expected))
+        if problems:
+            raise ScenarioError(problems)
+
+    def _most_steps_per_s(self, job: Job) -> float:
+        """The largest steps/s of a job's gang on one type; 0 if the table has only rows for numbers of nodes."""
+        words: tuple[Placement, ...] = ("consolidated", "unconsolidated")
+        cases = [(name, size, word) for name in self.cluster.types for size in job.sizes for word in words]
+        return max([self.table.row(job.model, *case) for case in cases], default=0.0)
+
+    def _can_run(self, job: Job) -> bool:
+        """Whether some size has a speed on a type with enough GPUs, or mixed over types that all have a speed."""
+        for size in job.sizes:
+            types = [name for name in self.cluster.types if self.table.can_run(job.model, name, size)]
+            if sum(self.cluster.workers[name] for name in types) >= size:
+                return True
+        return False
+
+
+def read_json(path: Path) -> Any:
+    """What a scenario file says, not validated yet; raises InputError where it cannot be read or is not JSON."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), why(error), "a readable scenario file (UTF-8 JSON)") from None
+    return _parsed(text, str(path))
+
+
+def _parsed(text: str, source: str) -> Any:
+    try:
+        return parse_json(text)
+    except NotJsonError as error:
+        expected = "a finite number, null, or nothing under this key (JSON has no NaN and no infinities)"
+        place = f"{source}: {error.path}".removesuffix(": ")
+        raise ScenarioError([Problem(place, Words(error.word), expected)]) from None
+    except ValueError as error:
+        raise ScenarioError([Problem(source, why(error), "a JSON object as `workbench schema` describes")]) from None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario file."""
+    schema = Scenario.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Workbench scenario"}
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dicts of plain Python values; missing values are left out."""
+    columns = {str(name): [_plain(value) for value in frame[name].tolist()] for name in frame.columns}
+    for name in WHOLE & set(columns):  # pandas makes floats of whole numbers where one is missing
+        columns[name] = [int(v) if isinstance(v, float) and v.is_integer() else v for v in columns[name]]
+    rows = zip(*columns.values(), strict=True) if columns else ()
+    return [{k: v for k, v in zip(columns, row, strict=True) if v is not None} for row in rows]
+
+
+def _require_values(name: str, frame: pd.DataFrame, model: type[BaseModel]) -> None:
+    """Raise InputError where a data frame has a column that may not be left out, but no value in it."""
+    for column, field in model.model_fields.items():
+        if field.is_required() and column in frame.columns:
+            for number, value in enumerate(frame[column].tolist()):
+                if _plain(value) is None:
+                    raise InputError(f"{name}[{number}].{column}", value, "a value")
+
+
+def _plain(value: Any) -> Any:
+    import pandas as pd  # takes a second to load, and a scenario from a file has no use for it
+
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    return None if missing else value
+
+
+_EXPECTED = {
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dict_type": "an object",
+    "tuple_type": "a list",
+    "string_type": "text",
+    "string_sub_type": "text",
+    "string_unicode": "text that can be written as UTF-8 (no half of a surrogate pair)",
+    "string_too_short": "text of at least {min_length} character",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_pattern_mismatch": "text without control and bidirectional characters (line ends in descriptions only)",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a smaller whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "finite_number": "a finite number",
+    "greater_than": "a number > {gt}",
+    "greater_than_equal": "a number >= {ge}",
+    "less_than": "a number < {lt}",
+    "less_than_equal": "a number <= {le}",
+    "literal_error": "one of {expected}",
+    "too_short": "a list or object with at least {min_length} in it (it has {actual_length})",
+    "too_long": "a list with at most {max_length} in it (it has {actual_length})",
+    "extra_forbidden": "no such key (see `workbench schema`)",
+}
+"""What was expected, by the validator's kind of finding and with its numbers."""
+
+
+def _problems(error: ValidationError, source: str) -> list[Problem]:
+    """The validator's findings in our words, one for each place."""
+    found = []
+    for item in error.errors(include_url=False):
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
+        found.append(Problem(f"{source}: {path}" if path else source, item["input"], _expected(item)))
+    return found
+
+
+def _expected(item: Mapping[str, Any]) -> str:
+    if item["type"] == "missing":
+        last = item["loc"][-1]
+        return f"the key {last!r}" if isinstance(last, str) else f"a value at position {last} of the list"
+    if item["type"] in _EXPECTED:
+        found = item.get("ctx", {}).items()
+        numbers = {name: short_number(value, 6) if isinstance(value, (int, float)) else value for name, value in found}
+        return _EXPECTED[item["type"]].format(**numbers)
+    return str(item["msg"]).removeprefix("Value error, ")  # one of our own validators
+
+
+def _repeated(names: Iterable[str], path: str) -> Iterable[Problem]:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            yield Problem(f"{path}[{position}].name", name, f"a name of its own ({path}[{seen[name]}] has it already)")
+        seen.setdefault(name, position)
+
+
+def _known(value: str, names: Iterable[str], where: str, what: str) -> Iterable[Problem]:
+    names = names if isinstance(names, (set, frozenset, dict)) else set(names)
+    if value not in names:
+        expected = one_of(value, sorted(names)) if names else "but there are none"
+        yield Problem(where, value, f"{what}, {expected}")
+
+
+def _inconsistencies(s: Scenario) -> Iterable[Problem]:
+    """What the parts of a scenario say against each other."""
+    yield from _repeated((a.name for a in s.cluster.accelerators), "cluster.accelerators")
+    yield from _repeated((n.name for n in s.cluster.nodes), "cluster.nodes")
+    yield from _repeated((j.name for j in s.jobs), "jobs")
+    yield from _repeated((m.name for m in s.models), "models")
+    yield from _repeated((e.name for e in s.entities), "entities")
+    types = {a.name for a in s.cluster.accelerators}
+    for i, group in enumerate(s.cluster.nodes):
+        yield from _known(group.accelerator, types, f"cluster.nodes[{i}].accelerator", "a name in cluster.accelerators")
+    if sum(group.gpus * group.count for group in s.cluster.nodes) > MOST_GPUS:
+        yield Problem("cluster.nodes", Words("too many GPUs"), f"at most {MOST_GPUS} GPUs in all")
+        return
+    yield from _throughput_problems(s, types)
+    yield from _weight_problems("jobs", s.jobs)
+    yield from _weight_problems("entities", s.entities)
+    models = {row.model for row in s.throughputs}
+    entities = {e.name for e in s.entities}
+    for i, job in enumerate(s.jobs):
+        yield from _known(job.model, models, f"jobs[{i}].model", "a model with a row in throughputs")
+        if job.entity is not None:
+            yield from _known(job.entity, entities, f"jobs[{i}].entity", "a name in entities")
+    for i, model in enumerate(s.models):
+        yield from _known(model.name, models, f"models[{i}].name", "a model with a row in throughputs")
+        if model.load_s is not None and abs(sum(p for p, _, _ in model.load_s) - 1) > 1e-9:
+            yield Problem(f"models[{i}].load_s", model.load_s, "probabilities that add up to 1")
+        if model.model_gb is not None and model.memory_gb is not None and model.model_gb > model.memory_gb:
+            yield Problem(f"models[{i}].model_gb", model.model_gb, f"at most its memory_gb, {model.memory_gb:g} GB")
+    yield from _core_problems(s)
+
+
+def _weight_problems(path: str, weighted: Sequence[Job] | Sequence[Entity]) -> Iterable[Problem]:
+    weights = [each.weight for each in weighted]
+    if weights and max(weights) > MOST_WEIGHT_RATIO * min(weights):
+        where = f"{path}[{weights.index(min(weights))}].weight"
+        largest = f"{path}[{weights.index(max(weights))}] has {max(weights):g}"
+        yield Problem(where, min(weights), f"at least 1/{MOST_WEIGHT_RATIO:.0f} of the largest weight ({largest})")
+
+
+def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
+    seen: dict[tuple[Any, ...], int] = {}
+    models = {row.model for row in s.throughputs}
+    for i, row in enumerate(s.throughputs):
+        yield from _known(row.accelerator, types, f"throughputs[{i}].accelerator", "a name in cluster.accelerators")
+        key = (row.model, row.accelerator, row.gpus, row.placement, row.nodes)
+        if key in seen:
+            yield Problem(
+                f"throughputs[{i}]", row.model, f"one row for each case (throughputs[{seen[key]}] is the same)"
+            )
+        seen.setdefault(key, i)
+    alone = {(row.model, row.accelerator, row.gpus if s.scaling.law == "none" else None) for row in s.throughputs}
+    pairs: dict[tuple[Any, ...], int] = {}
+    told: set[tuple[Any, ...]] = set()  # a model without rows is in many pairs
+    for i, pair in enumerate(s.colocated):
+        yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
+        for where, model in ((f"colocated[{i}].model", pair.model), (f"colocated[{i}].with_model", pair.with_model)):
+            if (model,) not in told:
+                yield from _known(model, models, where, "a model with a row in throughputs")
+                told.add((model,))
+            key_alone = (model, pair.accelerator, pair.gpus if s.scaling.law == "none" else None)
+            if model in models and pair.accelerator in types and key_alone not in alone and key_alone not in told:
+                told.add(key_alone)
+                what = f"{counted(pair.gpus, 'GPU')} of {pair.accelerator}"
+                yield Problem(where, model, f"a model with a row in throughputs for {what} alone: its partner may end")
+        if pair.model == pair.with_model and pair.steps_per_s != pair.with_steps_per_s:
+            same = f"{pair.steps_per_s:g}, as steps_per_s: two jobs of one model and size are alike"
+            yield Problem(f"colocated[{i}].with_steps_per_s", pair.with_steps_per_s, same)
+        both = tuple(sorted((pair.model, pair.with_model)))
+        case = (both, pair.accelerator, pair.gpus, pair.placement)
+        if case in pairs:
+            yield Problem(
+                f"colocated[{i}]", list(both), f"each unordered pair once (colocated[{pairs[case]}] is the same)"
+            )
+        pairs.setdefault(case, i)
+
+
+def _core_problems(s: Scenario) -> Iterable[Problem]:
+    nodes = {node.name: node for node in s.cluster.machines}
+    jobs = {job.name: job for job in s.jobs}
+    used: dict[str, int] = {}
+    started: set[str] = set()
+    for i, held in enumerate(s.running):
+        where = f"running[{i}]"
+        yield from _known(held.job, jobs, f"{where}.job", "the name of a job")
+        if held.job in started:
+            yield Problem(f"{where}.job", held.job, "each job once")
+        started.add(held.job)
+        if held.job in jobs:
+            job, total = jobs[held.job], sum(held.gpus.values())
+            if total not in job.sizes:
+                yield Problem(f"{where}.gpus", total, f"the job's {counted(job.sizes, 'GPU')}")
+            if job.arrival_s > 0:
+                yield Problem(f"{where}.job", held.job, f"a job with arrival_s 0 (it arrives at {job.arrival_s:g} s)")
+        for name, gpus in held.gpus.items():
+            yield from _known(name, nodes, f"{where}.gpus", "the name of a node")
+            used[name] = used.get(name, 0) + gpus
+            if name in nodes and used[name] > nodes[name].gpus:
+                expected = f"at most the {counted(nodes[name].gpus, 'GPU')} of {name} in all"
+                yield Problem(f"{where}.gpus", used[name], expected)
+    faults = s.core.faults
+    if (faults.mtbf_s is None) != (faults.mttr_s is None):
+        yield Problem("core.faults", faults.model_dump(exclude={"list"}), "mtbf_s and mttr_s both, or neither")
+    for i, outage in enumerate(faults.list):
+        where = f"core.faults.list[{i}]"
+        yield from _known(outage.node, nodes, f"{where}.node", "the name of a node")
+        if outage.to_s <= outage.from_s:
+            yield Problem(f"{where}.to_s", outage.to_s, f"a time after from_s ({outage.from_s:g})")

@@ -1,0 +1,98 @@
+"""Ways in: workloads from other tools' files, and made-up ones. A format is one file; adding it needs no other edit.
+
+A module of this package is a format if it defines `FORMAT` (its name) and `convert`, the `Loader` below.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.cluster_spec import parse_cluster
+from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
+from workbench.scenario.traces.density import at_density, check_density
+from workbench.scenario.traces.report import Dropped, Report
+
+__all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
+
+
+class Loader(Protocol):
+    """Reads a trace file into a scenario.
+
+    source: a file, or `-` for standard input; throughputs: the file of speeds, where the format has one; cluster: as in
+    a scenario file; from_s (included) and to_s (excluded), in the file's time: arrivals to keep, which then count from
+    from_s, without it from the file's first one; sample: how many jobs to keep, drawn with seed.
+    Raises InputError if the file is no such trace or no row is left; single bad rows are dropped and reported.
+    """
+
+    def __call__(
+        self,
+        source: str | Path,
+        throughputs: str | Path | None,
+        cluster: Mapping[str, Any] | None,
+        from_s: float | None = None,
+        to_s: float | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> tuple[Scenario, Report]: ...
+
+
+@cache
+def formats() -> Mapping[str, Loader]:
+    """Every format by name."""
+    found: dict[str, Loader] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        name = getattr(module, "FORMAT", None)
+        if isinstance(name, str):
+            found[name] = module.convert
+    return found
+
+
+def convert(
+    format: str,
+    source: str | Path,
+    throughputs: str | Path | None = None,
+    cluster: Mapping[str, Any] | None = None,
+    *,
+    workload: str | None = None,
+    density_percent: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> tuple[Scenario, Report]:
+    """Read `source` as `format`; throughputs, cluster and the options are the Loader's.
+
+    workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
+    density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
+    with `seed`, and the report's notes tell of them. The scenario keeps the report (`Scenario.notes`).
+    """
+    if format not in formats():
+        raise InputError("format", format, f"one of: {', '.join(formats())}")
+    check_workload(workload)
+    check_density(density_percent)
+    scenario, report = formats()[format](source, throughputs, cluster, seed=seed, **options)
+    notes, recorded = list(report.notes), scenario.recorded
+    if density_percent is not None:
+        before = len(scenario.jobs)
+        scenario, recorded = at_density(scenario, density_percent, seed), None
+        notes.append(f"density {density_percent:g} %: {len(scenario.jobs)} jobs of {before}")
+    if workload is not None:
+        scenario = with_deadlines(scenario, workload, seed)
+        strict, soft, rest = count_kinds(scenario)
+        notes.append(f"workload {workload}: {strict} strict, {soft} soft and {rest} best-effort jobs, drawn anew")
+    report = replace(report, notes=tuple(notes))
+    return scenario.model_copy(update={"notes": report.told(), "recorded": recorded}), report
+
+
+def __getattr__(name: str) -> Any:
+    """`FORMATS`, found when first asked for: a format's module may import this package."""
+    if name == "FORMATS":
+        return formats()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,79 @@
+"""SenseTime's traces of Helios: `cluster_log.csv` of one of its clusters, one job a row.
+
+Columns: job_id, user, vc, gpu_num, cpu_num, node_num, state, submit_time, start_time, end_time, duration, queue. Times
+are `YYYY-MM-DD HH:MM:SS`, local and without a zone; duration (end_time - start_time, which are not read) is in seconds.
+About half of the jobs ask for no GPU. Jobs that did not complete ran as long as they did; one that is only suspended is
+dropped.
+
+The trace names no models (`workbench.scenario.traces.timed` says which a job gets). All jobs are best effort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.report import Drops, Report
+from workbench.scenario.traces.rows import moment, number, read_table
+from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, gpu_count, name_problem, time_problem
+
+FORMAT = "helios"
+COLUMNS = ("job_id", "user", "gpu_num", "state", "submit_time", "duration")
+"""The columns that are read."""
+TRACE = f"a Helios trace: CSV with the columns {', '.join(COLUMNS)}"
+ENDED = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL")
+STATES = (*ENDED, "SUSPENDED")
+
+
+def convert(
+    source: str | Path,
+    throughputs: str | Path | None,
+    cluster: Mapping[str, Any] | None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> tuple[Scenario, Report]:
+    """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
+
+    Jobs are called `job-ID` and keep user, GPUs and run time. from_s and to_s are seconds after the first submission.
+    """
+    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut.check(FORMAT, throughputs)
+    drops = Drops()
+    rows, notes = dated(list(read_trace(source, drops)))
+    return assemble(source, FORMAT, rows, drops, cut, [*notes, "virtual clusters are not read"], ENDED[0])
+
+
+def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
+    """The jobs that can be read, arrivals from `rows.EPOCH`; the others go to `drops`.
+
+    Raises InputError if there is no header with the columns.
+    """
+    return drops.sift(read_table(source, TRACE, COLUMNS, drops).rows, _row)
+
+
+def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
+    """The job of one line, or the reason why it is none."""
+    gpus = gpu_count("gpu_num", number(cells["gpu_num"]))
+    if isinstance(gpus, str):
+        return gpus
+    state = cells["state"]
+    if state not in STATES:
+        return f"state none of {', '.join(STATES)}"
+    if state not in ENDED:
+        return f"not ended: {state}"
+    submitted_s, duration_s = moment(cells["submit_time"], " "), number(cells["duration"])
+    if submitted_s is None:
+        return "submit_time is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
+    if duration_s is None:
+        return "duration is not a finite number"
+    if duration_s == 0:
+        return "run time 0: it never ran"
+    problem = (
+        name_problem("job_id", cells["job_id"]) or name_problem("user", cells["user"]) or time_problem(0.0, duration_s)
+    )
+    name = f"job-{cells['job_id']}"
+    return problem or TimedRow(line, name, None, gpus, submitted_s, duration_s, cells["user"], ended=state)

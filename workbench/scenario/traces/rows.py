@@ -1,0 +1,207 @@
+"""What every loader does alike: read text, read numbers, keep a window of arrivals, draw a sample."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from workbench.base.errors import InputError, Words, counted, why
+from workbench.base.files import parse_json
+from workbench.scenario.traces.report import Drops, Report
+
+STANDARD = "-"
+"""Stands for standard input."""
+
+
+class Arriving(Protocol):
+    """A row of a trace: its line and when its job arrives, in the file's time."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def arrival_s(self) -> float: ...
+
+
+Row = TypeVar("Row", bound=Arriving)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MOMENT = re.compile(r"(199|20\d)\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
+EPOCH = datetime(1990, 1, 1)
+"""The first moment that `moment` reads: an earlier one is a clock that was not set."""
+
+
+def read_text(path: str | Path, expected: str) -> str:
+    """The file's text, or what standard input has (`-`); raises InputError if it cannot be read as UTF-8."""
+    try:
+        if str(path) == STANDARD:
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(source_name(path), why(error), f"{expected} (UTF-8 text)") from None
+    except OSError as error:
+        raise InputError(source_name(path), why(error), expected) from None
+
+
+def read_lines(path: str | Path, expected: str) -> list[tuple[int, str]]:
+    """The lines that are not blank, stripped, each with its number from 1; raises InputError where there is none."""
+    lines = read_text(path, expected).split("\n")
+    found = [(number, text) for number, line in enumerate(lines, start=1) if (text := line.strip())]
+    if not found:
+        raise InputError(source_name(path), Words("an empty file"), expected)
+    return found
+
+
+class Table(NamedTuple):
+    """A file with a header. rows: the line of each row and its cells by column, those with too few or too many not."""
+
+    header: list[str]
+    rows: Iterator[tuple[int, Mapping[str, str]]]
+
+
+def read_table(
+    path: str | Path,
+    expected: str,
+    columns: Sequence[str],
+    drops: Drops,
+    separator: str = ",",
+    optional: Sequence[str] = (),
+    quoted: bool = True,
+) -> Table:
+    """A table of text, cells stripped; while it is read its bad rows go to `drops`.
+
+    quoted: a cell may stand between quotation marks, and then hold separators and line breaks. Raises InputError for a
+    header without one of the columns, or with one of them (or an optional one) twice.
+    """
+    lines = read_lines(path, expected)
+    first = lines[0][0]
+    header, at = _cells(lines, 0, separator, quoted) or ([lines[0][1]], 1)
+    wrong = [name for name in columns if header.count(name) != 1]
+    wrong += [name for name in optional if header.count(name) > 1]
+    if wrong:
+        raise InputError(f"{source_name(path)}, line {first}", Words(f"no single {', '.join(wrong)}"), expected)
+
+    def rows() -> Iterator[tuple[int, Mapping[str, str]]]:
+        begin = at
+        while begin < len(lines):
+            line = lines[begin][0]
+            cells, end = _cells(lines, begin, separator, quoted) or ([], begin + 1)
+            if len(cells) == len(header):
+                yield line, dict(zip(header, cells, strict=True))
+                begin = end
+                continue
+            odd = (
+                f"{counted(len(cells), 'column')} instead of {len(header)}"
+                if cells
+                else "a quotation mark out of place"
+            )
+            drops.add(odd, line)
+            begin += 1  # a stray quotation mark must not take the rows below with it
+
+    return Table(header, rows())
+
+
+def _cells(lines: Sequence[tuple[int, str]], begin: int, separator: str, quoted: bool) -> tuple[list[str], int] | None:
+    """The cells of the row that begins in a line, and where the next row begins; None where quotation marks are odd."""
+    text = lines[begin][1]
+    if not quoted or '"' not in text:
+        return [cell.strip() for cell in text.split(separator)], begin + 1
+    following = (lines[i][1] + "\n" for i in range(begin, len(lines)))
+    reader = csv.reader(following, delimiter=separator, skipinitialspace=True, strict=True)
+    try:
+        return [cell.strip() for cell in next(reader)], begin + reader.line_num
+    except csv.Error:
+        return None
+
+
+def source_name(path: str | Path) -> str:
+    """What messages and reports call a source."""
+    return "standard input" if str(path) == STANDARD else str(path)
+
+
+def read_json(path: str | Path, expected: str) -> Any:
+    """The file's JSON; raises InputError if it is none, names a key twice or holds NaN or infinities."""
+    text = read_text(path, expected)
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise InputError(source_name(path), why(error), expected) from None
+
+
+def number(text: str) -> float | None:
+    """A finite decimal number, None for anything else (also for nan, inf, 1_000 and hexadecimal)."""
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
+    return value if math.isfinite(value) else None
+
+
+def moment(text: str, between: str) -> float | None:
+    """Seconds from `EPOCH` to `YYYY-MM-DD HH:MM:SS`, local time without a zone; None for anything else.
+
+    between: what stands between date and time, a space or a T. Years are 1990 to 2099.
+    """
+    if not _MOMENT.fullmatch(text) or text[10] != between:
+        return None
+    try:
+        return (datetime.fromisoformat(text) - EPOCH).total_seconds()
+    except ValueError:
+        return None
+
+
+def check_seed(seed: int) -> None:
+    """Raise InputError if the seed is not one that a scenario may have."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InputError("seed", seed, "a whole number, at least 0 and below 2**63")
+
+
+def check_cut(from_s: float | None, to_s: float | None, sample: int | None, seed: int) -> None:
+    """Raise InputError if the window, the sample or its seed makes no sense."""
+    check_seed(seed)
+    for name, value in (("from_s", from_s), ("to_s", to_s)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise InputError(name, value, "seconds, at least 0")
+    if to_s is not None and to_s <= (from_s or 0.0):
+        raise InputError("to_s", to_s, f"a time after the begin of the window ({from_s or 0.0:g} s)")
+    if sample is not None and sample < 1:
+        raise InputError("sample", sample, "at least one job")
+
+
+def draw_sample(count: int, sample: int | None, seed: int) -> list[int]:
+    """Positions of a uniform sample without replacement, in file order; all of them if there are not more."""
+    if sample is None or sample >= count:
+        return list(range(count))
+    return sorted(np.random.default_rng(seed).choice(count, size=sample, replace=False).tolist())
+
+
+def in_window(rows: Sequence[Row], from_s: float | None, to_s: float | None, drops: Drops) -> list[Row]:
+    """The rows that arrive from `from_s` (included) to `to_s` (excluded); the others go to `drops`."""
+    low, high = from_s or 0.0, math.inf if to_s is None else to_s
+    drops.add_all("arrives outside the window", (row.line for row in rows if not low <= row.arrival_s < high))
+    return [row for row in rows if low <= row.arrival_s < high]
+
+
+def sampled(rows: Sequence[Row], sample: int | None, seed: int, drops: Drops) -> list[Row]:
+    """The rows of a sample, in their order; the others go to `drops`."""
+    chosen = set(draw_sample(len(rows), sample, seed))
+    drops.add_all("not in the sample", (row.line for i, row in enumerate(rows) if i not in chosen))
+    return [row for i, row in enumerate(rows) if i in chosen]
+
+
+def sample_notes(count: int, sample: int | None) -> Iterator[str]:
+    """A note where a sample is larger than what it is drawn from. count: how many jobs there are to draw from."""
+    if sample is not None and sample > count:
+        yield f"a sample of {counted(sample, 'job')} was asked for, there are {count}: all are kept"
+
+
+def account(source: str, format: str, kept: Sequence[Row], drops: Drops) -> Report:
+    """The report without notes; raises InputError, saying why each row was dropped, if none is kept."""
+    dropped = drops.result()
+    if not kept:
+        raise InputError(source, Words("; ".join(map(str, dropped)) or "no rows"), "at least one job that can be kept")
+    return Report(source, format, len(kept) + sum(reason.count for reason in dropped), len(kept), dropped)

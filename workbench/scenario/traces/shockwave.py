@@ -1,0 +1,32 @@
+"""Shockwave's trace files: Gavel's with two more columns, read with the same file of throughputs.
+
+Between scale factor and priority weight stands the mode (static, accordion, gns: how the batch size changes while a job
+runs), before the arrival the duration. Batch sizes stay here as the job type says, and a duration follows from steps
+and throughput, as in `workbench.scenario.traces.gavel`: it is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.gavel import Form, convert_form
+from workbench.scenario.traces.report import Report
+
+FORMAT = "shockwave"
+FORM = Form(FORMAT, "a Shockwave trace: one job a line, 12 columns between tabs", 12, (5, 6, 8, 9, 11), mode=7)
+
+
+def convert(
+    source: str | Path,
+    throughputs: str | Path | None,
+    cluster: Mapping[str, Any] | None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> tuple[Scenario, Report]:
+    """A scenario from a trace, its throughputs and a cluster (see `workbench.scenario.traces.Loader`)."""
+    return convert_form(FORM, source, throughputs, cluster, from_s, to_s, sample, seed)

@@ -1,0 +1,119 @@
+"""The Standard Workload Format of the Parallel Workloads Archive (SWF 2.2): 18 numbers a line, header lines with `;`.
+
+    1 job   2 submitted (s)   3 wait   4 run time (s)   5 processors   6 CPU time   7 memory
+    8 processors asked for   9 time asked for   10 memory asked for   11 status   12 user   13 group
+    14 program   15 queue   16 partition   17 job before   18 think time
+
+-1 is unknown. Read are 1, 2, 4, 5 (8 where it is unknown), 11 and 12. Status 0 failed, 1 completed, 5 cancelled, -1
+unknown; 2, 3 and 4 are parts of a job that has a line of its own.
+
+Processors become GPUs by one rule (ours): a node of the log is the largest node of the cluster. A log with
+q = MaxProcs / MaxNodes processors a node (header) on nodes of g GPUs makes of p processors ceil(p g / q) GPUs. Without
+these two header lines, or with q at most 1, a processor is a GPU.
+
+The log names no models (`workbench.scenario.traces.timed` says which a job gets). All jobs are best effort.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.base.errors import InputError, Words, counted
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.report import Drops, Report
+from workbench.scenario.traces.rows import number, read_lines, source_name
+from workbench.scenario.traces.timed import (
+    Cut,
+    TimedRow,
+    assemble,
+    gpu_count,
+    name_problem,
+    plain_cluster,
+    time_problem,
+)
+
+FORMAT = "swf"
+FIELDS = 18
+TRACE = f"a log in the Standard Workload Format: {FIELDS} numbers a line, header lines that begin with ;"
+STATES = {-1: "unknown", 0: "failed", 1: "completed", 5: "cancelled"}
+PARTS = (2, 3, 4)
+_FACT = re.compile(r";\s*(MaxNodes|MaxProcs)\s*:\s*(\d{1,9})\b", re.ASCII)
+
+
+def convert(
+    source: str | Path,
+    throughputs: str | Path | None,
+    cluster: Mapping[str, Any] | None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> tuple[Scenario, Report]:
+    """A scenario from a log and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
+
+    Jobs are called `job-NUMBER`, users `user-NUMBER`; from_s and to_s are seconds as in the log.
+    """
+    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut.check(FORMAT, throughputs)
+    gpus_per_node = max(node.gpus for node in plain_cluster(cluster, source_name(source)).machines)
+    lines = read_lines(source, TRACE)
+    gpus_of, rule = processor_rule(lines, gpus_per_node)
+    drops = Drops()
+    rows = list(read_log(source, lines, gpus_of, drops))
+    return assemble(source, FORMAT, rows, drops, cut, [rule], STATES[1])
+
+
+def processor_rule(lines: list[tuple[int, str]], gpus_per_node: int) -> tuple[Callable[[int], int], str]:
+    """GPUs from processors, by the header; and the rule in words."""
+    header = (_FACT.match(text) for _, text in lines if text.startswith(";"))
+    facts = {found[1]: int(found[2]) for found in header if found}
+    nodes, processors = facts.get("MaxNodes", 0), facts.get("MaxProcs", 0)
+    if nodes < 1 or processors <= nodes:
+        return int, "a processor of the log is a GPU: its header does not give several processors a node"
+    rule = f"a node of the log ({processors / nodes:.4g} processors) is a node of {gpus_per_node} GPUs, rounded up"
+    return lambda count: -(-count * gpus_per_node * nodes // processors), rule
+
+
+def read_log(
+    source: str | Path, lines: list[tuple[int, str]], gpus_of: Callable[[int], int], drops: Drops
+) -> Iterable[TimedRow]:
+    """The jobs that can be read; the others go to `drops`.
+
+    Raises InputError if no line has 18 fields.
+    """
+    rows = [(line, text.split()) for line, text in lines if not text.startswith(";")]
+    if not any(len(fields) == FIELDS for _, fields in rows):
+        found = f"{counted(len(rows[0][1]), 'field')} in line {rows[0][0]}" if rows else "no line but header lines"
+        raise InputError(source_name(source), Words(found), TRACE)
+    return drops.sift(rows, lambda line, fields: _row(line, fields, gpus_of))
+
+
+def _row(line: int, fields: list[str], gpus_of: Callable[[int], int]) -> TimedRow | str:
+    """The job of one line, or the reason why it is none."""
+    if len(fields) != FIELDS:
+        return f"{counted(len(fields), 'field')} instead of {FIELDS}"
+    job, submitted_s, run_s, held, asked, status, user = (number(fields[i]) for i in (0, 1, 3, 4, 7, 10, 11))
+    if job is None or submitted_s is None or run_s is None:
+        return "job, submission or run time is not a finite number"
+    if held is None or asked is None or status is None or user is None:
+        return "processors, status or user is not a finite number"
+    if status in PARTS:
+        return "a part of a job (status 2, 3 or 4), which has a line of its own"
+    if status not in STATES:
+        return "status none of -1 to 5"
+    if run_s in (0, -1):
+        return "run time 0 or unknown: it never ran"
+    if max(held, asked) <= 0:
+        return "processors neither held nor asked for"
+    processors = gpu_count("number of processors", held if held > 0 else asked)
+    if isinstance(processors, str):
+        return processors
+    problem = name_problem("job number", fields[0]) or time_problem(submitted_s, run_s)
+    called = f"user-{fields[11]}" if user >= 0 else None
+    if problem:
+        return problem
+    gpus, ended = gpus_of(processors), STATES[int(status)]
+    return TimedRow(line, f"job-{fields[0]}", None, gpus, submitted_s, run_s, called, ended=ended)

@@ -1,0 +1,330 @@
+"""Traces that say how long a job ran, not how fast: its steps are its run time x its speed.
+
+*As recorded* (`sacct`, and every trace without models on a cluster with a type that no group of built-in models knows
+together with the others): a job does 1 step/s for each second that it ran, on the type where it ran and on no other. A
+job for which the trace names no type, or several, runs as long on any type.
+
+*With built-in speeds* (the others). Model: the one that the trace names; without a name one of the job's size class is
+drawn (`workbench.scenario.traces.drawn`). Speeds: those of Chronus's models; a trace without names takes, on a cluster
+with other types, the models of the first group that knows them all (`GROUPS`). The run time is meant on the cluster's
+fastest type, the gang on the fewest nodes: there a job runs as long as in the trace, to a step. Numbers of GPUs that
+the tables lack follow a power law (ours: each doubling keeps 0.9 of the ideal speed-up).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import InputError, counted
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.frozen import MOST_GPUS, MOST_S
+from workbench.scenario.job import RewardStep
+from workbench.scenario.scenario import Recorded, Scenario
+from workbench.scenario.throughput import Scaling, ThroughputRow, Throughputs
+from workbench.scenario.traces import builtin
+from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
+from workbench.scenario.traces.drawn import CLASSES, classes, draw_models
+from workbench.scenario.traces.report import Drops, Report
+from workbench.scenario.traces.rows import EPOCH, account, check_cut, in_window, sample_notes, sampled, source_name
+from workbench.scenario.traces.synthetic import PLAN as PLAN_OF_TYPES
+from workbench.scenario.traces.synthetic import Workload
+
+GROUP = "chronus"
+GROUPS = (GROUP, "gavel", "hadar", "hops")
+"""Groups of built-in models with all size classes, in the order in which they are tried."""
+SCALING = Scaling(law="power", efficiency=0.9)
+ANY = "recorded"
+"""The model of jobs that run as recorded on any type; `recorded on T` is that of those that ran on T."""
+PLAN: tuple[dict[str, Any], ...] = (
+    {"scheduler": "chronus"},
+    {"scheduler": "edf"},
+    {"scheduler": "three_sigma"},
+    {"scheduler": "genie"},
+    {"scheduler": "tiresias"},
+    {"scheduler": "themis"},
+    {"scheduler": "yarn_cs", "knobs": {"queues": "slo"}},
+)
+"""paper: Chronus and whom it compares itself with, section 4.3."""
+MOST_LETTERS = 190
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRow:
+    """One job of a trace. model: a built-in one, or None; rewards as in a scenario; ran_on: its type as the trace has
+    it; ended, end_s: in which state and when it ended, where the trace tells."""
+
+    line: int
+    name: str
+    model: str | None
+    gpus: int
+    arrival_s: float
+    duration_s: float
+    user: str | None = None
+    rewards: tuple[RewardStep, ...] | None = None
+    ran_on: str | None = None
+    ended: str | None = None
+    end_s: float | None = None
+
+    @property
+    def kind(self) -> tuple[str, int]:
+        """What its speed depends on, once it has a model."""
+        if self.model is None:
+            raise ValueError(f"{self.name} has no model yet")
+        return self.model, self.gpus
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The cluster and which jobs to keep, as `workbench.scenario.traces.Loader` has them."""
+
+    cluster: Mapping[str, Any] | None
+    from_s: float | None
+    to_s: float | None
+    sample: int | None
+    seed: int
+
+    def check(self, format: str, throughputs: str | Path | None) -> None:
+        """Raise InputError for what can be refused before the file is read."""
+        if throughputs is not None:
+            expected = f"no file of speeds: a {format} trace has none, the built-in ones are taken"
+            raise InputError("throughputs", str(throughputs), expected)
+        if self.cluster is None:
+            raise InputError("cluster", None, CLUSTER_EXPECTED)
+        check_cut(self.from_s, self.to_s, self.sample, self.seed)
+
+
+def models() -> list[str]:
+    """The built-in models that a row may name."""
+    return [str(row["name"]) for row in builtin.models(GROUP)]
+
+
+def plain_cluster(cluster: Mapping[str, Any] | None, source: str) -> Cluster:
+    """The cluster alone; raises ScenarioError if it is none."""
+    return Scenario.from_dict({"cluster": dict(cluster or {}), "jobs": [], "throughputs": []}, source).cluster
+
+
+def time_problem(arrival_s: float, duration_s: float) -> str | None:
+    """Why these cannot be a job's times; None if they can."""
+    if not 0 <= arrival_s <= MOST_S:
+        return f"submitted before 0 or after {MOST_S:g} s"
+    if not 0 < duration_s <= MOST_S:
+        return f"run time not above 0 or over {MOST_S:g} s"
+    return None
+
+
+def name_problem(what: str, text: str) -> str | None:
+    """Why a text cannot name a job or a user; None if it can."""
+    if not text:
+        return f"no {what}"
+    if len(text) > MOST_LETTERS or not text.isprintable() or " + " in text:
+        return f"{what} over {MOST_LETTERS} letters, not printable, or with ' + '"
+    return None
+
+
+def gpu_count(what: str, gpus: float | None) -> int | str:
+    """A job's number of GPUs, or why this cannot be one."""
+    if gpus is None:
+        return f"{what} is not a finite number"
+    if gpus == 0:
+        return "0 GPUs"
+    if gpus != int(gpus) or not 1 <= gpus <= MOST_GPUS:
+        return f"{what} not a whole number from 1 to {MOST_GPUS}"
+    return int(gpus)
+
+
+def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], list[str]]:
+    """Rows whose arrivals count from `rows.EPOCH`, counted from the first one; and the notes that say which that is."""
+    if not rows:
+        return [], []
+    begin_s = min(row.arrival_s for row in rows)
+    first = EPOCH + timedelta(seconds=begin_s)
+    note = f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"
+    return [
+        replace(row, arrival_s=row.arrival_s - begin_s, end_s=None if row.end_s is None else row.end_s - begin_s)
+        for row in rows
+    ], [note]
+
+
+def assemble(
+    source: str | Path,
+    format: str,
+    read: Sequence[TimedRow],
+    drops: Drops,
+    cut: Cut,
+    notes: Sequence[str],
+    well: str | None = None,
+    recorded: bool = False,
+) -> tuple[Scenario, Report]:
+    """The scenario and the report of the rows that could be read; those not kept go to `drops`.
+
+    well: the state of a job that ended well, where the trace tells states; recorded: jobs run as recorded whatever the
+    cluster's types. Jobs stand in order of arrival. Raises InputError for a cluster that is none, for one on which no
+    named model has built-in speeds, and where no job is left.
+    """
+    called = source_name(source)
+    cluster = plain_cluster(cut.cluster, called)
+    named = bool(read) and all(row.model is not None for row in read)
+    group = GROUP if named else None if recorded else _group(cluster.types)
+    if group is None:
+        read = list(_as_recorded(read, cluster))
+        work = _recorded(cut.cluster or {}, cluster, read)
+    else:
+        work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
+        read = _with_models(read, group, work, cut.seed)
+    rows = sorted(_once(read, drops), key=lambda row: row.arrival_s)
+    kept = in_window(rows, cut.from_s, cut.to_s, drops)
+    able = list(_fitting(kept, work, drops))
+    kept = sampled(able, cut.sample, cut.seed, drops)
+    report = account(called, format, kept, drops)
+    begin_s = rows[0].arrival_s if cut.from_s is None else cut.from_s
+    name = Path(called)
+    told_ends = all(row.end_s is not None for row in kept)
+    speeds = "as recorded" if group is None else "built-in speeds"
+    data = {
+        **work.scenario([_job(row, work, begin_s) for row in kept]),
+        "name": name.stem,
+        "description": f"{len(kept)} jobs of the {format} trace {name.name}, {speeds}",
+        "seed": cut.seed,
+        "recorded": _recorded_of(kept, begin_s) if group is None or told_ends else None,
+        "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
+    }
+    told = [*_order_notes(read), *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
+    if cut.from_s is None and begin_s > 0:
+        told.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
+    if group is None:
+        told += _recorded_notes(kept)
+    else:
+        told += [] if named else _drawn_notes(kept, group)
+        told += _speed_notes(kept, work)
+    return Scenario.from_dict(data, called), replace(report, notes=tuple(told))
+
+
+def _recorded_of(kept: Sequence[TimedRow], begin_s: float) -> Recorded:
+    """What the trace shows of the jobs that are kept; where it does not tell ends, as if no job had waited."""
+    ends = [max(row.arrival_s + row.duration_s, row.end_s or 0.0) for row in kept]  # clocks may jump: none ends earlier
+    known = all(row.end_s is not None for row in kept)
+    return Recorded(end_s=max(ends) - begin_s, ends_known=known, gpu_s=sum(row.gpus * row.duration_s for row in kept))
+
+
+def _group(types: Sequence[str]) -> str | None:
+    """The first group with built-in speeds on all types."""
+    return next((group for group in GROUPS if set(types) <= set(builtin.types(group))), None)
+
+
+def _as_recorded(rows: Sequence[TimedRow], cluster: Cluster) -> Iterator[TimedRow]:
+    """The rows with the model of their type, whose name the cluster may write in other case (`A100` for `a100`).
+
+    Raises InputError where two types of the cluster differ in case alone.
+    """
+    known = {name.casefold(): name for name in cluster.types}
+    if len(known) < len(cluster.types):
+        raise InputError("cluster, types", ", ".join(cluster.types), "types that differ in more than case")
+    for row in rows:
+        ran_on = None if row.ran_on is None else known.get(row.ran_on.casefold(), row.ran_on)
+        yield replace(row, model=ANY if ran_on is None else f"{ANY} on {ran_on}", ran_on=ran_on)
+
+
+def _recorded(plain: Mapping[str, Any], cluster: Cluster, rows: Sequence[TimedRow]) -> Workload:
+    """Models that do 1 step/s: of each type that rows ran on, for each number of GPUs that ran there."""
+    kinds = dict.fromkeys((*row.kind, row.ran_on) for row in rows)
+    speeds = [
+        {"model": model, "accelerator": name, "gpus": gpus, "steps_per_s": 1.0}
+        for model, gpus, ran_on in kinds
+        for name in (cluster.types if ran_on is None else [ran_on])
+        if gpus <= cluster.workers.get(name, 0)
+    ]
+    checked = [ThroughputRow.model_validate(row) for row in speeds]
+    models = tuple(dict.fromkeys(row.model for row in checked))
+    return Workload(dict(plain), speeds, None, Throughputs(cluster, checked), cluster.types[0], models, Scaling())
+
+
+def _with_models(read: Sequence[TimedRow], group: str, work: Workload, seed: int) -> list[TimedRow]:
+    """The rows, each with a model. One is drawn for every row, so that what others name does not shift the draws."""
+    class_of = {row["name"]: row["size_class"] for row in builtin.models(group, work.models)}
+    drawn = draw_models(np.array([row.gpus * row.duration_s for row in read]), class_of, seed)
+    pairs = zip(read, drawn, strict=True)
+    return [row if row.model is not None else replace(row, model=model) for row, model in pairs]
+
+
+def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
+    """The first row of each name."""
+    names: set[str] = set()
+    for row in rows:
+        if row.name in names:
+            drops.add("job id of an earlier row", row.line)
+        else:
+            names.add(row.name)
+            yield row
+
+
+def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator[TimedRow]:
+    largest = max(work.speeds.cluster.workers.values())
+    for row in rows:
+        if row.ran_on is not None and row.ran_on not in work.speeds.cluster.types:
+            drops.add(f"ran on {row.ran_on}, which the cluster lacks", row.line)
+        elif row.gpus > largest:
+            drops.add("more GPUs than any type of the cluster has", row.line)
+        elif not work.fits(*row.kind):
+            drops.add("no type of the cluster runs its model on so many GPUs", row.line)
+        else:
+            yield row
+
+
+def _job(row: TimedRow, work: Workload, begin_s: float) -> dict[str, Any]:
+    model, gpus = row.kind
+    job = work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s, row.ran_on)
+    return {**job, "user": row.user, "rewards": row.rewards}
+
+
+def _order_notes(read: Sequence[TimedRow]) -> Iterator[str]:
+    early = sum(later.arrival_s < row.arrival_s for row, later in pairwise(read))
+    if early:
+        yield f"not in order of arrival: {counted(early, 'job')} before the one above; sorted here"
+
+
+def _ended_notes(kept: Sequence[TimedRow], well: str | None) -> Iterator[str]:
+    """A note on jobs that ended in another state than `well`, if there are any."""
+    ended = Counter(row.ended for row in kept if row.ended != well)
+    if told := ", ".join(f"{count} {state}" for state, count in ended.items()):
+        yield f"jobs that did not end well ran as long as they did and are read like others: {told}"
+
+
+def _drawn_notes(kept: Sequence[TimedRow], group: str) -> Iterator[str]:
+    counts = Counter(classes(np.array([row.gpus * row.duration_s for row in kept])))
+    told = ", ".join(f"{size} {counts[size]}" for size in CLASSES)
+    yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {told})"
+
+
+def _recorded_notes(kept: Sequence[TimedRow]) -> Iterator[str]:
+    ran = Counter(row.ran_on for row in kept)
+    anywhere = ran.pop(None, 0)
+    if told := ", ".join(f"{name} ({count})" for name, count in ran.items()):
+        yield f"jobs run as long as recorded, on the type where they ran and on no other: {told}"
+    if anywhere:
+        some = counted(anywhere, "job")
+        yield f"{some} with no single type in the trace: may run on any, as long as recorded on each"
+
+
+def _speed_notes(kept: Sequence[TimedRow], work: Workload) -> Iterator[str]:
+    yield f"a job's steps are its run time x the built-in speed of its model on {work.reference}"
+    types = work.speeds.cluster.types
+    known = [name for name in types if work.speeds.matrix(work.models, [1] * len(work.models), types=[name]).any()]
+    if others := ", ".join(name for name in known if name != work.reference):
+        yield f"run times on {others} are not recorded: they follow from the built-in speeds"
+    if idle := ", ".join(name for name in types if name not in known):
+        yield f"no job runs on {idle}: there are no built-in speeds of its models"
+    listed = {row["gpus"] for row in work.rows}
+    odd = sum(row.gpus not in listed for row in kept)
+    if odd:
+        yield f"{counted(odd, 'job')} with a number of GPUs that the built-in speeds lack: a power law fills it"
+    hopeless = sum(row.rewards is not None and row.rewards[-1][0] < row.duration_s for row in kept)
+    if hopeless:
+        yield f"{counted(hopeless, 'job')} with the last deadline before the run time is over, kept"

@@ -1,0 +1,229 @@
+"""The contract of whoever schedules: Formulation, what it found (Result), Scheduler, and when one is asked (Timing).
+
+Papers and baselines implement it, mechanisms help them, `workbench.session.registry` finds what they offer.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from workbench.base.card import card
+from workbench.base.errors import InputError
+from workbench.base.labels import listed
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.decision import Cause, Decision, Snapshot
+from workbench.scheduling.knob import Knob, Value, settle
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from workbench.scheduling.solvers import Solved, Solver
+
+Data = TypeVar("Data")
+Knobs = Mapping[str, Any]
+Memory = Any
+"""A scheduler's own frozen value: None, or a frozen dataclass of numbers, texts, arrays, tuples and mappings."""
+ROWS_SHOWN = 10
+"""Jobs whose shares a card shows."""
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What a formulation found, in the words of the command line.
+
+    status: optimal | feasible | time_limit; objective: recomputed from the values, not the solver's word; bound, gap:
+    None if unknown; seconds of wall time; values: `allocation {job: {type: share}}` and the like.
+    """
+
+    status: str
+    objective: float | None
+    sense: str
+    unit: str
+    values: Mapping[str, Any]
+    bound: float | None = None
+    gap: float | None = None
+    solver: str = ""
+    build_s: float = 0.0
+    solve_s: float = 0.0
+    iterations: tuple[Mapping[str, Any], ...] = ()
+
+    def headline(self) -> str:
+        """Status and objective in a line."""
+        if self.objective is None:
+            return self.status
+        unit = "" if self.unit in ("", "1") else f" {self.unit}"
+        return f"{self.status}, {self.sense} {short_number(self.objective, 6)}{unit}"
+
+    def __repr__(self) -> str:
+        return f"<Result: {self.headline()}; values: {listed(self.values, 6)}>"
+
+    def _repr_html_(self) -> str:
+        limits = {"Bound": self.bound, "Gap": self.gap}
+        rows = [(name, short_number(value, 6)) for name, value in limits.items() if value is not None]
+        times = f"{format_duration(self.build_s, parts=1)} to build, {format_duration(self.solve_s, parts=1)} to solve"
+        rows += [("Solver", f"{self.solver}, {times}"), ("Values", ", ".join(self.values))]
+        return card(f"Result: {self.headline()}", rows) + self._shares()
+
+    def _shares(self) -> str:
+        """The first shares of time, as HTML; empty without any."""
+        shares = self.values.get("allocation") or {}
+        types = list(dict.fromkeys(name for row in shares.values() for name in row))
+        rows = [[job, *(short_number(row.get(name, 0.0)) for name in types)] for job, row in shares.items()]
+        left = len(rows) - ROWS_SHOWN
+        more = f"and {left} more: allocation_table(result)" if left > 0 else ""
+        return card("Shares of time:", rows[:ROWS_SHOWN], ["Job", *types], [more]) if rows else ""
+
+    def reported(self, solved: Solved, build_s: float = 0.0, iterations: Iterable[Mapping[str, Any]] = ()) -> Result:
+        """The same with the report on its solve; build_s: seconds beside those that the report has for building."""
+        return replace(
+            self,
+            status=solved.status,
+            bound=solved.bound,
+            gap=solved.gap,
+            solver=solved.solver,
+            build_s=build_s + solved.build_s,
+            solve_s=solved.solve_s,
+            iterations=tuple(iterations),
+        )
+
+
+class Formulation(ABC, Generic[Data]):
+    """An optimisation problem of a paper as a readable Pyomo model.
+
+    The module's docstring states it equation by equation; `build` gives the parts the same names and tags. reading:
+    a sentence on how its values relate to its objective, where the names alone could mislead.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    knobs: ClassVar[tuple[Knob, ...]] = ()
+    presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
+    offline: ClassVar[bool] = False
+    reading: ClassVar[str] = ""
+
+    def __repr__(self) -> str:
+        return f"<Formulation {self.name}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        return _card_of(self, [self.reading])
+
+    @abstractmethod
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> Data:
+        """The numbers of the problem, frozen; they can be built by hand just as well."""
+
+    @abstractmethod
+    def build(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+
+    @abstractmethod
+    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
+        """The solved model's values, objective recomputed from them and feasibility checked."""
+
+    def trivial(self, data: Data, knobs: Knobs) -> Result | None:
+        """The answer where no solver is needed (no jobs), else None."""
+        return None
+
+    def grown(self, data: Data, accelerator: str, gpus: float) -> Data:
+        """The same problem with so many more GPUs of a type and all else as it is, what jobs are measured by included.
+
+        For the value of a GPU (`workbench.marginal_values`). Raises InputError where the problem has no such number.
+        """
+        expected = "a formulation with a capacity for each accelerator type, such as gavel.max_min_fairness"
+        raise InputError("formulation", self.name, expected)
+
+    def statement(self, knobs: Knobs) -> Any:
+        """Whose module's docstring states the problem that `build` gives with these knobs, for
+        `workbench.scheduling.notation`."""
+        return self
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """The solver's options as the knobs want them."""
+        return solver
+
+    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Build, solve, read; a formulation that iterates has its own. Raises the errors of
+        `workbench.scheduling.solvers`."""
+        from workbench.scheduling.solvers import Solver, solve_model
+
+        nothing = self.trivial(data, knobs)
+        if nothing is not None:
+            return replace(nothing, status="optimal", solver="none needed")
+        began = time.perf_counter()
+        model = self.build(data, knobs)
+        build_s = time.perf_counter() - began
+        solved = solve_model(model, self.options(knobs, solver or Solver()))
+        return self.read(model, data, knobs).reported(solved, build_s)
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value, see `workbench.scheduling.knob.settle`."""
+        return settle(self.knobs, given, self.name, self.presets)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes."""
+
+    round_s: float | None = None
+    causes: frozenset[Cause] = frozenset()
+
+
+class Scheduler(ABC):
+    """Turns snapshots into decisions. `decide` is pure: same snapshot, memory, knobs and generator, same answer.
+
+    uses: the properties of a job that it reads, and with a dot what it reads of other parts of a scenario
+    (`entities.policy`, `models.load_s`, `cluster.network_gbps`); `workbench.ignored` names what else a scenario sets.
+    presets: named sets of knob values, chosen by a knob `preset`.
+    packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
+    belief: the estimator by name that tells it speeds unless another is asked for: what its paper says it knows.
+    """
+
+    name: str
+    title: str
+    knobs: tuple[Knob, ...] = ()
+    presets: Mapping[str, Mapping[str, Value]] = {}
+    uses: frozenset[str] = frozenset({"arrival_s", "steps", "gpus"})
+    offline: bool = False
+    packs: bool = False
+    belief: str = "oracle"
+
+    def __repr__(self) -> str:
+        return f"<Scheduler {self.name}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        return _card_of(self, [f"Reads of a scenario: {', '.join(sorted(self.uses))}."])
+
+    @abstractmethod
+    def timing(self, knobs: Knobs) -> Timing:
+        """When it wants to be asked."""
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        """The memory before the first decision."""
+        return None
+
+    @abstractmethod
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        """The decision at `snapshot.now_s` and the memory for the next one."""
+
+    def about(self, knobs: Knobs) -> frozenset[str]:
+        """What of `uses` matters with these knobs: `workbench.lacking` says where a scenario has none of it."""
+        return self.uses
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Every knob's value, see `workbench.scheduling.knob.settle`."""
+        return settle(self.knobs, given, self.name, self.presets)
+
+
+def _card_of(owner: Formulation[Any] | Scheduler, more: Iterable[str]) -> str:
+    """Name, title and knobs as HTML."""
+    rows = [(knob.name, knob.default_text, knob.expected(), knob.help) for knob in owner.knobs]
+    return card(f"{owner.name}: {owner.title}", rows, ("Knob", "Default", "Values", "Meaning"), more)

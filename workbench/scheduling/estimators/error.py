@@ -1,0 +1,58 @@
+"""How far a belief's speeds of pairs are from the true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from workbench.base.errors import InputError
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import Belief
+from workbench.scheduling.estimators.low_rank import LowRank
+
+
+def pair_errors(scenario: Scenario, belief: Belief) -> FloatArray:
+    """|believed - true| / true of both members of each of the scenario's pairs that may share (`colocated`).
+
+    On types of which the cluster has no node nobody shares.
+    """
+    errors: list[float] = []
+    for row in scenario.colocated:
+        true = np.array([row.steps_per_s, row.with_steps_per_s])
+        if true.min() <= 0 or row.accelerator not in scenario.cluster.types:
+            continue
+        one, two = (Job(name=name, model=name, steps=1, gpus=row.gpus) for name in (row.model, row.with_model))
+        believed = belief.pair(one, two, row.accelerator, row.placement)
+        errors += (np.abs(np.array(believed or (0.0, 0.0)) - true) / true).tolist()
+    return np.array(errors)
+
+
+def pair_error(scenario: Scenario, belief: Belief) -> float:
+    """The mean of the `pair_errors`; raises InputError if there is no pair that may share."""
+    errors = pair_errors(scenario, belief)
+    if not errors.size:
+        raise InputError("colocated", len(scenario.colocated), "speeds > 0 of at least one pair of models")
+    return float(errors.mean())
+
+
+def error_by_profiling(
+    scenario: Scenario,
+    profiled: Iterable[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
+    seeds: Iterable[int] = range(5),
+    rank: int = 10,
+    references: int | None = None,
+) -> pd.DataFrame:
+    """The error of Gavel's estimator before it has learnt anything, by the part of the pairs that are profiled.
+
+    Columns: profiled, error (mean over the seeds), lowest and highest error of a seed.
+    """
+    numbers = tuple(seeds)
+    rows = []
+    for part in profiled:
+        found = [pair_error(scenario, LowRank(scenario, part, rank, references, seed)) for seed in numbers]
+        rows.append((part, float(np.mean(found)), min(found), max(found)))
+    return pd.DataFrame(rows, columns=["profiled", "error", "lowest", "highest"])

@@ -1,0 +1,68 @@
+"""The estimators that know the table: the true speeds of types, and with them those of single nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.decision import JobView
+
+
+class Oracle:
+    """Belief equal to the scenario's throughput table (see `workbench.scheduling.decision.Belief`): nodes of a type
+    are alike."""
+
+    node_speeds: ClassVar[bool] = False
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._table = scenario.table
+        self._numbers: dict[tuple[str, int, Placement], int] = {}
+        self._rows: FloatArray = np.zeros((0, len(scenario.cluster.types)))
+
+    def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
+        """(jobs x types) steps/s of each job's gang on one type."""
+        keys = [(job.model, gpus, placement) for job, gpus in zip(jobs.jobs, jobs.gpus.tolist(), strict=True)]
+        try:
+            numbers = [self._numbers[key] for key in keys]
+        except KeyError:
+            self._look_up([key for key in dict.fromkeys(keys) if key not in self._numbers])
+            numbers = [self._numbers[key] for key in keys]
+        return self._rows[np.array(numbers, dtype=np.int64)]
+
+    def _look_up(self, keys: Sequence[tuple[str, int, Placement]]) -> None:
+        """Add rows of the table for models and gangs that nobody has asked for."""
+        for model, gpus, placement in keys:
+            self._numbers[model, gpus, placement] = len(self._rows)
+            self._rows = np.concatenate([self._rows, self._table.matrix([model], [gpus], placement)])
+
+    def steps_per_s(
+        self,
+        job: Job,
+        accelerator: str,
+        gpus: int,
+        placement: Placement = "consolidated",
+        nodes: int | None = None,
+    ) -> float:
+        """Steps/s of a job on `gpus` GPUs of one type."""
+        return self._table.row(job.model, accelerator, gpus, placement, nodes)
+
+    def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
+        """Steps/s of a job's gang on `{node: GPUs}`."""
+        return self._table.on_nodes(job.model, gpus, node_speeds=self.node_speeds)
+
+    def pair(
+        self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
+    ) -> tuple[float, float] | None:
+        """Steps/s of two jobs that share their slots on one type; None if they may not."""
+        return self._table.pair_row(job.model, other.model, accelerator, job.gpus, placement)
+
+
+class Servers(Oracle):
+    """The same, with the speed of every single node: what Hops comes to know of its servers."""
+
+    node_speeds = True

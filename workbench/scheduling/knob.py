@@ -1,0 +1,148 @@
+"""A knob: one parameter of a formulation or scheduler, declared once, used by panels, command line and docs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.base.card import card
+from workbench.base.errors import InputError, one_of
+from workbench.base.labels import label_of, with_unit
+from workbench.base.rounding import short_number
+from workbench.base.text import is_seen
+from workbench.base.units import format_duration, parse_duration
+
+Value = bool | int | float | str | None
+
+WORDS: Mapping[str, Value] = {"none": None, "null": None, "inf": math.inf}
+TRUTHS: Mapping[str, Value] = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+"""What may be typed for true and false."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Knob:
+    """One declared parameter.
+
+    default fixes the kind: bool, int, float or str; choices: the values allowed; minimum, maximum: inclusive range of
+    a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people, with `s` a
+    duration such as `2 h 30 min` may be typed; source: the `paper`, the authors' `code`, or `ours`; main: always in
+    sight in a lab; optional: None is a value.
+    """
+
+    name: str
+    default: Value
+    help: str
+    unit: str = ""
+    source: Literal["paper", "code", "ours"] = "ours"
+    choices: tuple[Value, ...] | None = None
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    kind: Literal["bool", "int", "float", "str"] = "float"
+    optional: bool = False
+    main: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Knob {self.name}: {self.expected()}; default {self.default_text}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("Values", self.expected()), ("Default", self.default_text), ("Source", self.source)]
+        return card(f"Knob {self.name}: {self.help}", rows)
+
+    @property
+    def default_text(self) -> str:
+        """Its default, as it may be typed."""
+        words: dict[Any, str] = {True: "true", False: "false", None: "none"}
+        if isinstance(self.default, bool | None):
+            return words[self.default]
+        if isinstance(self.default, str):
+            return self.default
+        if self.unit == "s":
+            return format_duration(self.default)
+        return with_unit(short_number(self.default, 6), self.unit)
+
+    def check(self, value: Any) -> Value:
+        """The value, converted to the knob's kind.
+
+        Raises InputError if it has another kind or lies outside the range or the choices.
+        """
+        if isinstance(value, str) and self.kind != "str":
+            value = self._parse(value)
+        if value is None and self.optional:
+            return None
+        ok = _has_kind(value, self.kind)
+        if ok and self.choices is not None:
+            ok = value in self.choices
+        elif ok and self.kind in ("int", "float"):
+            ok = self.minimum <= value <= self.maximum
+        if not ok:
+            raise InputError(f"knob {self.name}", value, self.expected())
+        if self.kind == "float":
+            return float(value)
+        return int(value) if self.kind == "int" else value
+
+    def _parse(self, text: str) -> Any:
+        """A value typed on the command line; what cannot be read is returned as it is, for `check` to refuse."""
+        words = {**WORDS, **TRUTHS} if self.kind == "bool" else WORDS
+        if text.strip().lower() in words:
+            return words[text.strip().lower()]
+        try:
+            number = parse_duration(text) if self.unit == "s" else float(text)
+        except ValueError:
+            return text
+        return int(number) if self.kind == "int" and number.is_integer() else number
+
+    @property
+    def label(self) -> str:
+        """Its name as a control has it: `SLO lease`, with its unit where that is not seconds and not said."""
+        return label_of(self.name, self.unit)
+
+    def expected(self) -> str:
+        """The values allowed, in words."""
+        none = " or none" if self.optional else ""
+        if self.choices is not None:
+            return "one of " + ", ".join(str(choice) for choice in self.choices) + none
+        if self.kind == "bool":
+            return "true or false" + none
+        if self.kind == "str":
+            return "text" + none
+        noun = "a whole number" if self.kind == "int" else "a number"
+        bounds = [f">= {short_number(self.minimum, 6)}"] if self.minimum > -math.inf else []
+        bounds += [f"<= {short_number(self.maximum, 6)}"] if self.maximum < math.inf else []
+        typed = ", or a duration such as 2 h 30 min" if self.unit == "s" else ""
+        return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + typed + none
+
+
+def _has_kind(value: Any, kind: str) -> bool:
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "str":
+        return is_seen(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return False
+    return kind == "float" or isinstance(value, int) or float(value).is_integer()
+
+
+def settle(
+    knobs: Iterable[Knob],
+    given: Mapping[str, Any],
+    owner: str,
+    presets: Mapping[str, Mapping[str, Value]] | None = None,
+) -> dict[str, Value]:
+    """Every knob's value in declaration order: as given, else of the preset that knob `preset` names, else default.
+
+    Raises InputError for a name that `owner` does not declare, or a value it does not take.
+    """
+    declared = {knob.name: knob for knob in knobs}
+    if not isinstance(given, Mapping):
+        raise InputError(f"knobs of {owner}", given, "{knob: value}")
+    for name in given:
+        if name not in declared:
+            raise InputError(f"knobs of {owner}", name, one_of(name, declared))
+    checked = {name: declared[name].check(value) for name, value in given.items()}
+    chosen = (presets or {}).get(str(checked.get("preset")), {})
+    return {name: checked.get(name, chosen.get(name, knob.default)) for name, knob in declared.items()}

@@ -1,0 +1,270 @@
+"""Choosing nodes for units whose accelerator type and number of GPUs are decided.
+
+Everything here is pure: it reads a NodeView and answers with `{node: GPUs}`. A unit stays on one accelerator type.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from workbench.scheduling.decision import NodeView, Snapshot, Unit, members
+
+Style = Literal["consolidate", "fill", "spread"]
+Gpus = Mapping[str, int]
+
+
+class Request(NamedTuple):
+    """A unit that wants `gpus` GPUs of type number `kind`; previous: the GPUs it had, kept where they are free.
+
+    least, most: on how many nodes it may be. With a limit it is placed to suit that, whatever the style: on as many
+    nodes as can be where it wants several, else on the fewest.
+    """
+
+    unit: Unit
+    kind: int
+    gpus: int
+    previous: Gpus | None = None
+    least: int = 1
+    most: int | None = None
+
+    def suits(self, gpus: Gpus) -> bool:
+        """Whether it may be on so many nodes."""
+        return self.least <= len(gpus) and (self.most is None or len(gpus) <= self.most)
+
+
+@lru_cache(maxsize=32)
+def _positions(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: i for i, name in enumerate(names)}
+
+
+@lru_cache(maxsize=32)
+def _by_kind(kinds: tuple[int, ...]) -> dict[int, list[int]]:
+    """{type: its nodes in cluster order}, to be read only."""
+    found: dict[int, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        found.setdefault(kind, []).append(i)
+    return found
+
+
+class Room:
+    """Free GPUs of nodes, taken step by step. `free` counts them per node in cluster order.
+
+    lent: GPUs of assignments that still hold theirs but may be given away too.
+    """
+
+    def __init__(self, nodes: NodeView, lent: Iterable[Gpus] = ()) -> None:
+        self.names = nodes.names
+        self._at = _positions(nodes.names)
+        self._kind: list[int] = nodes.kind.tolist()
+        self.free: list[int] = nodes.free.tolist()
+        self._by_kind = _by_kind(tuple(self._kind))
+        self._heaps: dict[int, dict[int, list[int]]] = {}
+        self._first: dict[int, int] = {}
+        for gpus in lent:
+            self.lend(gpus)
+
+    def lend(self, gpus: Gpus) -> None:
+        """Make GPUs available that an assignment still holds."""
+        self.give_back(self.kind_of(gpus), gpus)
+
+    def left(self, kinds: int) -> list[int]:
+        """Free GPUs of each of the `kinds` types."""
+        counts = [0] * kinds
+        for kind, free in zip(self._kind, self.free, strict=True):
+            counts[kind] += free
+        return counts
+
+    def kind_of(self, gpus: Gpus) -> int:
+        """The type of the nodes in `{node: GPUs}`."""
+        return self._kind[self._at[next(iter(gpus))]]
+
+    def keep(self, kind: int, gpus: int, previous: Gpus) -> bool:
+        """Take the same GPUs again if they are of that type and number and all free; returns whether they were."""
+        at, free = self._at, self.free
+        total = 0
+        for node, count in previous.items():
+            i = at.get(node)
+            if i is None or self._kind[i] != kind or free[i] < count:
+                return False
+            total += count
+        if total != gpus:
+            return False
+        self._take(kind, previous)
+        return True
+
+    def consolidate(self, kind: int, gpus: int) -> dict[str, int] | None:
+        """The fewest nodes: the fullest one that still holds the gang, else the emptiest nodes first; ties by position.
+
+        Returns None, and takes nothing, if the type has too few free GPUs.
+        """
+        heaps = self._heap(kind)
+        snug = self._pop(heaps, gpus)
+        if snug is not None:
+            chosen = {self.names[snug]: gpus}
+            self._take(kind, chosen)
+            return chosen
+        chosen, missing = {}, gpus
+        most = sorted((-self.free[i], i) for i in self._nodes(kind))
+        for number, (negative, i) in enumerate(most):
+            if missing <= -negative:  # the last piece goes to the fullest node that holds it
+                i = min((-size, j) for size, j in most[number:] if -size >= missing)[1]
+                chosen[self.names[i]], missing = missing, 0
+                break
+            chosen[self.names[i]] = -negative
+            missing += negative
+        return self._done(kind, chosen, missing)
+
+    def fill(self, kind: int, gpus: int) -> dict[str, int] | None:
+        """Nodes in cluster order, as many free GPUs of each as are still wanted; None if there are too few."""
+        chosen: dict[str, int] = {}
+        missing = gpus
+        nodes, first = self._by_kind.get(kind, []), self._first.get(kind, 0)
+        while first < len(nodes) and self.free[nodes[first]] == 0:
+            first += 1
+        self._first[kind] = first  # nodes before it are full
+        for i in nodes[first:]:
+            count = min(self.free[i], missing)
+            if count > 0:
+                chosen[self.names[i]] = count
+                missing -= count
+            if missing == 0:
+                break
+        return self._done(kind, chosen, missing)
+
+    def spread(self, kind: int, gpus: int) -> dict[str, int] | None:
+        """One GPU of each node in turn, those with the most free GPUs first; None if there are too few."""
+        turns = [(0, -self.free[i], i) for i in self._nodes(kind)]
+        heapq.heapify(turns)
+        chosen: dict[str, int] = {}
+        missing = gpus
+        while missing and turns:
+            taken, negative, i = heapq.heappop(turns)
+            chosen[self.names[i]] = taken + 1
+            missing -= 1
+            if negative < -1:
+                heapq.heappush(turns, (taken + 1, negative + 1, i))
+        return self._done(kind, chosen, missing)
+
+    def find(self, style: Style, kind: int, gpus: int) -> dict[str, int] | None:
+        """Free GPUs in one of the three styles, taken; None if there are too few."""
+        if style == "consolidate":
+            return self.consolidate(kind, gpus)
+        return self.fill(kind, gpus) if style == "fill" else self.spread(kind, gpus)
+
+    def give_back(self, kind: int, gpus: Gpus) -> None:
+        """Undo a taking."""
+        self._take(kind, gpus, sign=-1)
+        self._first.pop(kind, None)
+
+    def _nodes(self, kind: int) -> list[int]:
+        """Nodes of a type that have a free GPU, in cluster order."""
+        free = self.free
+        return [i for i in self._by_kind.get(kind, []) if free[i] > 0]
+
+    def _done(self, kind: int, chosen: dict[str, int], missing: int) -> dict[str, int] | None:
+        if missing:
+            return None
+        self._take(kind, chosen)
+        return chosen
+
+    def _take(self, kind: int, gpus: Gpus, sign: int = 1) -> None:
+        heaps = self._heaps.get(kind)
+        for node, count in gpus.items():
+            i = self._at[node]
+            self.free[i] -= sign * count
+            if heaps is not None and self.free[i] > 0:
+                heapq.heappush(heaps.setdefault(self.free[i], []), i)
+
+    def _heap(self, kind: int) -> dict[int, list[int]]:
+        """`{free GPUs: nodes in cluster order}`; entries that no longer hold are thrown away when met."""
+        if kind not in self._heaps:
+            heaps: dict[int, list[int]] = {}
+            for i in self._nodes(kind):
+                heaps.setdefault(self.free[i], []).append(i)
+            self._heaps[kind] = heaps
+        return self._heaps[kind]
+
+    def _pop(self, heaps: dict[int, list[int]], gpus: int) -> int | None:
+        """The first node among those with the fewest free GPUs that are enough."""
+        for size in sorted(size for size in heaps if size >= gpus):
+            heap = heaps[size]
+            while heap:
+                i = heapq.heappop(heap)
+                if self.free[i] == size:
+                    return i
+            del heaps[size]
+        return None
+
+
+def place(
+    requests: Sequence[Request],
+    room: Room,
+    style: Style = "consolidate",
+    *,
+    keep_first: bool = False,
+    accept: Callable[[Unit, Gpus], bool] | None = None,
+) -> dict[Unit, Gpus]:
+    """GPUs for each unit, taken from `room`: large gangs first, and within a size those that can stay where they were.
+
+    keep_first: whoever can stay does so before anybody is placed anew (fewest moves). accept: whether a unit may run
+    spread over several nodes. Units for which there is no room, or none they accept, are missing from the answer;
+    order among equal gangs is that of `requests`. Source: Gavel, section 5, and the authors' simulator.
+    """
+    placed: dict[Unit, Gpus] = {}
+    if keep_first:
+        _keep(requests, room, placed)
+    sizes: dict[int, list[Request]] = {}
+    for request in requests:
+        if request.unit not in placed:
+            sizes.setdefault(request.gpus, []).append(request)
+    for size in sorted(sizes, reverse=True):
+        if not keep_first:
+            _keep(sizes[size], room, placed)
+        for request in sizes[size]:
+            if request.unit not in placed:
+                _find(request, room, style, accept, placed)
+    return placed
+
+
+def _keep(requests: Sequence[Request], room: Room, placed: dict[Unit, Gpus]) -> None:
+    for request in requests:
+        previous = request.previous
+        if previous is not None and request.suits(previous) and room.keep(request.kind, request.gpus, previous):
+            placed[request.unit] = previous
+
+
+def _find(
+    request: Request, room: Room, style: Style, accept: Callable[[Unit, Gpus], bool] | None, placed: dict[Unit, Gpus]
+) -> None:
+    if request.least > 1 or request.most is not None:
+        style = "spread" if request.least > 1 else "consolidate"
+    found = room.find(style, request.kind, request.gpus)
+    if found is None:
+        return
+    accepted = len(found) == 1 or accept is None or accept(request.unit, found)
+    if not (accepted and request.suits(found)):
+        room.give_back(request.kind, found)
+        return
+    placed[request.unit] = found
+
+
+def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:
+    """Whether a unit is believed to run on these nodes of one type, for `place`."""
+    belief, nodes = snapshot.belief, snapshot.nodes
+
+    def runs(unit: Unit, gpus: Gpus) -> bool:
+        jobs = [snapshot.jobs.jobs[snapshot.jobs.at[name]] for name in members(unit)]
+        if not all(belief.on_nodes(job, gpus) > 0 for job in jobs):
+            return False
+        if len(jobs) == 1:
+            return True
+        kind = snapshot.types[nodes.kind[nodes.names.index(next(iter(gpus)))]]
+        fewest = snapshot.cluster.fewest_nodes(kind, sum(gpus.values()))
+        apart = fewest is None or len(gpus) > fewest
+        rates = belief.pair(jobs[0], jobs[1], kind, "unconsolidated" if apart else "consolidated")
+        return rates is not None and min(rates) > 0
+
+    return runs

@@ -1,0 +1,64 @@
+"""Orders in which jobs are served. Each returns rows of a JobView, the first to be served first.
+
+A JobView is in the order of (arrival, position), so equal keys are served in that order. Keys count as equal where
+neighbours in sorted order differ by at most TOLERANCE, relative to their size (to 1 for smaller ones).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, JobView
+
+TOLERANCE = 1e-9
+
+
+def by(keys: FloatArray) -> IntArray:
+    """Rows with the smallest key first; equal keys in job order, infinite ones last."""
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    with np.errstate(invalid="ignore"):  # infinity minus itself is no number, and no step either
+        step = np.diff(ranked) > TOLERANCE * np.maximum(1.0, np.abs(ranked[:-1]))
+    if step.all():
+        return order
+    group = np.concatenate([[0], np.cumsum(step)])
+    return order[np.lexsort((order, group))]
+
+
+def fifo(jobs: JobView) -> IntArray:
+    """First in, first out."""
+    return np.arange(len(jobs))
+
+
+def sjf(jobs: JobView, speed: FloatArray) -> IntArray:
+    """Shortest job first: its whole run time at `speed` (jobs,) steps/s."""
+    return by(seconds(np.array([job.steps for job in jobs.jobs], dtype=float), speed))
+
+
+def srtf(jobs: JobView, speed: FloatArray) -> IntArray:
+    """Shortest remaining time first, at `speed` (jobs,) steps/s."""
+    return by(seconds(jobs.steps_left, speed))
+
+
+def las(jobs: JobView) -> IntArray:
+    """Least attained service first, in GPU-seconds."""
+    return by(jobs.attained_s)
+
+
+def seconds(steps: FloatArray, speed: FloatArray) -> FloatArray:
+    """Time for `steps` at `speed` steps/s, infinite where it is 0."""
+    with np.errstate(divide="ignore"):
+        return np.divide(steps, speed)
+
+
+def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
+    """The same view of some of the jobs, in the order of `rows`."""
+    chosen = np.asarray(rows, dtype=np.int64)
+    arrays = {
+        field.name: getattr(jobs, field.name)[chosen] for field in dataclasses.fields(jobs) if field.name != "jobs"
+    }
+    return JobView(jobs=tuple(jobs.jobs[row] for row in chosen.tolist()), **arrays)

@@ -1,0 +1,36 @@
+"""The two reference divisions of a cluster that Gavel's objectives and finish-time fairness are measured against."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+
+
+def equal_share(workers: IntArray | npt.ArrayLike) -> FloatArray:
+    """Share of its time that any job spends on each type if it is on every worker for equally long.
+
+    workers: (types,) GPUs. Returns (types,) shares `c_j / sum_k c_k`, which sum to 1 (all 0 if there are no workers).
+    They do not depend on the number of jobs. Source: Gavel, section 4.1, X_equal; in proportion to the workers, as in
+    the authors' code.
+    """
+    counts = np.asarray(workers, dtype=float)
+    total = counts.sum()
+    return counts / total if total > 0 else np.zeros_like(counts)
+
+
+def isolated_share(workers: IntArray | npt.ArrayLike, gangs: IntArray | npt.ArrayLike) -> FloatArray:
+    """Share of its time that each job spends on each type if every job owns 1/M of each type's workers.
+
+    workers: (types,) GPUs; gangs: (jobs,) GPUs per job. Returns (jobs x types) shares `c_j / (M z_m)`, a row divided by
+    its sum where that exceeds 1, since a job has no more than all of its time. Source: Gavel, section 4.1 (the isolated
+    allocation) and the authors' isolated policy.
+    """
+    counts, sizes = np.asarray(workers, dtype=float), np.asarray(gangs, dtype=float)
+    if not len(sizes):
+        return np.zeros((0, len(counts)))
+    owned: FloatArray = counts[None, :] / len(sizes) / sizes[:, None]
+    owned /= np.maximum(1.0, owned.sum(axis=1, keepdims=True))
+    return owned

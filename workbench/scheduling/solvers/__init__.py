@@ -1,0 +1,61 @@
+"""Solving: one matrix or one Pyomo model in, a typed answer or a stated error out. No other room names a solver.
+
+Two solvers: HiGHS (`highspy`, the default) and GLPK (the program `glpsol`). Neither ever stands in for the other. One
+thread and a fixed seed; a solve that wall time stopped says so in its status.
+"""
+
+from workbench.scheduling.solvers.conflict import (
+    Conflict,
+    ConflictError,
+    conflict_of,
+    conflict_rows,
+    explained,
+    of_a_solve,
+)
+from workbench.scheduling.solvers.errors import (
+    CancelledError,
+    InfeasibleError,
+    MissingSolverError,
+    SolveError,
+    SolverFailedError,
+    TimeLimitError,
+    UnboundedError,
+)
+from workbench.scheduling.solvers.highs import Kept
+from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
+from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
+from workbench.scheduling.solvers.report import PROVEN, Solved, Status, relative_gap
+from workbench.scheduling.solvers.solve import solve_matrix, solve_model, warm_up
+
+__all__ = [
+    "DEFAULT",
+    "PROVEN",
+    "CancelledError",
+    "Columns",
+    "Conflict",
+    "ConflictError",
+    "InfeasibleError",
+    "Kept",
+    "Method",
+    "MissingSolverError",
+    "Point",
+    "Programme",
+    "SolveError",
+    "SolveProgress",
+    "Solved",
+    "Solver",
+    "SolverFailedError",
+    "SolverName",
+    "Sparse",
+    "Status",
+    "TimeLimitError",
+    "UnboundedError",
+    "conflict_of",
+    "conflict_rows",
+    "explained",
+    "of_a_solve",
+    "relative_gap",
+    "solve_matrix",
+    "solve_model",
+    "warm_up",
+]

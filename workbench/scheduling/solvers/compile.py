@@ -1,0 +1,163 @@
+"""Pyomo model -> programme -> values of the model's variables.
+
+Pyomo's own compiler to a matrix (`LinearStandardFormCompiler`) loads all of scipy, which takes longer than most solves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.errors import InvalidConstraintError
+from pyomo.network import Port
+from pyomo.repn import generate_standard_repn
+from pyomo.repn.util import categorize_valid_components
+
+from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
+from workbench.scheduling.solvers.programme import Columns, Point, Programme
+from workbench.scheduling.solvers.report import PROVEN
+
+KNOWN = {
+    *(pyo.Block, pyo.Constraint, pyo.Objective, pyo.Var, pyo.Param, pyo.Expression, pyo.Set, pyo.RangeSet),
+    *(pyo.Suffix, pyo.ExternalFunction, pyo.BuildAction, pyo.BuildCheck, Port),
+}
+ORDER = pyo.SortComponents.deterministic
+EXPECTED = "a linear or mixed-integer linear model"
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A programme, the variable of each column and the constraint of each row."""
+
+    programme: Programme
+    columns: list[Any]
+    rows: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """`sum_i coefficients_i variables_i + constant`."""
+
+    variables: tuple[Any, ...]
+    coefficients: tuple[float, ...]
+    constant: float
+
+
+def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
+    """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
+
+    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. Raises
+    InfeasibleError for a constraint of constants that does not hold, and SolverFailedError for what is not linear.
+    """
+    try:
+        _check_components(model)
+        objective = _objective(model)
+        value = _Sum((), (), 0.0) if objective is None else _linear(model, objective, objective.expr)
+        found = list(_constraints(model))
+    except (InvalidConstraintError, ValueError) as error:
+        raise SolverFailedError(model.name, str(error), EXPECTED) from error
+    sums = [part for _, part, _, _ in found]
+    columns = _columns(model, [value, *sums])
+    position = {id(variable): i for i, variable in enumerate(columns)}
+    counts = [len(part.variables) for part in sums]
+    entries = [position[id(variable)] for part in sums for variable in part.variables]
+    cost = np.zeros(len(columns))
+    cost[[position[id(variable)] for variable in value.variables]] = value.coefficients
+    bounds = [variable.bounds for variable in columns]
+    values = [variable.value for variable in columns] if start else []
+    programme = Programme(
+        cost=cost,
+        matrix=Columns.of(
+            np.repeat(np.arange(len(found)), counts),
+            entries,
+            [coefficient for part in sums for coefficient in part.coefficients],
+            (len(found), len(columns)),
+        ),
+        row_lower=_limits([low for _, _, low, _ in found], -math.inf),
+        row_upper=_limits([high for _, _, _, high in found], math.inf),
+        lower=_limits([low for low, _ in bounds], -math.inf),
+        upper=_limits([high for _, high in bounds], math.inf),
+        integer=np.array([not variable.is_continuous() for variable in columns], dtype=bool),
+        maximise=objective is not None and objective.sense == pyo.maximize,
+        offset=value.constant,
+        start=_limits(values, math.nan) if start else None,
+        name=model.name,
+    )
+    return Compiled(programme, columns, [constraint for constraint, _, _, _ in found])
+
+
+def load(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:
+    """Put a solution into the model's variables, and the duals into its suffix `dual` if it has one."""
+    values, whole = point.values, compiled.programme.integer
+    if whole is not None:
+        values = np.where(whole, np.round(values), values)
+    for column, value in zip(compiled.columns, values.tolist(), strict=True):
+        column.set_value(value, skip_validation=True)
+        column.stale = False
+    for variable in model.component_data_objects(pyo.Var, active=True):
+        if variable.value is None:
+            low, high = variable.bounds
+            nearest = max(-math.inf if low is None else low, min(0.0, math.inf if high is None else high))
+            variable.set_value(nearest, skip_validation=True)
+    suffix = model.component("dual")
+    if point.duals is not None and isinstance(suffix, pyo.Suffix) and suffix.import_enabled():
+        suffix.clear()
+        suffix.update(zip(compiled.rows, point.duals.tolist(), strict=True))
+
+
+def _check_components(model: pyo.ConcreteModel) -> None:
+    _, unknown = categorize_valid_components(model, active=True, sort=ORDER, valid=KNOWN)
+    if unknown:
+        names = ", ".join(part.name for parts in unknown.values() for part in parts)
+        raise SolverFailedError(model.name, f"parts that are no linear constraints: {names}", EXPECTED)
+
+
+def _objective(model: pyo.ConcreteModel) -> Any | None:
+    objectives = list(model.component_data_objects(pyo.Objective, active=True, sort=ORDER))
+    if len(objectives) > 1:
+        names = ", ".join(objective.name for objective in objectives)
+        raise SolverFailedError(model.name, f"several objectives: {names}", "one active objective")
+    return objectives[0] if objectives else None
+
+
+def _constraints(model: pyo.ConcreteModel) -> Iterator[tuple[Any, _Sum, float | None, float | None]]:
+    """Each constraint, its sum, and the limits of the sum without its constant; those without a limit are left out."""
+    for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
+        low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
+        if low is None and high is None:
+            continue
+        part = _linear(model, constraint, body)
+        low = None if low is None else low - part.constant
+        high = None if high is None else high - part.constant
+        if part.variables:
+            yield constraint, part, low, high
+            continue
+        slack = PROVEN * max(1.0, abs(part.constant))
+        if not ((low is None or low <= slack) and (high is None or high >= -slack)):
+            raise InfeasibleError(model.name, f"constraint {constraint.name} holds no free variable and does not hold")
+
+
+def _linear(model: pyo.ConcreteModel, part: Any, expression: Any) -> _Sum:
+    try:
+        found = generate_standard_repn(expression, quadratic=False)
+    except TypeError as error:  # Pyomo computes with the value None
+        expected = "a value for every fixed variable and every parameter"
+        raise SolverFailedError(model.name, f"no value for {part.name}: {error}", expected) from error
+    if not found.is_linear():
+        raise SolverFailedError(model.name, f"nonlinear terms in {part.name}", EXPECTED)
+    return _Sum(tuple(found.linear_vars), tuple(found.linear_coefs), float(found.constant))
+
+
+def _columns(model: pyo.ConcreteModel, sums: list[_Sum]) -> list[Any]:
+    """The variables of the sums: those the model declares in its order, then any of a deactivated or foreign block."""
+    used = {id(variable): variable for part in sums for variable in part.variables}
+    declared = (used.pop(id(variable), None) for variable in model.component_data_objects(pyo.Var, sort=ORDER))
+    return [*(variable for variable in declared if variable is not None), *used.values()]
+
+
+def _limits(values: list[float | None], absent: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([absent if value is None else value for value in values], dtype=float)

@@ -1,0 +1,97 @@
+"""A programme as numbers: its matrix, its limits, a solution of it. Without scipy, which takes a second to load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.solvers.report import Solved
+
+
+class Sparse(Protocol):
+    """A sparse matrix stored by columns: `Columns`, or scipy's `csc_array`.
+
+    The entries of column j are number indptr[j] to indptr[j + 1] of `indices` (their rows) and `data` (their values).
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def indptr(self) -> npt.NDArray[Any]: ...
+
+    @property
+    def indices(self) -> npt.NDArray[Any]: ...
+
+    @property
+    def data(self) -> npt.NDArray[Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A sparse matrix stored by columns, see `Sparse`."""
+
+    shape: tuple[int, int]
+    indptr: npt.NDArray[np.int32]
+    indices: npt.NDArray[np.int32]
+    data: FloatArray
+
+    @classmethod
+    def of(cls, row: npt.ArrayLike, column: npt.ArrayLike, value: npt.ArrayLike, shape: tuple[int, int]) -> Columns:
+        """The (rows x columns) matrix with these entries, in any order; entries of one place add up."""
+        rows, columns = shape
+        row, column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
+        if len(row) and not (row.min() >= 0 and row.max() < rows and column.min() >= 0 and column.max() < columns):
+            raise ValueError(f"entries outside a matrix of shape {shape}")
+        place = column * rows + row
+        order = np.argsort(place, kind="stable")
+        place, data = place[order], np.asarray(value, dtype=float)[order]
+        fresh = np.append(True, place[1:] != place[:-1])[: len(place)]
+        if not fresh.all():
+            place, data = place[fresh], np.bincount(np.cumsum(fresh) - 1, data).astype(float)
+        found, indices = np.divmod(place, max(rows, 1))
+        indptr = np.searchsorted(found, np.arange(columns + 1))
+        return cls(shape, indptr.astype(np.int32), indices.astype(np.int32), data)
+
+
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """A linear or mixed-integer programme: the best `cost . x + offset` for the x within its limits.
+
+    Limits: row_lower <= matrix x <= row_upper and lower <= x <= upper, infinite ones `inf`. matrix: (rows x columns)
+    sparse; integer: (columns,) bool or None; start: (columns,) values to begin from, NaN where there is none.
+    """
+
+    cost: FloatArray
+    matrix: Sparse
+    row_lower: FloatArray
+    row_upper: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: npt.NDArray[np.bool_] | None = None
+    maximise: bool = False
+    offset: float = 0.0
+    start: FloatArray | None = None
+    name: str = "programme"
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some column must be whole."""
+        return self.integer is not None and bool(self.integer.any())
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A solution of a programme: values; duals of rows and reduced costs (None with integers); the report.
+
+    A dual is the change of the objective per unit of the row's right-hand side.
+    """
+
+    values: FloatArray
+    duals: FloatArray | None
+    reduced: FloatArray | None
+    solved: Solved

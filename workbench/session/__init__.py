@@ -1,0 +1,1 @@
+"""From a name to a result: load, solve, simulate, the registry of schedulers, many runs."""

@@ -1,0 +1,487 @@
+"""The functions a notebook begins with: load a scenario, solve one formulation on it, simulate one scheduler."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import pandas as pd
+from pydantic import BaseModel
+
+from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchError
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Formulation, Result, Scheduler
+from workbench.scheduling.decision import Belief, Learns, Snapshot
+from workbench.scheduling.estimators import registry
+from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.estimators.speed_error import ErrorLog
+from workbench.scheduling.solvers import DEFAULT, InfeasibleError, Solved, Solver, SolverName, explained, of_a_solve
+from workbench.scheduling.solvers import solve_model as solve_plainly
+from workbench.session.registry import find_formulation, find_scheduler, formulations, schedulers
+from workbench.simulation.fluid import Fluid, flow
+from workbench.simulation.loop import simulate as run_loop
+from workbench.simulation.observers import Observer
+from workbench.simulation.run import OWN, Run
+from workbench.simulation.state import State
+from workbench.simulation.stop import Stop, stop_rule
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+
+__all__ = [
+    "Run",
+    "allocation_table",
+    "check_plan",
+    "formulations",
+    "ideal",
+    "ignored",
+    "lacking",
+    "later_arrivals",
+    "load",
+    "properties_set",
+    "reading",
+    "schedulers",
+    "simulate",
+    "snapshot_at",
+    "solve",
+    "solve_model",
+    "time_of_solve",
+]
+
+
+PRESET = "preset:"
+SCENARIO = "a Scenario, the name of a file, or preset:NAME"
+READ_BY_SOME: Mapping[str, tuple[str, ...]] = {
+    "": ("user", "gpu_choices", "weight", "entity", "rewards", "tasks_per_round"),
+    "entities": ("weight", "policy", "quota_gpus"),
+    "models": ("parameters_gb", "model_gb", "memory_gb", "batch_size", "dataset_class", "load_s"),
+    "accelerators": ("memory_gb", "tflops", "pcie_scaling", "link_gbps"),
+    "cluster": ("network_gbps",),
+}
+"""What only some schedulers read, of the jobs and of other parts of a scenario (in `uses` as `models.load_s`). Each has
+a default that means `as if there were none`. Not here: what the core or a measure reads whoever schedules."""
+
+Beliefs = str | Belief | Callable[[Scenario], Belief]
+"""What a scheduler believes about speeds: an estimator by name (`low_rank`, `low_rank:profiled=0.5`), a belief, or what
+makes one for a scenario (an estimator that learns: anew each run)."""
+
+Reading = Literal["reads", "with other knobs", "ignores"]
+
+Window = tuple[int, int]
+"""First and last job that is measured, by number in order of arrival, from 0, both included."""
+
+
+def load(source: Scenario | str | Path) -> Scenario:
+    """The scenario of a file or of `preset:NAME`; a scenario is returned as it is.
+
+    Raises InputError, and ScenarioError naming file, path, value and what was expected.
+    """
+    if isinstance(source, Scenario):
+        return source
+    if not isinstance(source, (str, Path)) or not str(source).strip():
+        raise InputError("scenario", source, SCENARIO)
+    if isinstance(source, str) and source.startswith(PRESET):
+        from workbench.scenario.presets import preset
+
+        return preset(source.removeprefix(PRESET))
+    if not Path(source).exists():
+        _refuse_missing(str(source))
+    return Scenario.load(source)
+
+
+def _refuse_missing(name: str) -> None:
+    """Raise InputError if what is no file is the bare name of a preset."""
+    from workbench.scenario.presets import is_preset
+
+    if is_preset(name):
+        raise InputError("scenario", name, f'a file; the built-in scenario is preset("{name}") or "preset:{name}"')
+
+
+def simulate(
+    scenario: Scenario | str | Path,
+    scheduler: str | Scheduler,
+    given: Mapping[str, Any] | None = None,
+    /,
+    *,
+    seed: int | None = None,
+    until_s: float | None = None,
+    window: Window | None = None,
+    observers: Iterable[Observer] = (),
+    belief: Beliefs | None = None,
+    detail: int | None = None,
+    **knobs: Any,
+) -> Run:
+    """Run a scheduler (by name, or itself) on a scenario (also a file or `preset:NAME`) until every job has finished.
+
+    Knobs by name, or as a mapping in third place, where one may bear the name of an argument. seed defaults to the
+    scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
+    finished; belief: the speeds that the scheduler is told, default: what its paper says it knows (`oracle`: the true
+    ones of types, most; `servers`: of each single node too, Hops; `low_rank`: Gavel's estimator of pairs, with knobs
+    `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's); detail: how many decisions are recorded with
+    their shares and signals (None: all).
+
+    Raises InputError, ScenarioError (jobs that can run nowhere), InvalidDecision, Stalled and a solver's errors.
+    """
+    scenario = load(scenario)
+    found = find_scheduler(scheduler)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
+        raise InputError("seed", seed, "a whole number from 0 to 2^63 - 1")
+    if detail is not None and (isinstance(detail, bool) or not isinstance(detail, int) or detail < 0):
+        raise InputError("detail", detail, "a whole number from 0, or None")
+    run = run_loop(
+        scenario,
+        found,
+        _joined(found.name, given, knobs),
+        seed=seed,
+        stop=_stop(scenario, until_s, window),
+        observers=_observers(observers),
+        belief=_belief(scenario, found, belief),
+        detail=detail,
+    )
+    return replace(run, belief=_named(found, belief), until_s=until_s, window=window)
+
+
+def ideal(
+    scenario: Scenario | str | Path,
+    scheduler: str | Scheduler,
+    given: Mapping[str, Any] | None = None,
+    /,
+    *,
+    belief: Beliefs | None = None,
+    **knobs: Any,
+) -> Fluid:
+    """Run a scheduler that divides time in the fluid limit: every job gets exactly its shares at every moment.
+
+    What its rounds would come to if they were infinitely short and cost nothing; knobs of rounds and placement have no
+    part in it. Other arguments as for `simulate`. Raises InputError for a scheduler that divides no time, naming those
+    that do, and if no job that waits has a share; ScenarioError; a solver's errors.
+    """
+    scenario = load(scenario)
+    found = find_scheduler(scheduler)
+    if not isinstance(found, ShareScheduler):
+        dividing = ", ".join(each.name for each in schedulers() if isinstance(each, ShareScheduler))
+        raise InputError("scheduler", scheduler, f"one that divides time into shares: {dividing}")
+    settled = found.settle(_joined(found.name, given, knobs))
+    require_sharing(scenario, settled)
+    return flow(scenario, found.policy, settled, _belief(scenario, found, belief))
+
+
+def solve(
+    scenario: Scenario | str | Path,
+    formulation: str | Formulation[Any],
+    given: Mapping[str, Any] | None = None,
+    /,
+    *,
+    at: float | None = None,
+    solver: str | Solver = DEFAULT,
+    time_limit_s: float | None = None,
+    gap: float | None = None,
+    **knobs: Any,
+) -> Result:
+    """Solve a formulation once, for the jobs that have arrived by `at` (`snapshot_at` says what it sees).
+
+    Knobs by name, or as a mapping in third place, where one may bear the name of an argument. at: seconds; default: the
+    last arrival, and 0 for an offline formulation, which also sees the jobs to come. solver: highs, glpk or a
+    `workbench.Solver`; time_limit_s, gap: when to stop, in its place.
+
+    Raises InputError, ScenarioError, and the errors of `workbench.scheduling.solvers` (infeasible, unbounded, ...).
+    """
+    scenario = load(scenario)
+    found = find_formulation(formulation)
+    settled = found.settle(_joined(found.name, given, knobs))
+    options = _solver(solver, time_limit_s, gap)
+    require_sharing(scenario, settled)
+    scenario.require_runnable()
+    snapshot = snapshot_at(scenario, _time(scenario, at, found.offline), offline=found.offline)
+    data = found.data(snapshot, settled)
+    try:
+        return found.run(data, settled, options)
+    except InfeasibleError as error:
+        raise _with_conflict(error, found, data, settled, options) from error
+
+
+def _with_conflict(
+    error: InfeasibleError, formulation: Formulation[Any], data: Any, knobs: Mapping[str, Any], solver: Solver
+) -> InfeasibleError:
+    """The error with the rows that cannot hold together, where the model that the formulation states can be built."""
+    if not of_a_solve(error):
+        return error
+    try:
+        model = formulation.build(data, knobs)
+    except WorkbenchError:  # too large to be stated: it was solved without
+        return error
+    return explained(error, model, solver)
+
+
+def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solved:
+    """Solve a Pyomo model and load the values into its variables, see `workbench.scheduling.solvers.solve_model`.
+
+    Raises the errors of `workbench.scheduling.solvers`; an infeasible model's names rows that cannot hold together.
+    """
+    try:
+        return solve_plainly(model, solver)
+    except InfeasibleError as error:
+        raise explained(error, model, solver) from error
+
+
+def _joined(owner: str, given: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Knobs given as a mapping and by name; each once."""
+    if given is None:
+        return named
+    if not isinstance(given, Mapping):
+        raise InputError(f"knobs of {owner}", given, "{knob: value}")
+    for name in named:
+        if name in given:
+            raise InputError(f"knobs of {owner}", name, "each knob once")
+    return {**given, **named}
+
+
+def time_of_solve(scenario: Scenario, formulation: str, at: float | None = None) -> float:
+    """The time at which `solve` looks: as given, else 0 for an offline formulation and the last arrival for others."""
+    return _time(scenario, at, find_formulation(formulation).offline)
+
+
+def _time(scenario: Scenario, at: float | None, offline: bool) -> float:
+    if at is None:
+        return 0.0 if offline else max((job.arrival_s for job in scenario.jobs), default=0.0)
+    return _number("at", at, "seconds from 0", lambda value: value >= 0)
+
+
+def _number(where: str, value: Any, expected: str, fits: Callable[[float], bool]) -> float:
+    """A finite number that fits; raises InputError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not fits(value):
+        raise InputError(where, value, expected)
+    return float(value)
+
+
+def later_arrivals(scenario: Scenario, at_s: float) -> int:
+    """How many jobs arrive after a time."""
+    return sum(job.arrival_s > at_s for job in scenario.jobs)
+
+
+def snapshot_at(scenario: Scenario | str | Path, at_s: float | None = None, *, offline: bool = False) -> Snapshot:
+    """What a scheduler would see at a time if nothing has been scheduled yet; default: as for `solve`.
+
+    Jobs that have arrived by `at_s` have waited since, with the steps and GPU-seconds that the scenario says they had;
+    later ones are left out, or listed in `future` if `offline`. Nodes that are down then (also by a drawn fault) are
+    down. What the scenario has `running` appears, as assignments that end now, at time 0 only: later it would depend
+    on a scheduler, so those GPUs then count as free and their jobs as waiting.
+    """
+    scenario = load(scenario)
+    at_s = _time(scenario, at_s, offline)
+    state = State(scenario, "snapshot", Oracle(scenario), scenario.seed)
+    if at_s > 0:
+        state.release_ended()
+        state.advance(at_s)
+    return state.snapshot("round", future=offline)
+
+
+def allocation_table(result: Result) -> pd.DataFrame:
+    """The shares of time that a formulation found: one row per job (a pair is `a + b`), one column per type."""
+    expected = "the result of a formulation that gives an allocation"
+    if not isinstance(result, Result):
+        raise InputError("result", result, expected)
+    if "allocation" not in result.values:
+        raise InputError("result", sorted(result.values), expected)
+    return pd.DataFrame.from_dict(dict(result.values["allocation"]), orient="index").rename_axis("job")
+
+
+def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief: str | None = None) -> tuple[str, ...]:
+    """What a scenario sets and the scheduler does not read (its `uses`): `weight` of a job, `entities.policy`, ...
+
+    What stands at its default, or as the built-in tables have it for that model or type, counts as not set. belief: the
+    estimator by name that tells the scheduler speeds; what that reads is not ignored.
+    """
+    scenario, found = load(scenario), find_scheduler(scheduler)
+    uses = found.uses | registry.maker(registry.told(found, belief)).estimator.reads
+    return tuple(name for name in properties_set(scenario) if name not in uses)
+
+
+def properties_set(scenario: Scenario | str | Path) -> tuple[str, ...]:
+    """What a scenario sets of that which only some schedulers read, named as in `ignored`."""
+    scenario = load(scenario)
+    parts = {
+        "": scenario.jobs,
+        "entities": scenario.entities,
+        "models": scenario.models,
+        "accelerators": scenario.cluster.accelerators,
+        "cluster": (scenario.cluster,),
+    }
+    return tuple(
+        f"{part}.{field}".lstrip(".")
+        for part, fields in READ_BY_SOME.items()
+        for field in fields
+        if any(_is_set(part, record, field) for record in parts[part])
+    )
+
+
+def reading(
+    scenario: Scenario | str | Path,
+    scheduler: str | Scheduler,
+    given: Mapping[str, Any] | None = None,
+    belief: str | None = None,
+) -> dict[str, Reading]:
+    """Of each property of `properties_set` whether the scheduler, with these knobs, `reads` or `ignores` it.
+
+    `with other knobs`: it would with others. belief: as for `ignored`.
+    """
+    found = find_scheduler(scheduler)
+    unused = set(ignored(scenario, found, belief))
+    idle = found.uses - found.about(found.settle(given or {}))
+    return {
+        name: "ignores" if name in unused else "with other knobs" if name in idle else "reads"
+        for name in properties_set(scenario)
+    }
+
+
+POINT: Mapping[str, str] = {
+    "rewards": "no job has a deadline (`rewards`): there are no SLOs to meet",
+    "entity": "no job belongs to an entity (`entity`): each is one by itself",
+}
+"""What only schedulers that are about it read of the jobs, and what it means if no job has it."""
+
+
+def lacking(scenario: Scenario | str | Path, name: str, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a scheduler or formulation is about and the scenario has none of, a sentence each.
+
+    name: of either (a formulation's is its scheduler's); knobs: settled ones.
+    """
+    scenario = load(scenario)
+    found = next((each for each in schedulers() if each.name == name), None)
+    uses = frozenset() if found is None else found.about({**found.settle({}), **knobs})
+    said = [
+        sentence
+        for field, sentence in POINT.items()
+        if field in uses and scenario.jobs and all(getattr(job, field) is None for job in scenario.jobs)
+    ]
+    packs = knobs.get("space_sharing", False) or (found is not None and found.packs)
+    if packs and not _may_share(scenario):
+        said.append("no two jobs may share their GPUs: `core.space_sharing` is off, or `colocated` has none of them")
+    return tuple(said)
+
+
+def _may_share(scenario: Scenario) -> bool:
+    """Whether the core lets jobs share, and two of them have speeds for it."""
+    there = Counter((job.model, job.gpus) for job in scenario.jobs)
+    return scenario.core.space_sharing and any(
+        min(row.steps_per_s, row.with_steps_per_s) > 0
+        and there[row.model, row.gpus] > 0
+        and there[row.with_model, row.gpus] > (row.model == row.with_model)
+        for row in scenario.colocated
+    )
+
+
+def _is_set(part: str, record: BaseModel, field: str) -> bool:
+    """Whether a record holds another value than the default, and than the built-in tables."""
+    value = getattr(record, field)
+    if value == type(record).model_fields[field].default:
+        return False
+    return all(value != row.get(field) for row in _built_in(part, record))
+
+
+def _built_in(part: str, record: Any) -> list[dict[str, Any]]:
+    from workbench.scenario.traces import builtin
+
+    if part == "accelerators":
+        return [builtin.accelerator(record.name)]
+    return builtin.facts(record.name) if part == "models" else []
+
+
+def check_plan(scenario: Scenario, source: str = "scenario") -> None:
+    """Raise ScenarioError for schedulers that are not there, and knobs that they do not take, in a scenario's plan."""
+    if problems := list(_plan_problems(scenario, source)):
+        raise ScenarioError(problems)
+
+
+def _plan_problems(scenario: Scenario, source: str) -> Iterator[Problem]:
+    for i, entry in enumerate(scenario.plan):
+        where = f"{source}: plan[{i}]"
+        try:
+            found = find_scheduler(entry.scheduler, f"{where}.scheduler")
+        except InputError as error:
+            yield error.problem._replace(expected=f"{error.expected}, or one of your own, declared before")
+            continue
+        for name, value in entry.knobs.items():
+            try:
+                found.settle({name: value})
+            except InputError as error:
+                yield Problem(f"{where}.knobs.{name}", value if error.value != name else name, error.expected)
+
+
+def _solver(solver: str | Solver, time_limit_s: float | None, gap: float | None) -> Solver:
+    if not isinstance(solver, Solver) and solver not in get_args(SolverName):
+        raise InputError("solver", solver, "one of " + ", ".join(get_args(SolverName)) + ", or a workbench.Solver")
+    options = solver if isinstance(solver, Solver) else Solver(name=solver)  # type: ignore[arg-type]
+    if time_limit_s is not None:
+        limit_s = _number("time_limit", time_limit_s, "seconds above 0", lambda value: value > 0)
+        options = replace(options, time_limit_s=limit_s)
+    if gap is not None:
+        options = replace(options, gap=_number("gap", gap, "a number from 0", lambda value: value >= 0))
+    return options
+
+
+def _observers(given: Any) -> tuple[Observer, ...]:
+    expected = "a list of observers (with a method on_decision)"
+    if not isinstance(given, Iterable):
+        raise InputError("observers", given, expected)
+    found = tuple(given)
+    for observer in found:
+        if not callable(getattr(observer, "on_decision", None)):
+            raise InputError("observers", observer, expected)
+    return found
+
+
+def _named(scheduler: Scheduler, given: Beliefs | None) -> str:
+    """How a run keeps its belief: an estimator (or its log) by name, another object as OWN."""
+    made = given.maker if isinstance(given, ErrorLog) else given
+    name = made.text if isinstance(made, registry.Maker) else made
+    return registry.told(scheduler, name) if name is None or isinstance(name, str) else OWN
+
+
+def _belief(scenario: Scenario, scheduler: Scheduler, given: Any) -> Belief:
+    """The belief as it is, or as its maker makes it for the scenario."""
+    if given is None or isinstance(given, str):
+        given = registry.maker(registry.told(scheduler, given))
+    made = given(scenario) if callable(given) and not _is_belief(given) else given
+    if made is given and isinstance(made, Learns):
+        raise InputError(
+            "belief", made, "what makes one (a name, class or function): it learns, so each run has its own"
+        )
+    if not _is_belief(made):
+        expected = (
+            "an object with the methods "
+            + ", ".join(BELIEF)
+            + " (workbench.scheduling.decision.Belief), or what makes one"
+        )
+        raise InputError("belief", made, expected)
+    return made  # type: ignore[no-any-return]
+
+
+BELIEF = tuple(name for name in vars(Belief) if not name.startswith("_"))
+
+
+def _is_belief(value: Any) -> bool:
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in BELIEF)
+
+
+def _stop(scenario: Scenario, until_s: float | None, window: Window | None) -> Stop:
+    if until_s is not None:
+        until_s = _number("until", until_s, "seconds from 0", lambda value: value >= 0)
+    if window is not None:
+        check_window(scenario, window)
+    return stop_rule(until_s, window)
+
+
+def check_window(scenario: Scenario, window: Window) -> None:
+    """Raise InputError unless the window names jobs that there are."""
+    last = len(scenario.jobs) - 1
+    ok = isinstance(window, (tuple, list)) and len(window) == 2
+    ok = ok and all(isinstance(n, int) and not isinstance(n, bool) for n in window)
+    if not ok or not 0 <= window[0] <= window[1] <= last:
+        raise InputError("window", window, f"(first, last) job by arrival, 0 <= first <= last <= {last}")

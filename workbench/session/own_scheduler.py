@@ -1,0 +1,136 @@
+"""Schedulers that a session declares from a plain function, and the checks that stand in for a shipped one's tests.
+
+What is wrong is said where it is written: name, knobs, times and arguments when the scheduler is declared, a memory
+that cannot be saved when `decide` first returns it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Self, get_args
+
+import numpy as np
+
+from workbench.base.errors import InputError
+from workbench.base.text import is_name
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Cause, Decision, Found, InvalidDecision, Snapshot
+from workbench.scheduling.knob import Knob
+
+Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision, Memory]]
+
+USE = '@workbench.scheduler("a name") above the function'
+ARGUMENTS = "decide(snapshot, memory, knobs, rng)"
+MEMORY = "what JSON can hold: None, true or false, numbers, texts, lists, {text: value}; also arrays and dataclasses"
+_NAME = re.compile(r"[^\s,:=](?:[^,:=]*[^\s,:=])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the decorator is told about a scheduler."""
+
+    name: str
+    knobs: tuple[Knob, ...]
+    timing: Timing
+
+    @classmethod
+    def checked(cls, name: Any, knobs: Any, round_s: Any, causes: Any) -> Self:
+        """Raises InputError for anything that cannot be."""
+        if callable(name):
+            raise InputError("@workbench.scheduler", name, USE)
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
+            expected = "a text of 1 to 200 characters without , : = and without spaces around it"
+            raise InputError("scheduler name", name, expected)
+        where = f"scheduler {name}"
+        return cls(name, _knobs(where, knobs), Timing(_round_s(where, round_s), _causes(where, causes)))
+
+
+def _knobs(where: str, given: Any) -> tuple[Knob, ...]:
+    knobs = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for knob in knobs:
+        if not isinstance(knob, Knob):
+            raise InputError(f"{where}, knobs", knob, "a list of workbench.Knob")
+        if sum(other.name == knob.name for other in knobs) > 1:
+            raise InputError(f"{where}, knobs", knob.name, "each name once")
+    return knobs
+
+
+def _round_s(where: str, given: Any) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
+        raise InputError(f"{where}, round_s", given, "seconds > 0, or None for no rounds")
+    return float(given)
+
+
+def _causes(where: str, given: Any) -> frozenset[Cause]:
+    known = get_args(Cause)
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    causes = list(given) if listed else []
+    wrong = [cause for cause in causes if cause not in known]
+    if wrong or not listed:
+        raise InputError(f"{where}, causes", wrong or given, "a list of " + ", ".join(known))
+    return frozenset(causes)
+
+
+class FromFunction(Scheduler):
+    """A scheduler whose `decide` is a plain function, as written in a notebook cell."""
+
+    def __init__(self, declared: Declaration, function: Decide) -> None:
+        where = f"scheduler {declared.name}"
+        if not callable(function):
+            raise InputError(where, function, USE)
+        try:
+            inspect.signature(function).bind(None, None, None, None)
+        except TypeError:
+            raise InputError(where, f"{_name_of(function)}{inspect.signature(function)}", ARGUMENTS) from None
+        self.name = declared.name
+        self.title = ((function.__doc__ or "").strip() or declared.name).splitlines()[0]
+        self.knobs = declared.knobs
+        self._function = function
+        self._timing = declared.timing
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return self._timing
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        answer = self._function(snapshot, memory, knobs, rng)
+        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], Decision):  # else the core refuses
+            after = answer[1]
+            if after is not memory and (found := unsavable(after)) is not None:
+                where, value = found
+                raise InvalidDecision(self.name, snapshot.now_s, None, Found(f"memory{where}", value), MEMORY)
+        return answer
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", function))
+
+
+def unsavable(value: Any, where: str = "") -> tuple[str, Any] | None:
+    """Where a value holds something that JSON cannot hold, and what; None if it is nowhere.
+
+    Dataclasses, named tuples and numpy's numbers and arrays count as what they stand for; so do infinite numbers.
+    """
+    if value is None or isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
+        return None
+    if isinstance(value, np.ndarray):
+        return (where, value) if value.dtype.kind not in "biufU" else None
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {f".{field.name}": getattr(value, field.name) for field in fields(value)}
+    elif isinstance(value, Mapping):
+        odd = [key for key in value if not isinstance(key, (str, int))]
+        if odd:
+            return f"{where}, a key", odd[0]
+        parts = {f"[{key!r}]": item for key, item in value.items()}
+    elif isinstance(value, (tuple, list)):
+        parts = {f"[{i}]": item for i, item in enumerate(value)}
+    else:
+        return where, value
+    return next((found for key, item in parts.items() if (found := unsavable(item, where + key)) is not None), None)

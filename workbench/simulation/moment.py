@@ -1,0 +1,466 @@
+"""One job of a run at one time: what it does, what it holds, what was free, and what the scheduler said and recorded.
+
+Everything is read from the run's tables. `Told` is what a paper or a baseline adds to that in its own words: the room
+names a function `Moment -> Told` for each of its schedulers (`EXPLAIN`, see `workbench.session.registry`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from workbench.base.errors import InputError
+from workbench.scenario.job import Job
+from workbench.scheduling.decision import in_sequences
+from workbench.simulation.run import Run
+
+State = Literal[
+    "not_arrived",
+    "waiting",
+    "running",
+    "restarting",
+    "switching",
+    "profiled",
+    "consolidating",
+    "synchronising",
+    "holding",
+    "refused",
+    "finished",
+]
+OF_KIND: Mapping[str, State] = {
+    "run": "running",
+    "profile": "profiled",
+    "consolidate": "consolidating",
+    "restart": "restarting",
+    "switch": "switching",
+    "sync": "synchronising",
+    "hold": "holding",
+}
+"""The state of a job whose GPUs do one of these; of several at once the first counts."""
+
+HOLDS: frozenset[State] = frozenset(OF_KIND.values())
+"""The states in which a job has GPUs."""
+
+
+TIE = 1e-9
+"""Values that differ by less, relative, count as equal."""
+
+
+class Fact(NamedTuple):
+    """A number or word behind an explanation, with its unit."""
+
+    name: str
+    value: float | str
+    unit: str = ""
+
+
+Comes = Literal["before", "after", "equal", ""]
+
+
+class Ties(NamedTuple):
+    """What decides between equal values. rule: in words; rank: by job, the lowest first."""
+
+    rule: str
+    rank: Mapping[str, float]
+
+
+class Order(NamedTuple):
+    """What a scheduler puts jobs in order by.
+
+    values: by job; first: the end that comes first; at_s: recorded then; ties: None where the run does not tell what
+    decides between equal values.
+    """
+
+    label: str
+    unit: str
+    values: Mapping[str, float]
+    first: Literal["highest", "lowest"]
+    at_s: float
+    ties: Ties | None = None
+
+    def place(self, job: str) -> int | None:
+        """How many jobs come before one, plus 1; None if it has no value. Equal values without `ties` share a place."""
+        if job not in self.values:
+            return None
+        return 1 + sum(self.before(other, job) for other in self.values)
+
+    def equal(self, one: str, other: str) -> bool:
+        """Whether two jobs have the same value; no if either has none."""
+        a, b = self.values.get(one), self.values.get(other)
+        return a is not None and b is not None and (a == b or math.isclose(a, b, rel_tol=TIE))
+
+    def before(self, one: str, other: str) -> bool:
+        """Whether one job comes before another; no if either has no value, or if nobody knows."""
+        a, b = self.values.get(one), self.values.get(other)
+        if a is None or b is None:
+            return False
+        if self.equal(one, other):
+            rank = {} if self.ties is None else self.ties.rank
+            return one in rank and other in rank and rank[one] < rank[other]
+        return a > b if self.first == "highest" else a < b
+
+    def comes(self, one: str, other: str) -> Comes:
+        """Where one job stands to another: before, after, or equal; empty if either has no value."""
+        if one not in self.values or other not in self.values:
+            return ""
+        if self.before(one, other):
+            return "before"
+        return "after" if not self.equal(one, other) or self.before(other, one) else "equal"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a scheduler's room says of a job at a time.
+
+    binding: the constraint or rule that decided, in words, with its tag in the paper where it has one; order: what jobs
+    were put in order by; gang: whether a waiting job needs its GPUs at once, so that it may lack so many free ones.
+    """
+
+    sentences: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    binding: str = ""
+    order: Order | None = None
+    gang: bool = True
+
+
+class Said(NamedTuple):
+    """A reason as the scheduler gave it, and when."""
+
+    at_s: float
+    code: str
+    text: str
+
+
+class Holder(NamedTuple):
+    """A unit that holds GPUs. until_s: the end of this interval of the timeline."""
+
+    job: str
+    unit: str
+    gpus: Mapping[str, int]
+    since_s: float
+    until_s: float
+
+
+class Call(NamedTuple):
+    """The latest call of the scheduler."""
+
+    number: int
+    time_s: float
+    cause: str
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A job of a run at `at_s`. Raises InputError for what is no run, and for a job or time that it does not have.
+
+    elastic: whether the scheduler may give a job another of its `gpu_choices` than the GPUs that it asks for; mixed:
+    whether it may give it GPUs of several types at once.
+    """
+
+    run: Run
+    job: str
+    at_s: float
+    elastic: bool = True
+    mixed: bool = True
+
+    def __post_init__(self) -> None:
+        run: Any = self.run
+        if not isinstance(run, Run):
+            raise InputError("run", run, "a run (workbench.simulate, or Run.load)")
+        names = self.run.jobs["job"].tolist()
+        if self.job not in names:
+            raise InputError("job", self.job, f"a job of the run: {', '.join(names[:5])}{' ...' if names[5:] else ''}")
+        at: Any = self.at_s
+        if isinstance(at, bool) or not isinstance(at, (int, float)) or not 0 <= at <= self.run.end_s:
+            raise InputError("at", at, f"seconds from 0 to the run's end, {self.run.end_s:.6g}")
+        object.__setattr__(self, "at_s", float(at))
+
+    # The job ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def row(self) -> dict[str, Any]:
+        """The job's row of the table `jobs`: its whole course."""
+        place = self.run.jobs["job"].tolist().index(self.job)
+        return {str(name): self.run.jobs[name].iloc[place] for name in self.run.jobs.columns}
+
+    @cached_property
+    def spec(self) -> Job:
+        """The job as it was submitted."""
+        return next(job for job in self.run.scenario.jobs if job.name == self.job)
+
+    @cached_property
+    def state(self) -> State:
+        """What it does now."""
+        if self.row["finish_s"] <= self.at_s:
+            return "finished"
+        if self.row["arrival_s"] > self.at_s:
+            return "not_arrived"
+        kinds = set(self._of(self._now)["kind"])
+        busy = next((state for kind, state in OF_KIND.items() if kind in kinds), None)
+        if busy is None and self.job in self._refused:
+            return "refused"
+        return busy or "waiting"
+
+    @cached_property
+    def tasks(self) -> bool:
+        """Whether the run's jobs are tasks in sequences (Hare)."""
+        return in_sequences(self.run.timeline)
+
+    @cached_property
+    def spans(self) -> tuple[tuple[float, float], ...]:
+        """The times in which it has GPUs, in order, joined where they touch."""
+        rows = self._of(self.run.timeline).sort_values("start_s")
+        found: list[tuple[float, float]] = []
+        for start_s, end_s in zip(rows["start_s"].tolist(), rows["end_s"].tolist(), strict=True):
+            if found and start_s <= found[-1][1]:
+                found[-1] = (found[-1][0], max(found[-1][1], end_s))
+            else:
+                found.append((start_s, end_s))
+        return tuple(found)
+
+    @cached_property
+    def stretch(self) -> tuple[float, float]:
+        """From when to when the job has GPUs, or has none, without a break that contains now; the end may be inf."""
+        spans = self.spans
+        for start_s, end_s in spans:
+            if start_s <= self.at_s < end_s or (self.state in HOLDS and end_s == self.at_s == self.run.end_s):
+                return start_s, end_s
+        before = [end_s for _, end_s in spans if end_s <= self.at_s]
+        after = [start_s for start_s, _ in spans if start_s > self.at_s]
+        return max([float(self.row["arrival_s"]), *before]), min(after, default=math.inf)
+
+    @cached_property
+    def since_s(self) -> float:
+        """Since when it has had these GPUs, or none."""
+        begun_s = self.stretch[0]
+        changes = self.events("start", "move") if self.state in HOLDS and not self.tasks else []
+        return max([begun_s, *(float(event["time_s"]) for event in changes)])
+
+    @cached_property
+    def held(self) -> Mapping[str, int]:
+        """`{node: GPUs}` that it has now."""
+        slots = self._of(self._now).drop_duplicates(["node", "slot"])
+        return {str(node): len(part) for node, part in slots.groupby("node", sort=False)}
+
+    @cached_property
+    def held_types(self) -> frozenset[str]:
+        """Types of the GPUs that it has now."""
+        return frozenset(map(str, self._of(self._now)["accelerator"]))
+
+    @cached_property
+    def next_start_s(self) -> float | None:
+        """When it next gets GPUs in this run, None if it does not."""
+        later = [start_s for start_s, _ in self.spans if start_s > self.at_s]
+        return min(later, default=None)
+
+    def events(self, *names: str) -> list[dict[str, Any]]:
+        """The job's events of these names until now, in order."""
+        found = self.run.events
+        keep = (found["job"] == self.job) & (found["time_s"] <= self.at_s) & found["event"].isin(names)
+        return [{str(key): value for key, value in row.items()} for row in found[keep].to_dict("records")]
+
+    # What the scheduler said -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def call(self) -> Call | None:
+        """The latest call of the scheduler, None before the first."""
+        times_s = self.run.decisions["time_s"].to_numpy()
+        last = int(times_s.searchsorted(self.at_s, side="right")) - 1
+        if last < 0:
+            return None
+        row = self.run.decisions.iloc[last]
+        return Call(int(row["decision"]), float(row["time_s"]), str(row["cause"]))
+
+    @cached_property
+    def recorded(self) -> bool:
+        """Whether the run has recorded what the latest call went by: `detail` keeps that of the first ones only."""
+        most = self.run.detail
+        return most is None or self.call is None or self.call.number < most
+
+    @cached_property
+    def said(self) -> Said | None:
+        """The latest reason that the scheduler gave for what the job has now; None if it gave none since.
+
+        The reason for tasks in sequences is that of the plan, under which their GPUs come and go.
+        """
+        if not self.recorded:
+            return None
+        found = self.run.reasons
+        own = found[(found["job"] == self.job) & (found["time_s"] <= self.at_s)]
+        if own.empty or (own["time_s"].iloc[-1] < self.since_s and not self.tasks):
+            return None
+        return Said(float(own["time_s"].iloc[-1]), str(own["code"].iloc[-1]), str(own["text"].iloc[-1]))
+
+    def signals(self, name: str) -> tuple[float, dict[str, float]] | None:
+        """A signal by job, of jobs that are there now, and when it was recorded; None if it was not (`recorded`).
+
+        Recorded last, or where that leaves this job out: last with it, since it has what it has now.
+        """
+        block = self._signals.get(name)
+        if block is None:
+            return None
+        mine = block[(block["job"] == self.job) & (block["time_s"] >= self.since_s)]
+        last = block["decision"].iloc[-1] if mine.empty else mine["decision"].iloc[-1]
+        own, present = block[block["decision"] == last], set(self.present)
+        values = {job: value for job, value in zip(own["job"], own["value"].tolist(), strict=True) if job in present}
+        return float(own["time_s"].iloc[-1]), values
+
+    def signal(self, name: str) -> float | None:
+        """The job's own value of a signal as it was last recorded."""
+        block = self._signals.get(name)
+        own = None if block is None else block.loc[block["job"] == self.job, "value"]
+        return None if own is None or own.empty else float(own.iloc[-1])
+
+    def of_cluster(self, name: str) -> float | None:
+        """A signal of no job in particular (a price of a type) as it was last recorded."""
+        block = self._signals.get(name)
+        return None if block is None else float(block["value"].iloc[-1])
+
+    @cached_property
+    def by_arrival(self) -> Ties:
+        """The order in which a snapshot has the jobs: by arrival, then as the scenario lists them."""
+        jobs = self.run.jobs
+        names = jobs["job"].to_numpy()[jobs["arrival_s"].to_numpy().argsort(kind="stable")]
+        return Ties("by arrival", {name: float(rank) for rank, name in enumerate(names)})
+
+    def order(
+        self, signal: str, label: str, unit: str, first: Literal["highest", "lowest"], ties: Ties | None = None
+    ) -> Order | None:
+        """The order of the jobs by a signal, None if it was not recorded."""
+        found = self.signals(signal)
+        return None if found is None else Order(label, unit, found[1], first, found[0], ties)
+
+    # The cluster -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def present(self) -> tuple[str, ...]:
+        """The jobs that have arrived and not gone, in the scenario's order."""
+        jobs = self.run.jobs
+        there = (jobs["arrival_s"] <= self.at_s) & ~(jobs["finish_s"] <= self.at_s)
+        return tuple(name for name in jobs.loc[there, "job"] if name not in self._refused)
+
+    @cached_property
+    def waiting(self) -> tuple[str, ...]:
+        """The jobs of these that have no GPUs."""
+        busy = {*self._now["job"], *self._now["with_job"]}
+        return tuple(name for name in self.present if name not in busy)
+
+    @cached_property
+    def up(self) -> Mapping[str, int]:
+        """GPUs of each type on nodes that are up."""
+        down = self._now[self._now["kind"] == "down"]["accelerator"].value_counts()
+        return {kind: gpus - int(down.get(kind, 0)) for kind, gpus in self.run.scenario.cluster.workers.items()}
+
+    @cached_property
+    def free(self) -> Mapping[str, int]:
+        """GPUs of each type that nobody holds, on nodes that are up."""
+        held = self._holding.drop_duplicates(["node", "slot"])["accelerator"].value_counts()
+        return {kind: gpus - int(held.get(kind, 0)) for kind, gpus in self.up.items()}
+
+    @cached_property
+    def has_room(self) -> bool:
+        """Whether its smallest gang could have free GPUs, on whichever nodes: of one type, or of several (`mixed`)."""
+        workers = self.run.scenario.cluster.workers
+        alone = any(workers[kind] >= gpus for kind, gpus in self.needs.items())
+        if (self.mixed or not alone) and sum(self.free.get(kind, 0) for kind in self.usable) >= self.sizes[0]:
+            return True
+        return any(self.free.get(kind, 0) >= gpus for kind, gpus in self.needs.items())
+
+    @cached_property
+    def needs(self) -> Mapping[str, int]:
+        """The fewest GPUs with which it may run on each type that it can use."""
+        table, job = self.run.scenario.table, self.spec
+
+        def fewest(kind: str) -> int:
+            return next((n for n in self.sizes if table.can_run(job.model, kind, n)), self.sizes[0])
+
+        return {kind: fewest(kind) for kind in self.usable}
+
+    @cached_property
+    def too_small(self) -> tuple[str, ...]:
+        """Types on which it could run, had the cluster as many GPUs of them as it needs.
+
+        None if types may be mixed, which core and policies also allow where no type alone holds a gang.
+        """
+        workers = self.run.scenario.cluster.workers
+        small = tuple(kind for kind, gpus in self.needs.items() if workers[kind] < gpus)
+        return () if self.mixed or len(small) == len(self.needs) else small
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of GPUs at once with which it may run, rising."""
+        if self.tasks:
+            return (1,)
+        return tuple(self.spec.sizes) if self.elastic else (self.spec.gpus,)
+
+    @cached_property
+    def usable(self) -> Mapping[str, float]:
+        """Steps/s of its gang alone on each type on which it can run at one of its sizes, or ran; 0 if not known."""
+        table, job = self.run.scenario.table, self.spec
+        sizes = {*job.sizes, 1} if self.tasks else set(self.sizes)
+        ran = set(self._of(self.run.timeline)["accelerator"])
+        kinds = self.run.scenario.cluster.types
+        able = [kind for kind in kinds if kind in ran or any(table.can_run(job.model, kind, n) for n in sizes)]
+        return {kind: table.row(job.model, kind, job.gpus) for kind in able}
+
+    @cached_property
+    def others(self) -> tuple[Holder, ...]:
+        """Who else holds GPUs that the job could use, the most GPUs first; of types too small for it nobody does."""
+        rows = self._holding[self._holding["accelerator"].isin([k for k in self.usable if k not in self.too_small])]
+        mine = (rows["job"] == self.job) | (rows["with_job"] == self.job)
+        found = []
+        for (unit, job, other), part in rows[~mine].groupby(["unit", "job", "with_job"], sort=False):
+            gpus = part.drop_duplicates(["node", "slot"])["accelerator"].value_counts(sort=False)
+            counts = {str(kind): int(count) for kind, count in gpus.items()}
+            since_s, until_s = float(part["start_s"].min()), float(part["end_s"].max())
+            names = (str(job), str(other)) if other else (str(job),)
+            found += [Holder(name, str(unit), counts, since_s, until_s) for name in names]
+        return tuple(sorted(found, key=lambda each: -sum(each.gpus.values())))
+
+    # Inside ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _now(self) -> pd.DataFrame:
+        """The intervals of the timeline that contain now (at the run's end: that end with it)."""
+        found, at_s = self.run.timeline, self.at_s
+        covers = (found["start_s"] <= at_s) & (found["end_s"] > at_s)
+        if at_s == self.run.end_s:
+            gone = set(self.run.jobs.loc[self.run.jobs["finish_s"] <= at_s, "job"])
+            covers |= (found["end_s"] == at_s) & ~found["job"].isin(gone)
+        return found[covers]
+
+    @property
+    def _holding(self) -> pd.DataFrame:
+        """Those of them in which a slot is taken: nobody needs it to synchronise."""
+        return self._now[~self._now["kind"].isin(["down", "sync"])]
+
+    def _of(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows of a part of the timeline that are of this job, alone or in a pair."""
+        return rows[(rows["job"] == self.job) | (rows["with_job"] == self.job)]
+
+    @cached_property
+    def _refused(self) -> frozenset[str]:
+        """The jobs that have been refused by now."""
+        refused = self.run.jobs.loc[self.run.jobs["verdict"] == "refused", "job"]
+        if refused.empty:
+            return frozenset()
+        verdicts = self.run.events[self.run.events["event"] == "verdict"].drop_duplicates("job", keep="last")
+        told = set(verdicts.loc[verdicts["time_s"] <= self.at_s, "job"])
+        return frozenset(name for name in refused if name in told)
+
+    @cached_property
+    def _signals(self) -> Mapping[str, pd.DataFrame]:
+        """What has been recorded by now, by signal; nothing once decisions are not recorded any more."""
+        if not self.recorded:
+            return {}
+        until = int(self.run.signals["time_s"].to_numpy().searchsorted(self.at_s, side="right"))
+        return {str(name): part for name, part in self.run.signals.iloc[:until].groupby("signal", sort=False)}
+
+
+Teller = Callable[[Moment], Told]
+"""Says of a job at a time what its scheduler went by."""
