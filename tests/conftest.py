@@ -43,12 +43,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture
 def own() -> Iterator[None]:
     """Forget, when the test is over, the schedulers that it declared itself."""
-    from workbench.papers import paper
+    from workbench.session import registry
 
-    before = dict(paper._OWN)
+    before = dict(registry._OWN)
     yield
-    paper._OWN.clear()
-    paper._OWN.update(before)
+    registry._OWN.clear()
+    registry._OWN.update(before)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.analysis.explanation import Explanation, explain
 from workbench.analysis.explanation.course import clock
-from workbench.simulation.moment import OF_KIND
+from workbench.simulation.job_at_time import OF_KIND
 from workbench.simulation.run import Run
 
 Row = dict[str, Any]

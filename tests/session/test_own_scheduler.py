@@ -11,7 +11,6 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError
-from workbench.papers import paper
 from workbench.scheduling.decision import InvalidDecision
 from workbench.session.own_scheduler import unsavable
 
@@ -68,7 +67,7 @@ def test_other_arguments(function: Callable[..., Any]) -> None:
         InputError, match=r"scheduler mine: got .*lambda.*; expected decide\(snapshot, memory, knobs, rng"
     ):
         workbench.scheduler("mine")(function)
-    assert not paper.is_own("mine")
+    assert not registry.is_own("mine")
 
 
 def test_what_takes_four_values_in_another_way() -> None:

@@ -34,17 +34,17 @@ from workbench.base.arrays import fixed
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import verb
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import Allocated
-from workbench.baselines.mechanisms.priority.telling import tell
-from workbench.baselines.mechanisms.telling import verb
+from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
 from workbench.scheduling.solvers import SolverFailedError
-from workbench.simulation.moment import HOLDS, Fact, Moment, Order, Told
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 
 NAME = "allox"
 PLACE_ON = "place_on_"
@@ -422,12 +422,12 @@ FORMULATIONS = (Allox(),)
 SCHEDULERS = (AlloxScheduler(),)
 
 
-def _tell(moment: Moment) -> Told:
-    """Through Gavel's rounds by priority, else see `_tell_line`."""
-    return tell(moment) if in_rounds(moment.run.knobs) else _tell_line(moment)
+def _explain(moment: JobAtTime) -> Explained:
+    """Through Gavel's rounds by priority, else see `_explain_line`."""
+    return explain(moment) if in_rounds(moment.run.knobs) else _explain_line(moment)
 
 
-def _tell_line(moment: Moment) -> Told:
+def _explain_line(moment: JobAtTime) -> Explained:
     """The job's place in the lines of its type, its part of the total time, and who comes before it there."""
     rule = (
         "Jobs are matched to GPUs and places in line so that their completion times add up to least; the first of each "
@@ -437,7 +437,7 @@ def _tell_line(moment: Moment) -> Told:
     seconds, since_s = moment.signal("matched_s"), float(moment.row["arrival_s"])
     if order is None or seconds is None or moment.job not in order.values:
         gone = "the matching has not had it: there were no GPUs to be matched, or it was not among the longest there"
-        return Told((rule,), binding=gone if moment.state == "waiting" else "")
+        return Explained((rule,), binding=gone if moment.state == "waiting" else "")
     place = order.values[moment.job]
     facts = (
         Fact("matched to", kind),
@@ -446,7 +446,7 @@ def _tell_line(moment: Moment) -> Told:
         Fact("its part of the total, k p_mj + t_m", place * seconds + order.at_s - since_s, "s"),
     )
     if moment.state in HOLDS:
-        return Told((rule,), facts, "the matching has it first in a line of its GPUs", order)
+        return Explained((rule,), facts, "the matching has it first in a line of its GPUs", order)
     before = [name for name in order.values if order.before(name, moment.job)]
     ahead, line = ([name for name in before if (name in moment.waiting) == waits] for waits in (False, True))
     kept = dict.fromkeys(each.job for each in moment.others if each.job not in ahead)
@@ -458,10 +458,10 @@ def _tell_line(moment: Moment) -> Told:
     if kept and not moment.run.knobs["preemptive"]:
         parts.append(f"{listed(kept)} had GPUs, and who runs keeps its GPUs")
     binding = "; ".join(parts) or f"the GPUs of {kind} that are left do not take its gang together"
-    return Told((rule,), facts, binding, order)
+    return Explained((rule,), facts, binding, order)
 
 
-def _line_of(moment: Moment) -> tuple[str, Order | None]:
+def _line_of(moment: JobAtTime) -> tuple[str, Order | None]:
     """The type that the job was last matched to, and the jobs in the lines of that type."""
     found = []
     for kind in moment.usable:
@@ -475,4 +475,4 @@ def _line_of(moment: Moment) -> tuple[str, Order | None]:
     return kind, order
 
 
-EXPLAIN = {"allox": _tell}
+EXPLAIN = {"allox": _explain}

@@ -23,7 +23,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
-from workbench.simulation.moment import Moment, Told
+from workbench.simulation.job_at_time import Explained, JobAtTime
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
 AWARE = queue.aware(
@@ -79,27 +79,27 @@ LINE = (
 )
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The line, best effort without a deadline at its end; who waits has lost to those whose GPUs it cannot take."""
     order = moment.order("deadline_s", "deadline", "s", "lowest", moment.by_arrival)
     if order is not None:
         order = order._replace(values={**dict.fromkeys(moment.present, math.inf), **order.values})
     if moment.state != "waiting":
-        return Told((LINE,), order=order)
+        return Explained((LINE,), order=order)
     with_deadline = {job.name for job in moment.run.scenario.jobs if job.rewards is not None}
     late = moment.run.knobs["missed"] == "best_effort" and _is_late(moment)
     takes = moment.job in with_deadline and not late
     holders = dict.fromkeys(each.job for each in moment.others if each.job in with_deadline or not takes)
     why = "who has a deadline and runs keeps its GPUs" if takes else "GPUs are taken only for a deadline to meet"
     binding = f"GPUs on which it could run are held by {listed(holders)}, and {why}" if holders else ""
-    return Told((LINE,), binding=binding, order=order)
+    return Explained((LINE,), binding=binding, order=order)
 
 
-def _is_late(moment: Moment) -> bool:
+def _is_late(moment: JobAtTime) -> bool:
     """Whether the job's first deadline was over at the last decision."""
     call = moment.call
     due = due_s([moment.spec]).item()
     return call is not None and due < call.time_s
 
 
-EXPLAIN = {"edf": _tell}
+EXPLAIN = {"edf": _explain}

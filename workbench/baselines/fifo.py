@@ -26,18 +26,18 @@ import pandas as pd
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import arrival, told, verb
 from workbench.baselines.mechanisms.line import Rule, fill
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import Allocated
-from workbench.baselines.mechanisms.priority.telling import Why, teller
+from workbench.baselines.mechanisms.priority.explain import Why, explainer
 from workbench.baselines.mechanisms.share_scheduler import require_sharing
-from workbench.baselines.mechanisms.telling import arrival, told, verb
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision, IntArray, Shares, Snapshot, Unit
 from workbench.scheduling.knob import Knob, Value
-from workbench.simulation.moment import Moment, Told
+from workbench.simulation.job_at_time import Explained, JobAtTime
 
 AWARE = queue.aware(
     "Start a job on the fastest type that has room (otherwise its type is drawn among those that have). It stays on "
@@ -171,7 +171,7 @@ TITLE = "First in, first out"
 SCHEDULERS = (Fifo(),)
 
 
-def _not_started(moment: Moment, block: pd.DataFrame) -> Why | None:
+def _not_started(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
     """Who comes before a job to which the greedy choice gives no share, and blocks the line or has the GPUs."""
     order, made_s = arrival(moment), float(block["time_s"].iloc[0])
     ahead = [name for name in order.values if order.before(name, moment.job) and order.values[name] <= made_s]
@@ -189,7 +189,7 @@ def _not_started(moment: Moment, block: pd.DataFrame) -> Why | None:
     return Why(f"its share of time is 0: by arrival {had}", (rule,), order=order)
 
 
-def _head(moment: Moment, line: list[str], kinds: dict[str, str]) -> str | None:
+def _head(moment: JobAtTime, line: list[str], kinds: dict[str, str]) -> str | None:
     """The first down the line whose gang has room on no type of the nodes that are up, once those before it started."""
     left = dict(moment.up)
     for name in line:
@@ -201,17 +201,17 @@ def _head(moment: Moment, line: list[str], kinds: dict[str, str]) -> str | None:
     return None
 
 
-_tell_shares = teller(_not_started)
+_explain_shares = explainer(_not_started)
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """By arrival; through Gavel's rounds by priority."""
     if moment.run.knobs["through"] == "gavel_rounds":
-        return _tell_shares(moment)
+        return _explain_shares(moment)
     blocking = bool(moment.run.knobs["blocking"])
     passing = "nobody passes a job that does not fit" if blocking else "who does not fit is passed"
     rule = f"Jobs start in the order of their arrival and keep their GPUs; {passing}."
     return told(moment, arrival(moment), rule, keeps=True, blocking=blocking)
 
 
-EXPLAIN = {"fifo": _tell}
+EXPLAIN = {"fifo": _explain}

@@ -28,7 +28,7 @@ import numpy as np
 
 from workbench.baselines.mechanisms import priority, rounds
 from workbench.baselines.mechanisms.priority import Allocated
-from workbench.baselines.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import PRESET
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
@@ -327,4 +327,4 @@ def _all_units(snapshot: Snapshot, together: _Together) -> Iterator[Unit]:
 
 TITLE = "Gandiva"
 SCHEDULERS = (Gandiva(),)
-EXPLAIN = {"gandiva": tell}
+EXPLAIN = {"gandiva": explain}

@@ -24,14 +24,14 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import told
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, places
-from workbench.baselines.mechanisms.telling import told
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
 from workbench.scheduling.placement import Gpus, Request, place, runs_spread
-from workbench.simulation.moment import Moment, Order, Told
+from workbench.simulation.job_at_time import Explained, JobAtTime, Order
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
 
@@ -179,7 +179,7 @@ TITLE = "GENIE"
 SCHEDULERS = (Genie(),)
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The line of waiting jobs: those that can be in time by laxity, all others behind them by arrival."""
     rule = (
         "Waiting jobs that can still meet their deadlines go first, the least laxity first; then the others by "
@@ -191,4 +191,4 @@ def _tell(moment: Moment) -> Told:
     return told(moment, Order(label, "s", line, "lowest", at_s, moment.by_arrival), rule, keeps=True)
 
 
-EXPLAIN = {"genie": _tell}
+EXPLAIN = {"genie": _explain}

@@ -22,7 +22,7 @@ import pyomo.environ as pyo
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import Allocated
-from workbench.baselines.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
@@ -128,4 +128,4 @@ def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
 TITLE = "Isolated"
 FORMULATIONS = (Isolated(),)
 SCHEDULERS = (ShareScheduler("isolated", "Isolated: every job owns 1/M of each type", shares),)
-EXPLAIN = {"isolated": tell}
+EXPLAIN = {"isolated": explain}

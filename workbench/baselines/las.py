@@ -12,9 +12,9 @@ import numpy as np
 
 from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.telling import by_signal
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot

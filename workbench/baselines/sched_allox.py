@@ -26,7 +26,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason, Slot, Snapshot, Task
-from workbench.simulation.moment import HOLDS, Fact, Moment, Told
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ TITLE = "Sched_Allox"
 SCHEDULERS = (SchedAllox(),)
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The rule of the matching, and the place in line of a job that has not begun."""
     rule = (
         "Each job has one GPU to itself until it is done. Whenever one of the GPUs is idle, those that wait are "
@@ -179,13 +179,15 @@ def _tell(moment: Moment) -> Told:
     place = None if found is None else found[1].get(moment.job)
     facts = () if place is None else (Fact("place from the end of its line at the last matching", place),)
     if moment.said is not None and moment.said.code == "stranded":
-        return Told((rule,), facts, moment.said.text)
+        return Explained((rule,), facts, moment.said.text)
     if moment.state in HOLDS or moment.stretch[0] > moment.row["arrival_s"]:
-        return Told((rule,), facts, "the matching had it first in the line of its GPU, which it keeps")
+        return Explained((rule,), facts, "the matching had it first in the line of its GPU, which it keeps")
     held = listed(dict.fromkeys(each.job for each in moment.others))
     if place is None:
-        return Told((rule,), facts, f"no GPU has been idle since it came: each belongs to a job, here {held}")
-    return Told((rule,), facts, f"the matching has it in the line of a GPU that belongs to a job, here one of {held}")
+        return Explained((rule,), facts, f"no GPU has been idle since it came: each belongs to a job, here {held}")
+    return Explained(
+        (rule,), facts, f"the matching has it in the line of a GPU that belongs to a job, here one of {held}"
+    )
 
 
-EXPLAIN = {"sched_allox": _tell}
+EXPLAIN = {"sched_allox": _explain}

@@ -44,7 +44,7 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
 from workbench.scheduling.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.scheduling.solvers.report import report
-from workbench.simulation.moment import Moment, Told
+from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "sia"
 ROUND_S = Knob("round_s", 60.0, "Length of a round", "s", "code", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
@@ -514,7 +514,7 @@ BINDING = {
 """What decided, by the code of the scheduler's reason."""
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The gains of those who were chosen, and what became of a job that has nothing."""
     rule = (
         "Every round a programme gives each job one configuration or none: the gains of all, to a power, count "
@@ -523,7 +523,7 @@ def _tell(moment: Moment) -> Told:
     order = moment.order("gain", "gain over its slowest configuration", "", "highest")
     said = moment.said
     binding = BINDING.get(said.code, "") if said is not None and moment.state == "waiting" else ""
-    return Told((rule,), binding=binding, order=order)
+    return Explained((rule,), binding=binding, order=order)
 
 
-EXPLAIN = {"sia": _tell}
+EXPLAIN = {"sia": _explain}

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.telling import by_signal
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues

@@ -25,10 +25,10 @@ import numpy as np
 from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import told
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import holds, places
-from workbench.baselines.mechanisms.telling import told
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
@@ -36,7 +36,7 @@ from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.queues import seconds
 from workbench.scheduling.shares import equal_share
-from workbench.simulation.moment import Moment, Told
+from workbench.simulation.job_at_time import Explained, JobAtTime
 
 ROUND_S = Knob(
     "round_s",
@@ -131,7 +131,7 @@ TITLE = "Themis"
 SCHEDULERS = (Themis(),)
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The order by rho; who waits has lost to jobs before it, and outside the part 1 - f to all that had GPUs."""
     rule = (
         "At the end of a lease the part 1 - f of the jobs with the largest rho is offered GPUs first, then those who "
@@ -150,4 +150,4 @@ def _tell(moment: Moment) -> Told:
     return replace(found, binding=f"{found.binding}; {why}" if ahead else why)
 
 
-EXPLAIN = {"themis": _tell}
+EXPLAIN = {"themis": _explain}

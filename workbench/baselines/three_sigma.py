@@ -43,7 +43,7 @@ from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntAr
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
 from workbench.scheduling.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
-from workbench.simulation.moment import Moment, Told
+from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "three_sigma"
 ROUND_S = Knob("round_s", 60.0, "Length of a cycle", "s", "paper", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
@@ -478,7 +478,7 @@ BINDING = {
 """What decided, by the code of the scheduler's reason."""
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """What the starts of the plan are worth, and why a job waits."""
     rule = (
         "Every cycle a programme chooses when each waiting job starts, by what that start is worth, under the capacity "
@@ -486,7 +486,7 @@ def _tell(moment: Moment) -> Told:
     )
     order, said = moment.order("worth", "worth in the plan", "", "highest"), moment.said
     binding = BINDING.get(said.code, "") if said is not None and moment.state == "waiting" else ""
-    return Told((rule,), binding=binding, order=order)
+    return Explained((rule,), binding=binding, order=order)
 
 
-EXPLAIN = {"three_sigma": _tell}
+EXPLAIN = {"three_sigma": _explain}

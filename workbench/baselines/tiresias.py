@@ -32,9 +32,9 @@ import numpy as np
 
 from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import told
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.telling import told
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
@@ -42,7 +42,7 @@ from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray, Snapshot
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.shares import equal_share
-from workbench.simulation.moment import Fact, Moment, Order, Told
+from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 THRESHOLD = Knob(
     "threshold_gpu_s",
@@ -220,7 +220,7 @@ def _places(
     return place
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The queue of each job; within it first start, arrival or the Gittins index."""
     rule = (
         "Jobs with fewer than threshold_gpu_s GPU-seconds stand in the first queue, which goes first; within a queue "
@@ -228,7 +228,7 @@ def _tell(moment: Moment) -> Told:
     )
     queue_of, attained = moment.signals("queue"), moment.signal("attained_s")
     if queue_of is None:
-        return Told((rule,))
+        return Explained((rule,))
     at_s, number = queue_of
     facts = [Fact("threshold", float(moment.run.knobs["threshold_gpu_s"]), "GPU-s")]
     facts += [Fact("attained service at the last decision", attained, "GPU-s")] if attained is not None else []
@@ -243,7 +243,7 @@ def _tell(moment: Moment) -> Told:
 WITHIN = {"start": "first start, then arrival", "arrival": "arrival", "gittins": "the Gittins index"}
 
 
-def _line(moment: Moment, queue_of: Mapping[str, float], at_s: float) -> dict[str, float]:
+def _line(moment: JobAtTime, queue_of: Mapping[str, float], at_s: float) -> dict[str, float]:
     """Places from 1 of jobs by queue, first start (if the knob says so; before the decision) and arrival."""
     jobs = moment.run.jobs.set_index("job")
     first = jobs["first_start_s"] if moment.run.knobs["rank"] == "start" else jobs["arrival_s"]
@@ -253,5 +253,5 @@ def _line(moment: Moment, queue_of: Mapping[str, float], at_s: float) -> dict[st
 
 
 TITLE = "Tiresias"
-EXPLAIN = {"tiresias": _tell}
+EXPLAIN = {"tiresias": _explain}
 SCHEDULERS = (Tiresias(),)

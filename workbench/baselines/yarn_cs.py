@@ -25,16 +25,16 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.explain import arrival, told
 from workbench.baselines.mechanisms.line import Rule, fill
 from workbench.baselines.mechanisms.proportion import in_proportion
-from workbench.baselines.mechanisms.telling import arrival, told
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
-from workbench.simulation.moment import Fact, Moment, Order, Told
+from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 QUEUES = Knob(
     "queues",
@@ -183,7 +183,7 @@ def _require_room(jobs: Sequence[Job], quotas: Quotas, queues: str) -> None:
             raise InputError(f"gpus of job {job.name}", job.gpus, expected)
 
 
-def _tell(moment: Moment) -> Told:
+def _explain(moment: JobAtTime) -> Explained:
     """The line of its queue, by arrival, and how much of the quota is used."""
     knobs, job = moment.run.knobs, moment.spec
     mine, quotas = queue_of(job, knobs["queues"]), _quotas(moment.run.scenario, knobs)
@@ -207,5 +207,5 @@ def _tell(moment: Moment) -> Told:
 
 
 TITLE = "YARN-CS"
-EXPLAIN = {"yarn_cs": _tell}
+EXPLAIN = {"yarn_cs": _explain}
 SCHEDULERS = (YarnCs(),)

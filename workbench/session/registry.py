@@ -3,7 +3,7 @@
 A room is a package under `workbench/papers/` whose `__init__` sets `TITLE`, `FORMULATIONS` and `SCHEDULERS`; a baseline
 is a module under `workbench/baselines/` that sets `FORMULATIONS` or `SCHEDULERS`. Nothing else is edited to add one.
 A room may also set `STUDIES`: what pages of its lab show besides a run, by name; and `EXPLAIN`: by scheduler, what
-says why a job of a run had what it had at a time (`workbench.simulation.moment`).
+says why a job of a run had what it had at a time (`workbench.simulation.job_at_time`).
 What a formulation and a scheduler are is in `workbench.scheduling.contract`.
 """
 
@@ -24,7 +24,7 @@ from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.decision import Cause, Snapshot
 from workbench.scheduling.knob import Knob
 from workbench.session.own_scheduler import Decide, Declaration, FromFunction
-from workbench.simulation.moment import Teller
+from workbench.simulation.job_at_time import Explainer
 
 Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
 """From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
@@ -39,7 +39,7 @@ class Room:
     formulations: tuple[Formulation[Any], ...] = ()
     schedulers: tuple[Scheduler, ...] = ()
     studies: Mapping[str, Study] = field(default_factory=dict)
-    tellers: Mapping[str, Teller] = field(default_factory=dict)
+    explainers: Mapping[str, Explainer] = field(default_factory=dict)
 
 
 _OWN: dict[str, FromFunction] = {}
@@ -92,8 +92,8 @@ def _room(package: ModuleType, name: str) -> Room:
     module = importlib.import_module(f"{package.__name__}.{name}")
     formulations = tuple(getattr(module, "FORMULATIONS", ()))
     schedulers = tuple(getattr(module, "SCHEDULERS", ()))
-    studies, tellers = dict(getattr(module, "STUDIES", {})), dict(getattr(module, "EXPLAIN", {}))
-    return Room(name, getattr(module, "TITLE", name), formulations, schedulers, studies, tellers)
+    studies, explainers = dict(getattr(module, "STUDIES", {})), dict(getattr(module, "EXPLAIN", {}))
+    return Room(name, getattr(module, "TITLE", name), formulations, schedulers, studies, explainers)
 
 
 def _room_of(name: str) -> Room | None:
@@ -144,11 +144,11 @@ def find_study(name: str) -> Study:
     return found[name]
 
 
-def find_teller(name: str) -> Teller | None:
+def find_explainer(name: str) -> Explainer | None:
     """What explains a scheduler's runs beyond their tables; None for one declared in a session."""
     near = _room_of(name)
     searched = (near,) if near is not None else rooms()
-    return next((room.tellers[name] for room in searched if name in room.tellers), None)
+    return next((room.explainers[name] for room in searched if name in room.explainers), None)
 
 
 def is_own(name: str) -> bool:

@@ -13,8 +13,8 @@ from tests.analysis.explanation.explain_support import facts, scenario
 from workbench.analysis.explanation import alone, longest_wait_s
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.pmi import Pmi
-from workbench.session.registry import find_teller, is_own, schedulers
-from workbench.simulation.moment import Moment
+from workbench.session.registry import find_explainer, is_own, schedulers
+from workbench.simulation.job_at_time import JobAtTime
 
 TWO = [{"name": "one"}, {"name": "two", "arrival_s": 600.0}]
 """An hour each on one GPU: FIFO runs `one` from 0 to 3600 s and `two` from then on."""
@@ -75,10 +75,10 @@ def test_a_failed_node_is_the_reason_and_is_not_free() -> None:
 
 
 def test_the_time_of_an_interval_includes_its_start_and_not_its_end(fifo: workbench.Run) -> None:
-    states = [Moment(fifo, "two", at_s).state for at_s in (3599.0, 3600.0, 7199.0, 7200.0)]
+    states = [JobAtTime(fifo, "two", at_s).state for at_s in (3599.0, 3600.0, 7199.0, 7200.0)]
     assert states == ["waiting", "running", "running", "finished"]
     ended = workbench.simulate(scenario(TWO), "fifo", until_s=1800.0)
-    assert Moment(ended, "one", 1800.0).state == "running" and Moment(ended, "two", 1800.0).state == "waiting"
+    assert JobAtTime(ended, "one", 1800.0).state == "running" and JobAtTime(ended, "two", 1800.0).state == "waiting"
     assert "It runs to the run's end." in workbench.explain(ended, "one", 1800.0).reason
 
 
@@ -115,7 +115,7 @@ def test_a_saved_run_is_explained_in_the_same_words(fifo: workbench.Run, tmp_pat
 
 
 def test_reasons_are_recorded_when_they_change_and_only_in_detail() -> None:
-    from workbench.papers import paper
+    from workbench.session import registry
 
     @workbench.scheduler("talks", round_s=100)
     def decide(snapshot, memory, knobs, rng):
@@ -134,7 +134,7 @@ def test_reasons_are_recorded_when_they_change_and_only_in_detail() -> None:
         assert " b." not in workbench.explain(run, "one", 650.0).reason, "it said that of a job that waited"
         assert len(workbench.simulate(scenario([{"name": "one"}]), "talks", until_s=700.0, detail=1).reasons) == 1
     finally:
-        del paper._OWN["talks"]
+        del registry._OWN["talks"]
 
 
 def test_html_json_and_text_say_the_same_and_names_are_escaped() -> None:
@@ -199,11 +199,11 @@ def test_one_more_node_says_if_the_past_was_another_one() -> None:
 
 
 def test_every_shipped_scheduler_says_what_it_goes_by() -> None:
-    assert [each.name for each in schedulers() if not is_own(each.name) and find_teller(each.name) is None] == []
+    assert [each.name for each in schedulers() if not is_own(each.name) and find_explainer(each.name) is None] == []
 
 
 def test_a_scheduler_of_ones_own_is_explained_by_its_reasons() -> None:
-    from workbench.papers import paper
+    from workbench.session import registry
 
     @workbench.scheduler("lazy", round_s=600)
     def decide(snapshot, memory, knobs, rng):
@@ -218,7 +218,7 @@ def test_a_scheduler_of_ones_own_is_explained_by_its_reasons() -> None:
         assert "The scheduler's reason, given at 0 s: nobody works in the first hour." in found.sentences
         assert found.binding == "the scheduler's choice: GPUs were free, and it gave the job none"
     finally:
-        del paper._OWN["lazy"]
+        del registry._OWN["lazy"]
 
 
 @pytest.mark.parametrize("scheduler", [each.name for each in schedulers() if not is_own(each.name)])

@@ -14,9 +14,9 @@ import workbench
 from tests.analysis.explanation.asked_again import watch
 from tests.analysis.explanation.explain_support import scenario
 from workbench.baselines.mechanisms.priority import priorities
-from workbench.baselines.mechanisms.priority.telling import by_type, shares_now
+from workbench.baselines.mechanisms.priority.explain import by_type, shares_now
 from workbench.scenario.scenario import Outage
-from workbench.simulation.moment import Moment
+from workbench.simulation.job_at_time import JobAtTime
 
 LINES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("fifo", {}),
@@ -112,7 +112,7 @@ def test_gavels_priorities_by_type_are_those_of_the_mechanism(name: str) -> None
         for call, after in following:
             plan, true = after.memory.plan, priorities(after.memory, watched.run.knobs)
             for job in call.snapshot.jobs.names:
-                moment = Moment(watched.run, job, call.snapshot.now_s)
+                moment = JobAtTime(watched.run, job, call.snapshot.now_s)
                 order, block = moment.order("priority", "", "", "highest"), shares_now(moment)
                 assert order is not None and block is not None
                 found = by_type(moment, block, order.values)

@@ -9,7 +9,7 @@ import pytest
 import workbench
 from tests.analysis.explanation.explain_support import scenario
 from tests.fuzz.worlds import world as any_world
-from workbench.simulation.moment import Moment
+from workbench.simulation.job_at_time import JobAtTime
 
 
 def code(run: workbench.Run, job: str, at_s: float) -> str:
@@ -119,7 +119,7 @@ def test_hadare_whose_portion_for_the_free_nodes_is_no_whole_step_waits() -> Non
     run, other = (workbench.simulate(made, "hadare", until_s=1200.0, split=by) for by in ("all_copies", "running"))
     found = workbench.explain(run, "tiny", 0.0)
     assert code(run, "tiny", 0.0) == "no_step" and found.binding.endswith("and those that are free get none")
-    assert found.state == "waiting" and Moment(run, "tiny", 0.0).free == {"v100": 0, "k80": 1}
+    assert found.state == "waiting" and JobAtTime(run, "tiny", 0.0).free == {"v100": 0, "k80": 1}
     assert found.next_start_s == 1080.0, "once `big` is done, in 1000 s"
     assert workbench.explain(other, "tiny", 0.0).state == "running"
 

@@ -13,7 +13,7 @@ from tests.analysis.explanation.test_lost_to import world
 from tests.fuzz.worlds import world as any_world
 from workbench.analysis.explanation.compose import CAPACITY, NOT_RECORDED
 from workbench.base.errors import counted
-from workbench.simulation.moment import Moment
+from workbench.simulation.job_at_time import JobAtTime
 
 CALLS = 12
 """So many decisions of a run, about, are looked at."""
@@ -29,7 +29,7 @@ def test_what_is_said_of_a_job_at_a_decision_is_what_is_told_of_it_then(name: st
         last = {call.snapshot.now_s: call for call in watched.calls if call.snapshot.now_s < watched.run.end_s}
         for at_s, call in list(last.items())[:: max(1, len(last) // CALLS)]:
             for job, reason in call.decision.why.items():
-                moment = Moment(watched.run, job, at_s)
+                moment = JobAtTime(watched.run, job, at_s)
                 if moment.state in ("finished", "refused"):
                     continue
                 said = moment.said

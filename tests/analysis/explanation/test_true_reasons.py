@@ -17,7 +17,7 @@ from tests.analysis.explanation.asked_again import Call, Watched, watch
 from tests.analysis.explanation.explain_support import facts, scenario
 from tests.analysis.explanation.test_lost_to import world
 from tests.fuzz.worlds import world as any_world
-from workbench.simulation.moment import Moment
+from workbench.simulation.job_at_time import JobAtTime
 
 OTHERS = {
     "hadar": {"outbid"},
@@ -39,11 +39,11 @@ WORLDS = (world(0), any_world(8), any_world(14))
 MOMENTS = 3
 
 
-def waiting(watched: Watched) -> list[tuple[Call, Moment]]:
+def waiting(watched: Watched) -> list[tuple[Call, JobAtTime]]:
     """Some decisions with a job that waits after them."""
     last = {call.snapshot.now_s: call for call in watched.calls if call.snapshot.now_s < watched.run.end_s}
     chosen = list(last.items())[:: max(1, len(last) // MOMENTS)]
-    moments = [(call, Moment(watched.run, job, at_s)) for at_s, call in chosen for job in call.snapshot.jobs.names]
+    moments = [(call, JobAtTime(watched.run, job, at_s)) for at_s, call in chosen for job in call.snapshot.jobs.names]
     return [(call, moment) for call, moment in moments if moment.state == "waiting"]
 
 

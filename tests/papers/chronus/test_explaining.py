@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus.explaining import explain
+from workbench.papers.chronus.admission_study import explain
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import snapshot_at

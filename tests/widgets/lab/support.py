@@ -14,7 +14,7 @@ from widgets import Lab
 from widgets.work.work import Message
 from workbench.analysis.charts import Drawing
 from workbench.cli.worker import Simulated, simulated
-from workbench.papers import paper
+from workbench.session import registry
 from workbench.simulation.stop import AllFinished
 
 
@@ -46,7 +46,7 @@ class Waiter:
 
 def carried_out(request: Message) -> Simulated:
     """What the worker would hand over; what a scheduler of ours has done with the same request is not done again."""
-    if request["scheduler"] in paper._OWN:  # a test's own, of which there may be several of one name
+    if request["scheduler"] in registry._OWN:  # a test's own, of which there may be several of one name
         return simulated(request, AllFinished(), lambda message: None)
     done = _carried_out(json.dumps(request))
     return done._replace(run=replace(done.run))

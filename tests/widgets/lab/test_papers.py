@@ -13,8 +13,9 @@ import pytest
 import widgets
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab, Lab
-from workbench.papers import gavel, paper
+from workbench.papers import gavel
 from workbench.scenario.presets import is_preset
+from workbench.session import registry
 
 PAPERS = r"gavel|hadar|hops|\bhare$|chronus"
 
@@ -47,10 +48,10 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         vars(rule).update(given)
     monkeypatch.setattr(gavel, "FORMULATIONS", (*gavel.FORMULATIONS, *models))
     monkeypatch.setattr(gavel, "SCHEDULERS", (*gavel.SCHEDULERS, *rules))
-    paper.rooms.cache_clear()
+    registry.rooms.cache_clear()
     yield names
     monkeypatch.undo()
-    paper.rooms.cache_clear()
+    registry.rooms.cache_clear()
 
 
 def test_what_a_room_gains_appears_in_its_lab(work: Waiter, grown: list[str]) -> None:

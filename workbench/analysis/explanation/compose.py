@@ -9,8 +9,8 @@ from typing import Any
 from workbench.analysis.explanation import course
 from workbench.analysis.explanation.record import Competitor, Explanation
 from workbench.base.labels import listed
-from workbench.session.registry import find_scheduler, find_teller
-from workbench.simulation.moment import HOLDS, Comes, Moment, Order, Told
+from workbench.session.registry import find_explainer, find_scheduler
+from workbench.simulation.job_at_time import HOLDS, Comes, Explained, JobAtTime, Order
 from workbench.simulation.run import Run
 
 CAPACITY = "the number of free GPUs"
@@ -24,7 +24,7 @@ def explain(run: Run, job: str, at: float) -> Explanation:
     It goes by what the run recorded: a run with `detail` has reasons and numbers of its first decisions only, and later
     on it is told that there are none. Raises InputError for a job or a time that the run does not have.
     """
-    moment = replace(Moment(run, job, at), elastic=_is_elastic(run), mixed=_is_mixed(run))
+    moment = replace(JobAtTime(run, job, at), elastic=_is_elastic(run), mixed=_is_mixed(run))
     return Explanation(
         scheduler=run.scheduler,
         job=moment.job,
@@ -37,25 +37,25 @@ def explain(run: Run, job: str, at: float) -> Explanation:
 
 def _is_elastic(run: Run) -> bool:
     """Whether the scheduler may choose the size of a gang; of one that is not shipped nobody knows: it may."""
-    shipped = find_teller(run.scheduler) is not None
+    shipped = find_explainer(run.scheduler) is not None
     return not shipped or "gpu_choices" in find_scheduler(run.scheduler).about(run.knobs)
 
 
 def _is_mixed(run: Run) -> bool:
     """Whether the scheduler may give a job GPUs of several types at once, as Hadar a gang and HadarE its copies."""
     mixes = bool(run.knobs.get("mixed_types", False)) or "forks" in run.knobs
-    return mixes or find_teller(run.scheduler) is None
+    return mixes or find_explainer(run.scheduler) is None
 
 
-def _composed(moment: Moment) -> dict[str, Any]:
+def _composed(moment: JobAtTime) -> dict[str, Any]:
     sentences = [course.headline(moment)]
     if moment.state in ("not_arrived", "finished"):
         parts = [*sentences, *course.afterwards(moment)]
         return {"sentences": tuple(parts), "binding": "", "facts": tuple(course.facts(moment))} | _NOBODY
-    teller = find_teller(moment.run.scheduler)
-    told = Told() if teller is None else teller(moment)
+    explainer = find_explainer(moment.run.scheduler)
+    told = Explained() if explainer is None else explainer(moment)
     if not moment.recorded:
-        told = Told(gang=told.gang)
+        told = Explained(gang=told.gang)
     sentences += course.begun(moment)
     binding = told.binding
     if moment.state == "waiting":
@@ -91,7 +91,7 @@ def _titled(order: Order) -> str:
     return f"{order.label} ({order.unit})" if order.unit else order.label
 
 
-def _place(moment: Moment, order: Order) -> list[str]:
+def _place(moment: JobAtTime, order: Order) -> list[str]:
     """Where the job stands among those that have a number."""
     place = order.place(moment.job)
     if place is None:
@@ -106,7 +106,7 @@ def _place(moment: Moment, order: Order) -> list[str]:
     return [f"By {order.label} (the {order.first} first{when}) it is {stands}."]
 
 
-def _competitors(moment: Moment, order: Order | None) -> tuple[Competitor, ...]:
+def _competitors(moment: JobAtTime, order: Order | None) -> tuple[Competitor, ...]:
     """Who holds GPUs that the job could use, then who waits too (for a job that has GPUs: whom it won against)."""
 
     def judged(name: str) -> tuple[float, Comes]:
@@ -136,7 +136,7 @@ def _competitors(moment: Moment, order: Order | None) -> tuple[Competitor, ...]:
 
 def longest_wait_s(run: Run, job: str) -> float:
     """When the longest time began for which a job of a run had no GPUs; its first start if it never waited."""
-    moment = Moment(run, job, 0.0)
+    moment = JobAtTime(run, job, 0.0)
     arrival_s, finish_s = float(moment.row["arrival_s"]), float(moment.row["finish_s"])
     until_s = run.end_s if math.isnan(finish_s) else finish_s
     ends = [arrival_s, *(end_s for _, end_s in moment.spans)]

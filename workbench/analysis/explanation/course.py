@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.base.errors import counted
 from workbench.base.units import format_duration
-from workbench.simulation.moment import HOLDS, Fact, Moment, State
+from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, State
 
 DOES: Mapping[State, str] = {
     "running": "runs",
@@ -20,7 +20,7 @@ DOES: Mapping[State, str] = {
 }
 
 
-def headline(moment: Moment) -> str:
+def headline(moment: JobAtTime) -> str:
     """What the job does, in one sentence."""
     at, job, row = clock(moment.at_s), moment.job, moment.row
     match moment.state:
@@ -41,7 +41,7 @@ def headline(moment: Moment) -> str:
     return f"At {at} {job} {DOES[moment.state]} on {held}, which it has had since {clock(moment.since_s)}."
 
 
-def _why_none(moment: Moment) -> str:
+def _why_none(moment: JobAtTime) -> str:
     """How it came to be without GPUs."""
     lost = [event for event in moment.events("preempt") if event["time_s"] == moment.since_s]
     if lost:
@@ -49,7 +49,7 @@ def _why_none(moment: Moment) -> str:
     return ", when it arrived" if moment.since_s == moment.row["arrival_s"] else ""
 
 
-def begun(moment: Moment) -> list[str]:
+def begun(moment: JobAtTime) -> list[str]:
     """How a job that has GPUs came by them."""
     if moment.state not in HOLDS or moment.tasks:
         return []
@@ -62,7 +62,7 @@ def begun(moment: Moment) -> list[str]:
     return [f"It {moves} at {clock(moment.since_s)}{said}."]
 
 
-def capacity(moment: Moment) -> tuple[str, bool]:
+def capacity(moment: JobAtTime) -> tuple[str, bool]:
     """What was free of what a waiting job could use, and whether that was too little for its smallest gang."""
     if not moment.usable:
         return "It has no speed on any type of the cluster.", True
@@ -77,19 +77,19 @@ def capacity(moment: Moment) -> tuple[str, bool]:
     return f"{needs}; free of the types on which it runs: {', '.join(held)}: {verdict}{never}.", short
 
 
-def _sizes(moment: Moment) -> str:
+def _sizes(moment: JobAtTime) -> str:
     """The fewest GPUs with which it may run, by type where types differ."""
     if len(set(moment.needs.values())) > 1:
         return ", ".join(f"{counted(gpus, 'GPU')} of {kind}" for kind, gpus in moment.needs.items())
     return counted(next(iter(moment.needs.values())), "GPU")
 
 
-def _free_of(moment: Moment, kind: str) -> str:
+def _free_of(moment: JobAtTime, kind: str) -> str:
     down = moment.run.scenario.cluster.workers[kind] - moment.up[kind]
     return f"{moment.free[kind]} of {moment.up[kind]} {kind}{f' ({down} more down)' if down else ''}"
 
 
-def undecided(moment: Moment) -> str:
+def undecided(moment: JobAtTime) -> str:
     """That nobody has decided on a waiting job since it came, lost its GPUs, or could have had others.
 
     With when somebody does; empty if somebody has.
@@ -106,7 +106,7 @@ def undecided(moment: Moment) -> str:
     return f"GPUs became free after the last decision, at {clock(call.time_s)}; the scheduler {_asked_next(moment)}"
 
 
-def unrecorded(moment: Moment) -> str:
+def unrecorded(moment: JobAtTime) -> str:
     """That the run has not kept what the latest decision went by, and until when it has."""
     kept = int(moment.run.detail or 0)
     if not kept:
@@ -118,13 +118,13 @@ def unrecorded(moment: Moment) -> str:
     )
 
 
-def _asked_next(moment: Moment) -> str:
+def _asked_next(moment: JobAtTime) -> str:
     times_s = moment.run.decisions["time_s"].to_numpy()
     later = times_s[times_s > moment.at_s]
     return f"is asked next at {clock(later[0])}" if len(later) else "is not asked again in this run"
 
 
-def afterwards(moment: Moment) -> list[str]:
+def afterwards(moment: JobAtTime) -> list[str]:
     """What came next in the run."""
     if moment.state in ("finished", "refused"):
         return []
@@ -141,7 +141,7 @@ def afterwards(moment: Moment) -> list[str]:
     return [f"It next has GPUs at {clock(moment.next_start_s)}, {wait} later; {end}."]
 
 
-def facts(moment: Moment) -> list[Fact]:
+def facts(moment: JobAtTime) -> list[Fact]:
     """Numbers of the job then."""
     job, row = moment.spec, moment.row
     found = [Fact("arrival", float(row["arrival_s"]), "s")]

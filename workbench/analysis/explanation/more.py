@@ -13,7 +13,7 @@ from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
 from workbench.scenario.scenario import Outage, Scenario
 from workbench.session.api import Beliefs, simulate
-from workbench.simulation.moment import HOLDS, Moment
+from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import OWN, Run
 
 
@@ -79,7 +79,7 @@ class Otherwise:
 
 def with_node(run: Run, job: str, at: float, *, accelerator: str | None = None, gpus: int | None = None) -> Otherwise:
     """The question of `one_more`, with the same arguments and errors."""
-    moment = Moment(run, job, at)
+    moment = JobAtTime(run, job, at)
     kinds = run.scenario.cluster.types
     if accelerator is not None and accelerator not in kinds:
         raise InputError("accelerator", accelerator, f"one of {', '.join(kinds)}")
@@ -93,7 +93,7 @@ def with_node(run: Run, job: str, at: float, *, accelerator: str | None = None, 
 
 def on_its_own(run: Run, job: str) -> Otherwise:
     """The question when the job would have run with the cluster to itself; raises InputError for a job not there."""
-    moment, scenario = Moment(run, job, 0.0), run.scenario
+    moment, scenario = JobAtTime(run, job, 0.0), run.scenario
     alone = scenario.replace(
         jobs=[moment.spec],
         running=[held for held in scenario.running if held.job == job],
@@ -168,7 +168,7 @@ def _past(run: Run, at_s: float) -> pd.DataFrame:
 
 def _course(run: Run, job: str, at_s: float) -> tuple[float | None, float | None]:
     """When a job has GPUs from a time on, and when it is done."""
-    moment = Moment(run, job, min(at_s, run.end_s))
+    moment = JobAtTime(run, job, min(at_s, run.end_s))
     start_s = moment.at_s if moment.state in HOLDS else moment.next_start_s
     finish_s = float(moment.row["finish_s"])
     return start_s, finish_s if finish_s == finish_s else None

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from workbench.base.units import format_duration
-from workbench.simulation.moment import Comes, Fact, State
+from workbench.simulation.job_at_time import Comes, Fact, State
 
 MOST_SHOWN = 12
 """Competitors that a table for people shows; `competitors` and the JSON have all."""

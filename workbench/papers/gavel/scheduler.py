@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from workbench.baselines.mechanisms.priority.telling import tell
+from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.papers.gavel.allocation import AllocationData
+from workbench.papers.gavel.explain import EXPLAINERS
 from workbench.papers.gavel.matrix import Allocation
 from workbench.papers.gavel.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.max_min_fairness_matrix import allocate as max_min_fairness
 from workbench.papers.gavel.policy import forgetful, scheduler
 from workbench.papers.gavel.sum_schedulers import SUMS
-from workbench.papers.gavel.telling import TELLERS
 from workbench.papers.gavel.time_schedulers import TIMES
 from workbench.papers.gavel.view import gather, seen
 from workbench.papers.gavel.water_schedulers import WATER
@@ -34,4 +34,4 @@ SCHEDULERS = (
     *SUMS,
     *WATER,
 )
-EXPLAIN = {each.name: TELLERS.get(each.name, tell) for each in SCHEDULERS}
+EXPLAIN = {each.name: EXPLAINERS.get(each.name, explain) for each in SCHEDULERS}

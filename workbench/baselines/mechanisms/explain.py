@@ -1,4 +1,4 @@
-"""What schedulers that put jobs in a line say of a job at a time (`workbench.simulation.moment`)."""
+"""What schedulers that put jobs in a line say of a job at a time (`workbench.simulation.job_at_time`)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Literal
 from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
-from workbench.simulation.moment import Moment, Order, Teller, Told
+from workbench.simulation.job_at_time import Explained, Explainer, JobAtTime, Order
 
 
 def by_signal(
     signal: str, label: str, unit: str, first: Literal["highest", "lowest"], rule: str, *, keeps: bool = False
-) -> Teller:
-    """A teller for jobs in the order of a recorded signal; rule: how the line is served, in a sentence.
+) -> Explainer:
+    """An explainer for jobs in the order of a recorded signal; rule: how the line is served, in a sentence.
 
     keeps: jobs that run keep their GPUs, whoever comes before them in the line.
     """
 
-    def tell(moment: Moment) -> Told:
+    def explain(moment: JobAtTime) -> Explained:
         return told(moment, moment.order(signal, label, unit, first, moment.by_arrival), rule, keeps=keeps)
 
-    return tell
+    return explain
 
 
-def arrival(moment: Moment) -> Order:
+def arrival(moment: JobAtTime) -> Order:
     """The order of arrival of the jobs that are there; ties are by position in the scenario."""
     jobs, present = moment.run.jobs, set(moment.present)
     arrivals_s = {job: s for job, s in zip(jobs["job"], jobs["arrival_s"].tolist(), strict=True) if job in present}
@@ -33,17 +33,19 @@ def arrival(moment: Moment) -> Order:
     return Order("arrival", "s", arrivals_s, "lowest", moment.at_s, ties)
 
 
-def told(moment: Moment, order: Order | None, rule: str, *, keeps: bool = False, blocking: bool = False) -> Told:
+def told(
+    moment: JobAtTime, order: Order | None, rule: str, *, keeps: bool = False, blocking: bool = False
+) -> Explained:
     """The rule, and for a job that waits what it lost to.
 
     keeps: jobs that run keep their GPUs; blocking: nobody passes a job of the order that waits and could run.
     """
     if moment.state != "waiting" or order is None or moment.job not in order.values:
-        return Told((rule,), order=order)
-    return Told((rule,), binding=_binding(moment, order, keeps, blocking), order=order)
+        return Explained((rule,), order=order)
+    return Explained((rule,), binding=_binding(moment, order, keeps, blocking), order=order)
 
 
-def _binding(moment: Moment, order: Order, keeps: bool, blocking: bool) -> str:
+def _binding(moment: JobAtTime, order: Order, keeps: bool, blocking: bool) -> str:
     """What a waiting job lost to: who blocks the line, jobs before it, those that keep their GPUs, or lack of room."""
     line = [name for name in moment.waiting if order.before(name, moment.job)]
     if blocking and line and moment.has_room:
@@ -68,7 +70,7 @@ def _binding(moment: Moment, order: Order, keeps: bool, blocking: bool) -> str:
     return ""
 
 
-def _does_not_fit(moment: Moment, head: str) -> str:
+def _does_not_fit(moment: JobAtTime, head: str) -> str:
     """That a job before it finds no room, or found none at the last decision if GPUs have become free since."""
     if not replace(moment, job=head).has_room or moment.call is None:
         return "does not fit"

@@ -6,7 +6,7 @@ import math
 
 from workbench.papers.chronus.cycle import BEST_EFFORT
 from workbench.papers.chronus.spot import BY
-from workbench.simulation.moment import Fact, Moment, Order, Told
+from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 BINDING = {
     "profile_waits": "the profiling cluster: every new job is profiled first, first come first served",
@@ -38,7 +38,7 @@ ON_SPOT = frozenset({"spot_waits", "refused", "refused_alone", "best_effort", "g
 """Reasons of jobs that get what SLO leases leave."""
 
 
-def tell(moment: Moment) -> Told:
+def explain(moment: JobAtTime) -> Explained:
     """Verdict, deadlines, leases planned and to come, and remaining time."""
     facts, sentences = [], []
     for deadline_s, reward in moment.spec.rewards or ():
@@ -64,10 +64,10 @@ def tell(moment: Moment) -> Told:
         binding = _new_guarantee(moment, said.at_s)
     if moment.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(moment, said.at_s))):
         binding = _unasked(moment)
-    return Told(tuple(sentences), tuple(facts), binding, _order(moment))
+    return Explained(tuple(sentences), tuple(facts), binding, _order(moment))
 
 
-def _new_guarantee(moment: Moment, said_s: float) -> str:
+def _new_guarantee(moment: JobAtTime, said_s: float) -> str:
     """Why a job that is guaranteed since the last cycle has its lease, or waits for it."""
     leases_begin = said_s % float(moment.run.knobs["slo_lease_s"]) == 0
     if moment.state != "waiting" or not leases_begin:
@@ -77,19 +77,19 @@ def _new_guarantee(moment: Moment, said_s: float) -> str:
     return BINDING["lease_lost" if lost else "later_lease"]
 
 
-def _was_put_off(moment: Moment) -> bool:
+def _was_put_off(moment: JobAtTime) -> bool:
     """Whether it was guaranteed already when the SLO leases of now began, which others have."""
     slo_s = float(moment.run.knobs["slo_lease_s"])
     verdicts = moment.events("verdict")
     return bool(verdicts) and verdicts[-1]["time_s"] <= slo_s * (moment.at_s // slo_s)
 
 
-def _is_between(moment: Moment, said_s: float) -> bool:
+def _is_between(moment: JobAtTime, said_s: float) -> bool:
     """Whether there are GPUs for it now that its lease cannot begin on, as it does within a cycle of leases."""
     return moment.has_room and moment.call is not None and said_s < moment.call.time_s
 
 
-def _unasked(moment: Moment) -> str:
+def _unasked(moment: JobAtTime) -> str:
     """Why a job waits of which the last cycle has said nothing that holds now."""
     if moment.events("verdict"):
         return BETWEEN if moment.has_room else ""
@@ -98,14 +98,14 @@ def _unasked(moment: Moment) -> str:
     return BINDING["profile_waits"] if moment.run.knobs["profile"] else "it has no verdict yet"
 
 
-def _of_cluster(moment: Moment) -> list[Fact]:
+def _of_cluster(moment: JobAtTime) -> list[Fact]:
     """How the GPUs were divided at the last decision."""
     parts = {"profiling_gpus": "profiling cluster", "guaranteed_gpus": "SLO leases", "spot_gpus": "left for the rest"}
     values = {label: moment.of_cluster(name) for name, label in parts.items()}
     return [Fact(f"GPUs: {label}", value, "GPUs") for label, value in values.items() if value is not None]
 
 
-def _order(moment: Moment) -> Order | None:
+def _order(moment: JobAtTime) -> Order | None:
     """Best-effort jobs stand in a line; who is guaranteed goes by the plan, who is new by the profiler's line."""
     found, queue = moment.signals("remaining_s"), moment.signals("queue")
     if found is None or queue is None or queue[1].get(moment.job) != BEST_EFFORT:
@@ -120,4 +120,4 @@ def _order(moment: Moment) -> Order | None:
     return Order(f"{BY[by]} among best-effort jobs", unit, values, "lowest", found[0], moment.by_arrival)
 
 
-EXPLAIN = {"chronus": tell}
+EXPLAIN = {"chronus": explain}

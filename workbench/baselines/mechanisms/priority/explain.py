@@ -12,8 +12,8 @@ import pandas as pd
 from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.telling import verb
-from workbench.simulation.moment import HOLDS, TIE, Fact, Moment, Order, Teller, Told
+from workbench.baselines.mechanisms.explain import verb
+from workbench.simulation.job_at_time import HOLDS, TIE, Explained, Explainer, Fact, JobAtTime, Order
 
 FULL = 1e-6
 """A limit is met when less than this is left of it, relative."""
@@ -30,29 +30,29 @@ class Why(NamedTuple):
     order: Order | None = None
 
 
-WhyNone = Callable[[Moment, pd.DataFrame], Why | None]
+WhyNone = Callable[[JobAtTime, pd.DataFrame], Why | None]
 """Of a job without a share, from the shares in force; None where there is no more to say than that."""
 
 
-def teller(why_none: WhyNone) -> Teller:
-    """The teller of a policy that may give a job no share."""
+def explainer(why_none: WhyNone) -> Explainer:
+    """The explainer of a policy that may give a job no share."""
 
-    def tell(moment: Moment) -> Told:
+    def explain(moment: JobAtTime) -> Explained:
         return _told(moment, why_none)
 
-    return tell
+    return explain
 
 
-def tell(moment: Moment) -> Told:
+def explain(moment: JobAtTime) -> Explained:
     """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
     return _told(moment, lambda moment, block: None)
 
 
-def _told(moment: Moment, why_none: WhyNone) -> Told:
+def _told(moment: JobAtTime, why_none: WhyNone) -> Explained:
     order = moment.order("priority", "priority on its best type", "", "highest")
     block, nowhere = shares_now(moment), _fits_nowhere(moment)
     if block is None or nowhere:
-        return Told((_rule(moment),), binding=nowhere, order=order)
+        return Explained((_rule(moment),), binding=nowhere, order=order)
     own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]
     sums = own.groupby("accelerator", sort=False)["share"].sum()
     shares = {str(kind): float(share) for kind, share in sums.items()}
@@ -70,32 +70,32 @@ def _told(moment: Moment, why_none: WhyNone) -> Told:
     if not shares and moment.state == "waiting":
         why = _without(moment, block, why_none)
         binding = why.binding + _left_over(moment, block) + _kept_idle(moment, shares)
-        return Told((*sentences, *why.sentences), (*facts, *why.facts), binding, why.order or order)
+        return Explained((*sentences, *why.sentences), (*facts, *why.facts), binding, why.order or order)
     fresh = order is not None and moment.call is not None and order.at_s == moment.call.time_s
     known = by_type(moment, block, order.values) if order is not None and fresh else None
     if known is not None:
         facts += [Fact(f"priority on {kind}", known[kind][moment.job]) for kind in shares if moment.job in known[kind]]
         sentences += _about_ties(moment, shares, known)
-    return Told(tuple(sentences), tuple(facts), _binding(moment, shares, order, known), order)
+    return Explained(tuple(sentences), tuple(facts), _binding(moment, shares, order, known), order)
 
 
-def _by_rounds(moment: Moment) -> bool:
+def _by_rounds(moment: JobAtTime) -> bool:
     """Whether priorities are over the rounds that a job has had (section 3.2)."""
     return moment.run.knobs.get("priority_over") == "rounds_of_job"
 
 
-def _rule(moment: Moment) -> str:
+def _rule(moment: JobAtTime) -> str:
     return BY_ROUNDS if _by_rounds(moment) else RULE
 
 
-def _without(moment: Moment, block: pd.DataFrame, why_none: WhyNone) -> Why:
+def _without(moment: JobAtTime, block: pd.DataFrame, why_none: WhyNone) -> Why:
     """Why a waiting job has no share of time."""
     if _older(moment, block):
         return Why("the shares in force are from before it came")
     return why_none(moment, block) or Why("its share of time is 0")
 
 
-def _fits_nowhere(moment: Moment) -> str:
+def _fits_nowhere(moment: JobAtTime) -> str:
     """That too many nodes were down at the last decision: such jobs are left out of the policy's problem."""
     if moment.state != "waiting" or moment.call is None:
         return ""
@@ -106,7 +106,7 @@ def _fits_nowhere(moment: Moment) -> str:
     return f"{then}, no type on which it runs had {counted(moment.spec.gpus, 'GPU')} on nodes that were up"
 
 
-def _left_over(moment: Moment, block: pd.DataFrame) -> str:
+def _left_over(moment: JobAtTime, block: pd.DataFrame) -> str:
     """Who has GPUs that the job could use, and no share of them either."""
     entitled = {(name, kind) for unit, kind in zip(block["unit"], block["accelerator"], strict=True)
                 for name in unit.split(" + ")}  # fmt: skip
@@ -116,7 +116,7 @@ def _left_over(moment: Moment, block: pd.DataFrame) -> str:
     return f"; GPUs left over went to {listed(others)}" if others else ""
 
 
-def shares_now(moment: Moment) -> pd.DataFrame | None:
+def shares_now(moment: JobAtTime) -> pd.DataFrame | None:
     """The shares in force: those recorded last."""
     found = moment.run.shares
     until = int(found["time_s"].to_numpy().searchsorted(moment.at_s, side="right"))
@@ -127,7 +127,7 @@ def shares_now(moment: Moment) -> pd.DataFrame | None:
     return block
 
 
-def _shares_in_words(moment: Moment, shares: Mapping[str, float], block: pd.DataFrame) -> str:
+def _shares_in_words(moment: JobAtTime, shares: Mapping[str, float], block: pd.DataFrame) -> str:
     if shares:
         return f"Its shares: {' and '.join(f'{share:.3g} of its time on {kind}' for kind, share in shares.items())}."
     if _older(moment, block):
@@ -135,7 +135,7 @@ def _shares_in_words(moment: Moment, shares: Mapping[str, float], block: pd.Data
     return "The policy gives it no share of time."
 
 
-def _older(moment: Moment, block: pd.DataFrame) -> bool:
+def _older(moment: JobAtTime, block: pd.DataFrame) -> bool:
     """Whether the shares in force are from before the job came (new ones have everybody who is there, be it with 0)."""
     return float(block["time_s"].iloc[0]) < float(moment.row["arrival_s"])
 
@@ -144,7 +144,7 @@ def _clock(block: pd.DataFrame) -> str:
     return format_duration(float(block["time_s"].iloc[0]), parts=2)
 
 
-def given_out(moment: Moment, block: pd.DataFrame) -> dict[str, float]:
+def given_out(moment: JobAtTime, block: pd.DataFrame) -> dict[str, float]:
     """GPUs of each type that the job could use and that the shares of all add up to."""
     gpus: Mapping[Any, int] = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
     held = block["share"] * [gpus[unit.split(" + ")[0]] for unit in block["unit"]]
@@ -159,7 +159,7 @@ def _received(priority: float | None, shares: Mapping[str, float]) -> float | No
     return next(iter(shares.values())) / priority
 
 
-def _limits(moment: Moment, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
+def _limits(moment: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
     """The rows of the policy's problem that the shares meet with equality, with their tags (Gavel, section 3.1)."""
     found = []
     if sum(shares.values()) >= 1 - FULL:
@@ -170,7 +170,7 @@ def _limits(moment: Moment, shares: Mapping[str, float], taken: Mapping[str, flo
     return found
 
 
-def _binding(moment: Moment, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
+def _binding(moment: JobAtTime, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
     """What decided the round for the job."""
     if moment.state in HOLDS:
         if moment.held_types & set(shares):
@@ -187,7 +187,7 @@ def _binding(moment: Moment, shares: Mapping[str, float], order: Order | None, k
     return "Algorithm 1 had no GPUs left of the types of which it has a share when its turn came"
 
 
-def _kept_idle(moment: Moment, shares: Mapping[str, float]) -> str:
+def _kept_idle(moment: JobAtTime, shares: Mapping[str, float]) -> str:
     """Why GPUs stay free that the job could use: nobody has them without a share (the knob `leftovers`)."""
     free = [kind for kind, gpus in moment.needs.items() if kind not in shares and moment.free[kind] >= gpus]
     if moment.run.knobs.get("leftovers") != "none" or not free:
@@ -195,7 +195,7 @@ def _kept_idle(moment: Moment, shares: Mapping[str, float]) -> str:
     return f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (leftovers=none)"
 
 
-def _on_type(moment: Moment, kind: str, priority: Mapping[str, float]) -> str:
+def _on_type(moment: JobAtTime, kind: str, priority: Mapping[str, float]) -> str:
     """Why the job has no GPUs of a type of which it has a share."""
     own, gang = priority[moment.job], moment.spec.gpus
     if gang > moment.up[kind]:
@@ -218,7 +218,7 @@ def _rivals(names: Iterable[str], priority: Mapping[str, float], own: float) -> 
     return [name for name, value in given.items() if value > own and name not in equal], equal
 
 
-def _about_ties(moment: Moment, shares: Mapping[str, float], known: ByType) -> list[str]:
+def _about_ties(moment: JobAtTime, shares: Mapping[str, float], known: ByType) -> list[str]:
     """Who waits for the same GPUs with no lower a priority, what is infinite, and what decides between equals."""
     if moment.state != "waiting":
         return []
@@ -252,7 +252,7 @@ ByType = Mapping[str, Mapping[str, float]]
 """Priorities by type and job."""
 
 
-def by_type(moment: Moment, block: pd.DataFrame, best: Mapping[str, float]) -> ByType | None:
+def by_type(moment: JobAtTime, block: pd.DataFrame, best: Mapping[str, float]) -> ByType | None:
     """Priorities at the last decision, from the shares in force and the time received since they were computed.
 
     block: the shares; best: the largest of each job as recorded. None where these are not what the run's tables give:
@@ -280,7 +280,7 @@ def _close(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=FULL)
 
 
-def _received_s(moment: Moment, since_s: float, until_s: float) -> pd.Series[float]:
+def _received_s(moment: JobAtTime, since_s: float, until_s: float) -> pd.Series[float]:
     """Seconds that units have had on types between two times, by unit and accelerator."""
     rows = moment.run.timeline
     rows = rows[(rows["end_s"] > since_s) & (rows["start_s"] < until_s) & ~rows["kind"].isin(["down", "sync"])]

@@ -1,7 +1,7 @@
 """One job of a run at one time: what it does, what it holds, what was free, and what the scheduler said and recorded.
 
-Everything is read from the run's tables. `Told` is what a paper or a baseline adds to that in its own words: the room
-names a function `Moment -> Told` for each of its schedulers (`EXPLAIN`, see `workbench.session.registry`).
+Everything is read from the run's tables. `Explained` is what a paper or a baseline adds to that in its own words: the
+room names a function `JobAtTime -> Explained` for each of its schedulers (`EXPLAIN`, see `workbench.session.registry`).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Order(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class Explained:
     """What a scheduler's room says of a job at a time.
 
     binding: the constraint or rule that decided, in words, with its tag in the paper where it has one; order: what jobs
@@ -155,7 +155,7 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class JobAtTime:
     """A job of a run at `at_s`. Raises InputError for what is no run, and for a job or time that it does not have.
 
     elastic: whether the scheduler may give a job another of its `gpu_choices` than the GPUs that it asks for; mixed:
@@ -462,5 +462,5 @@ class Moment:
         return {str(name): part for name, part in self.run.signals.iloc[:until].groupby("signal", sort=False)}
 
 
-Teller = Callable[[Moment], Told]
+Explainer = Callable[[JobAtTime], Explained]
 """Says of a job at a time what its scheduler went by."""

@@ -6,7 +6,7 @@ import pandas as pd
 
 from workbench.base.errors import counted
 from workbench.scheduling.decision import task_parts
-from workbench.simulation.moment import HOLDS, Fact, Moment, Told
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
 
 BARRIER = "(7) barrier: tasks of a round start only when all of the round before have synchronised"
 ONE_TASK = "(8) one_after_other: a GPU runs one task at a time, in the plan's order"
@@ -14,7 +14,7 @@ DOWN = "the nodes on which it runs are down"
 ARRIVAL = "(4) after_arrival: its first task comes after those that the plan has before it"
 
 
-def tell(moment: Moment) -> Told:
+def explain(moment: JobAtTime) -> Explained:
     """The plan for the job, how far it is, and whether its next task waits for a GPU or for its own round."""
     tasks = _tasks(moment)
     done = tasks[(tasks["kind"] == "run") & (tasks["end_s"] <= moment.at_s)]
@@ -43,17 +43,17 @@ def tell(moment: Moment) -> Told:
     elif moment.state in HOLDS:
         binding = f"{ONE_TASK}; its task was next on this GPU"
     order = moment.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
-    return Told(tuple(sentences), tuple(facts), binding, order)
+    return Explained(tuple(sentences), tuple(facts), binding, order)
 
 
-def _tasks(moment: Moment) -> pd.DataFrame:
+def _tasks(moment: JobAtTime) -> pd.DataFrame:
     """The intervals of the job's tasks, with round and task."""
     rows = moment.run.timeline[moment.run.timeline["job"] == moment.job]
     parts = task_parts(rows["unit"])
     return rows.assign(round=parts["round"].astype("Int64"), task=parts["task"].astype("Int64"))
 
 
-def _next(moment: Moment, tasks: pd.DataFrame) -> tuple[str, str]:
+def _next(moment: JobAtTime, tasks: pd.DataFrame) -> tuple[str, str]:
     """What the next task waits for, as a sentence and as the row of the model that holds it."""
     later = tasks[(tasks["start_s"] > moment.at_s) & tasks["kind"].isin(["run", "switch"])].sort_values("start_s")
     if later.empty:
@@ -77,4 +77,4 @@ def _next(moment: Moment, tasks: pd.DataFrame) -> tuple[str, str]:
     return f"{what}.", ARRIVAL
 
 
-EXPLAIN = {"hare": tell}
+EXPLAIN = {"hare": explain}

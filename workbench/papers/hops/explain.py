@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.base.labels import words_of
-from workbench.simulation.moment import HOLDS, Fact, Moment, Order, Told
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 
 BINDING = {
     "no_room": "(13, erratum) capacity: no idle GPUs on which it runs at one of its sizes",
@@ -32,7 +32,7 @@ NUMBERS = {
 }
 
 
-def tell(moment: Moment) -> Told:
+def explain(moment: JobAtTime) -> Explained:
     """The numbers recorded at the last decision that had them, and what they came to."""
     found = {name: moment.signals(name) for name in NUMBERS}
     facts = [
@@ -51,10 +51,10 @@ def tell(moment: Moment) -> Told:
     if moment.state in HOLDS and gain is not None:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
         binding = binding or "(11) weighted_gain: it is part of the plan with the largest weighted gain"
-    return Told(tuple(sentences), tuple(facts), binding, _order(moment))
+    return Explained(tuple(sentences), tuple(facts), binding, _order(moment))
 
 
-def _last(moment: Moment, name: str) -> float | None:
+def _last(moment: JobAtTime, name: str) -> float | None:
     """The job's own value as last recorded, since it has what it has now."""
     found = moment.signals(name)
     if found is None or moment.job not in found[1] or not _is_fresh(moment, found[0]):
@@ -62,13 +62,13 @@ def _last(moment: Moment, name: str) -> float | None:
     return found[1][moment.job]
 
 
-def _is_fresh(moment: Moment, at_s: float) -> bool:
+def _is_fresh(moment: JobAtTime, at_s: float) -> bool:
     """Whether a number is from the time for which the job has had GPUs, or none."""
     return at_s >= moment.since_s
 
 
-def _order(moment: Moment) -> Order | None:
+def _order(moment: JobAtTime) -> Order | None:
     return moment.order("priority", f"priority ({moment.run.knobs['priority']})", "", "highest", moment.by_arrival)
 
 
-EXPLAIN = {"hops": tell}
+EXPLAIN = {"hops": explain}

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import pandas as pd
 
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms.priority.telling import FULL, Why, given_out, teller
-from workbench.baselines.mechanisms.telling import arrival
+from workbench.baselines.mechanisms.explain import arrival
+from workbench.baselines.mechanisms.priority.explain import FULL, Why, explainer, given_out
 from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.hierarchical import NAME as HIERARCHICAL
 from workbench.papers.gavel.worths import DURATION
-from workbench.simulation.moment import TIE, Fact, Moment, Order, Teller
+from workbench.simulation.job_at_time import TIE, Explainer, Fact, JobAtTime, Order
 from workbench.simulation.schema import WORTH_ON
 
 NONE = "its share of time is 0"
@@ -27,7 +27,7 @@ OF_POLICY: Mapping[str, str] = {
 """What a job is worth per GPU of a type, by policy."""
 
 
-def _of_sum(moment: Moment, block: pd.DataFrame) -> Why | None:
+def _of_sum(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
     """Who has the GPUs in a policy's largest sum: jobs that are worth more per GPU, whatever their place in line."""
     worth = _worths(moment)
     if not worth:
@@ -79,7 +79,7 @@ def _outbid(kind: str, worth: Mapping[str, float], job: str, holders: list[str])
     return f"on {kind}, {_number(own)} with it, {than} than with {listed(map(shown, holders), 3)}"
 
 
-def _order(moment: Moment, worth: Mapping[str, Mapping[str, float]]) -> Order:
+def _order(moment: JobAtTime, worth: Mapping[str, Mapping[str, float]]) -> Order:
     """The line of a policy that serves one; else what jobs are worth on the type on which this one is worth most."""
     if moment.run.scheduler == fifo.NAME:
         return arrival(moment)
@@ -92,12 +92,12 @@ def _order(moment: Moment, worth: Mapping[str, Mapping[str, float]]) -> Order:
     return found
 
 
-def _lengths(moment: Moment) -> Order | None:
+def _lengths(moment: JobAtTime) -> Order | None:
     """The line of shortest job first; None of another policy."""
     return moment.order(DURATION, "time left on its fastest type", "s", "lowest", moment.by_arrival)
 
 
-def _literal(moment: Moment) -> Why | None:
+def _literal(moment: JobAtTime) -> Why | None:
     """Shortest job first as printed: of the M programmes one counts, that of the shortest job."""
     order = _lengths(moment)
     if order is None or moment.job not in order.values:
@@ -107,7 +107,7 @@ def _literal(moment: Moment) -> Why | None:
                order=order)  # fmt: skip
 
 
-def _of_entities(moment: Moment, block: pd.DataFrame) -> Why | None:
+def _of_entities(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
     """The jobs before it in its entity, if that serves its own first come, first served."""
     entity = next((each for each in moment.run.scenario.entities if each.name == moment.spec.entity), None)
     if entity is None or entity.policy != "fifo":
@@ -130,13 +130,13 @@ IN_LINE = frozenset({fifo.NAME, shortest_job_first.NAME})
 """The policies that serve a line."""
 
 
-def _worths(moment: Moment) -> dict[str, Mapping[str, float]]:
+def _worths(moment: JobAtTime) -> dict[str, Mapping[str, float]]:
     """Worth per GPU by type and job, on types that the job could use."""
     signals = {kind: moment.signals(WORTH_ON + kind) for kind in moment.usable if kind not in moment.too_small}
     return {kind: found[1] for kind, found in signals.items() if found is not None and moment.job in found[1]}
 
 
-def _holders(moment: Moment, block: pd.DataFrame, kind: str) -> list[str]:
+def _holders(moment: JobAtTime, block: pd.DataFrame, kind: str) -> list[str]:
     """The jobs and pairs that are there and have a share of a type."""
     units = dict.fromkeys(block.loc[block["accelerator"] == kind, "unit"])
     return [unit for unit in units if set(unit.split(" + ")) <= set(moment.present)]
@@ -146,5 +146,8 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
-TELLERS: Mapping[str, Teller] = {**dict.fromkeys(OF_POLICY, teller(_of_sum)), HIERARCHICAL: teller(_of_entities)}
+EXPLAINERS: Mapping[str, Explainer] = {
+    **dict.fromkeys(OF_POLICY, explainer(_of_sum)),
+    HIERARCHICAL: explainer(_of_entities),
+}
 """By policy, those that may give a job no share."""

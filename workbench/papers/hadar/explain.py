@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.simulation.moment import HOLDS, Fact, Moment, Told
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
 from workbench.simulation.schema import PRICE_OF
 
 BINDING = {
@@ -31,7 +31,7 @@ NO_COPY = {
 UNFORKED = "no node can run a copy of it: such jobs get GPUs for their whole gang, before the copies"
 
 
-def hadar(moment: Moment) -> Told:
+def hadar(moment: JobAtTime) -> Explained:
     """The job's payoff beside the others', and the prices of the types that it could use."""
     facts = []
     for name in ("payoff", "utility"):
@@ -51,10 +51,10 @@ def hadar(moment: Moment) -> Told:
         sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
     said = moment.said
     binding = BINDING.get(said.code, "") if said is not None else _unasked(moment)
-    return Told(tuple(sentences), tuple(facts), binding, moment.order("payoff", "payoff", "", "highest"))
+    return Explained(tuple(sentences), tuple(facts), binding, moment.order("payoff", "payoff", "", "highest"))
 
 
-def _unasked(moment: Moment) -> str:
+def _unasked(moment: JobAtTime) -> str:
     """Why a job that waits has no reason of its own."""
     if moment.state in HOLDS:
         return ""
@@ -65,7 +65,7 @@ def _unasked(moment: Moment) -> str:
     return ""
 
 
-def hadare(moment: Moment) -> Told:
+def hadare(moment: JobAtTime) -> Explained:
     """How many copies the job has, what they did in the last round, and why it has none."""
     copies, done = moment.signals("copies"), moment.signal("last_round_steps")
     facts = [] if copies is None or moment.job not in copies[1] else [Fact("copies", copies[1][moment.job])]
@@ -80,7 +80,7 @@ def hadare(moment: Moment) -> Told:
         binding = UNFORKED if whole else "its copies were among those that the nodes gain most by"
     else:
         binding = "" if moment.said is None else NO_COPY.get(moment.said.code, "")
-    return Told(tuple(sentences), tuple(facts), binding, gang=False)
+    return Explained(tuple(sentences), tuple(facts), binding, gang=False)
 
 
 EXPLAIN = {"hadar": hadar, "hadare": hadare}
