@@ -12,6 +12,7 @@ import pytest
 import workbench
 from workbench.base.errors import InputError
 from workbench.scheduling.decision import InvalidDecision
+from workbench.session import registry
 from workbench.session.own_scheduler import unsavable
 
 pytestmark = pytest.mark.usefixtures("own")
