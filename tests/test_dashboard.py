@@ -20,7 +20,7 @@ import nbformat
 import pytest
 
 from tests.browser_support import PROJECT, Server, child, free_port, private_home, serving, write_notebook
-from workbench.text import is_loopback
+from workbench.base.text import is_loopback
 
 SOURCE = PROJECT / "tools" / "jupyter" / "dashboard.py"
 PLACES = 2

@@ -24,7 +24,7 @@ from voila.app import Voila
 from voila.handler import BaseVoilaHandler
 from voila.tornado.handler import TornadoVoilaHandler
 
-from workbench.text import is_loopback
+from workbench.base.text import is_loopback
 
 LOGIN = Path(__file__).parent / "login"
 CITED = re.compile(r"\band others\b|\b(?:19|20)\d\d\b")

@@ -13,10 +13,10 @@ import pandas as pd
 
 from workbench.base.errors import InputError, Words, WorkbenchError, counted, why
 from workbench.base.files import new_folder, parse_json
-from workbench.simulation.run_key import knobs_as_json, run_key
-from workbench.scenario.scenario import Scenario, read_json
-from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES
 from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario, read_json
+from workbench.simulation.run_key import knobs_as_json, run_key
+from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
