@@ -216,7 +216,7 @@ def test_a_run_says_what_it_is_in_a_line_and_as_a_page_with_units() -> None:
     line += f"{format_duration(run.end_s, parts=2)} simulated"
     assert repr(run) == f"<Run: {line}>" and run.headline() == line
     page = run._repr_html_()
-    assert page is not None and line in page and "Mean JCT" in page and "<td>%</td>" in page
+    assert page is not None and line in page and "Mean JCT" in page and ">%</td>" in page
     assert "&lt;b&gt;" in str(a_named("<b>")._repr_html_()), "names are text, not HTML"
     assert "an unnamed scenario" in repr(a_named(""))
 

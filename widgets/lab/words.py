@@ -41,7 +41,7 @@ def noted(scenario: Scenario) -> str:
     if not others:
         return f"<p class='wb-note'>{first}</p>"
     count = counted(len(others), "more note")
-    return f"<details class='wb-note'><summary>{first}; {count}</summary>{more}</details>"
+    return f"<details class='wb-note'><summary>{first} ({count})</summary>{more}</details>"
 
 
 def also(scenario: Scenario) -> str:

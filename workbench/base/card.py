@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 LEFT = ' style="text-align: left"'
-"""Jupyter sets cells to the right, as numbers stand; names do not."""
+"""Jupyter sets cells to the right, as numbers stand."""
 
 
 def card(
@@ -20,8 +20,10 @@ def card(
 
     mind: lines under the first one, to be read before the table; more: lines below it.
     """
-    body = "".join(f"<tr>{_cells(row, facts=not columns)}</tr>" for row in rows)
-    heads = "".join(f"<th{'' if n else LEFT}>{_escaped(name)}</th>" for n, name in enumerate(columns))
+    rows = list(rows)
+    sides = [LEFT, *("" if _numbers(row[n] for row in rows) else LEFT for n in range(1, len(columns)))]
+    body = "".join(f"<tr>{_cells(row, sides if columns else [])}</tr>" for row in rows)
+    heads = "".join(f"<th{side}>{_escaped(name)}</th>" for name, side in zip(columns, sides, strict=False))
     top = f"<thead><tr>{heads}</tr></thead>" if columns else ""
     return f"{_lines([head, *mind])}<table>{top}<tbody>{body}</tbody></table>{_lines(more)}"
 
@@ -30,10 +32,16 @@ def _lines(given: Iterable[str]) -> str:
     return "".join(f"<p>{_escaped(line)}</p>" for line in given if line)
 
 
-def _cells(row: Sequence[str], facts: bool) -> str:
-    if facts:
+def _numbers(column: Iterable[str]) -> bool:
+    """Whether some of a column's cells are numbers, so that all stand on the right."""
+    return any(cell[:1].isdigit() for cell in column)
+
+
+def _cells(row: Sequence[str], sides: Sequence[str]) -> str:
+    """The cells of a row; sides: of each column, none: a fact."""
+    if not sides:
         return f"<th{LEFT}>{_escaped(row[0])}</th><td{LEFT}>{_escaped(row[1])}</td>"
-    return "".join(f"<td{'' if n else LEFT}>{_escaped(value)}</td>" for n, value in enumerate(row))
+    return "".join(f"<td{side}>{_escaped(value)}</td>" for side, value in zip(sides, row, strict=True))
 
 
 def _escaped(text: str) -> str:

@@ -114,7 +114,8 @@ class Knob:
         bounds = [f">= {short_number(self.minimum, 6)}"] if self.minimum > -math.inf else []
         bounds += [f"<= {short_number(self.maximum, 6)}"] if self.maximum < math.inf else []
         typed = ", or a duration such as 2 h 30 min" if self.unit == "s" else ""
-        return " ".join([noun, " and ".join(bounds), self.unit]).replace("  ", " ").strip() + typed + none
+        unit = "" if self.unit == "1" else self.unit
+        return " ".join(part for part in (noun, " and ".join(bounds), unit) if part) + typed + none
 
 
 def _has_kind(value: Any, kind: str) -> bool:
