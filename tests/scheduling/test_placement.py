@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.scheduling.decision import NodeView
-from workbench.scheduling.placement import Request, Room, place
+from workbench.scheduling.placement import FreeGpus, Request, place
 
 STYLES = ("consolidate", "fill", "spread")
 
@@ -20,7 +20,7 @@ def view(sizes: list[int], kinds: list[int] | None = None, free: list[int] | Non
 
 
 def test_consolidate_takes_the_fullest_node_that_holds_the_gang() -> None:
-    room = Room(view([8, 8, 8], free=[8, 3, 2]))
+    room = FreeGpus(view([8, 8, 8], free=[8, 3, 2]))
     assert room.consolidate(0, 2) == {"n2": 2}
     assert room.consolidate(0, 2) == {"n1": 2}
     assert room.consolidate(0, 2) == {"n0": 2}
@@ -28,31 +28,31 @@ def test_consolidate_takes_the_fullest_node_that_holds_the_gang() -> None:
 
 
 def test_consolidate_over_several_nodes_takes_the_fewest_and_a_snug_last_one() -> None:
-    room = Room(view([4, 4, 4, 4], free=[1, 4, 3, 2]))
+    room = FreeGpus(view([4, 4, 4, 4], free=[1, 4, 3, 2]))
     assert room.consolidate(0, 6) == {"n1": 4, "n3": 2}
     assert room.free == [1, 0, 3, 0]
 
 
 def test_fill_takes_nodes_in_order() -> None:
-    room = Room(view([2, 2, 2]))
+    room = FreeGpus(view([2, 2, 2]))
     assert room.fill(0, 3) == {"n0": 2, "n1": 1}
     assert room.fill(0, 2) == {"n1": 1, "n2": 1}
 
 
 def test_spread_takes_one_gpu_of_each_of_the_emptiest() -> None:
-    room = Room(view([4, 2, 3]))
+    room = FreeGpus(view([4, 2, 3]))
     assert room.spread(0, 4) == {"n0": 2, "n1": 1, "n2": 1}
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_too_few_gpus_take_nothing(style: str) -> None:
-    room = Room(view([2, 2], kinds=[0, 1]))
+    room = FreeGpus(view([2, 2], kinds=[0, 1]))
     assert room.find(style, 0, 3) is None  # type: ignore[arg-type]
     assert room.free == [2, 2]
 
 
 def test_keep_needs_every_former_gpu_of_the_right_type_and_number() -> None:
-    room = Room(view([4, 4], kinds=[0, 1]))
+    room = FreeGpus(view([4, 4], kinds=[0, 1]))
     assert not room.keep(1, 2, {"n0": 2})
     assert not room.keep(0, 3, {"n0": 2})
     assert not room.keep(0, 2, {"gone": 2})
@@ -62,14 +62,14 @@ def test_keep_needs_every_former_gpu_of_the_right_type_and_number() -> None:
 
 def test_large_gangs_first_and_who_can_stay_stays() -> None:
     requests = [Request("small", 0, 1, {"n0": 1}), Request("new", 0, 2), Request("large", 0, 2, {"n1": 2})]
-    assert place(requests, Room(view([2, 2])), "fill") == {"large": {"n1": 2}, "new": {"n0": 2}}
-    kept = place(requests, Room(view([2, 2])), "fill", keep_first=True)
+    assert place(requests, FreeGpus(view([2, 2])), "fill") == {"large": {"n1": 2}, "new": {"n0": 2}}
+    kept = place(requests, FreeGpus(view([2, 2])), "fill", keep_first=True)
     assert kept == {"small": {"n0": 1}, "large": {"n1": 2}}
 
 
 def test_what_a_unit_does_not_accept_is_given_back() -> None:
     requests = [Request("wide", 0, 3), Request("narrow", 0, 2)]
-    placed = place(requests, Room(view([2, 2])), accept=lambda unit, gpus: False)
+    placed = place(requests, FreeGpus(view([2, 2])), accept=lambda unit, gpus: False)
     assert placed == {"narrow": {"n0": 2}}
 
 
@@ -85,8 +85,8 @@ def test_never_more_than_is_free_and_always_the_whole_gang_on_one_type(data: st.
         requests.append(Request(f"j{i}", kind, gpus, previous))
     style = data.draw(st.sampled_from(STYLES))
     first = data.draw(st.booleans())
-    placed = place(requests, Room(nodes), style, keep_first=first)  # type: ignore[arg-type]
-    assert placed == place(requests, Room(nodes), style, keep_first=first)  # type: ignore[arg-type]
+    placed = place(requests, FreeGpus(nodes), style, keep_first=first)  # type: ignore[arg-type]
+    assert placed == place(requests, FreeGpus(nodes), style, keep_first=first)  # type: ignore[arg-type]
     used = dict.fromkeys(nodes.names, 0)
     for request in requests:
         for node, count in placed.get(request.unit, {}).items():

@@ -42,7 +42,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.solvers import SolverFailedError
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 
@@ -327,7 +327,7 @@ def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) ->
 
 def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
-    room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
+    room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
     stay = {} if preemptive else _renewed(snapshot, room)
     running = set() if preemptive else {*snapshot.leases, *stay}
     waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
@@ -378,7 +378,7 @@ def _behind(data: AlloxData, found: Matching, placed: Collection[str]) -> dict[s
     return why
 
 
-def _renewed(snapshot: Snapshot, room: Room) -> dict[Unit, Gpus]:
+def _renewed(snapshot: Snapshot, room: FreeGpus) -> dict[Unit, Gpus]:
     """Who goes on where its assignment ends now; takes those GPUs."""
     ended = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
     return {unit: gpus for unit, gpus in ended.items() if room.keep(room.kind_of(gpus), sum(gpus.values()), gpus)}

@@ -41,7 +41,7 @@ from workbench.scheduling import queues
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.scheduling.solvers.report import report
 from workbench.simulation.job_at_time import Explained, JobAtTime
@@ -358,9 +358,9 @@ def power_of(knobs: Knobs) -> float:
 # --- from a snapshot --------------------------------------------------------------------------------------------------
 
 
-def _everything(snapshot: Snapshot) -> Room:
+def _everything(snapshot: Snapshot) -> FreeGpus:
     """All GPUs that are up, those in use too."""
-    return Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+    return FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
 
 
 def _held(snapshot: Snapshot) -> dict[str, Gpus]:
@@ -369,7 +369,7 @@ def _held(snapshot: Snapshot) -> dict[str, Gpus]:
     return {unit: lease.gpus for unit, lease in leases if isinstance(unit, str)}
 
 
-def gather(snapshot: Snapshot, knobs: Knobs, room: Room) -> SiaData:
+def gather(snapshot: Snapshot, knobs: Knobs, room: FreeGpus) -> SiaData:
     """The configurations of all jobs on the GPUs in `room`, at speeds as believed, restarts weighed."""
     jobs, types, held = snapshot.jobs, snapshot.types, _held(snapshot)
     workers, penalty_s = room.left(len(types)), float(knobs["penalty_s"])
@@ -461,7 +461,7 @@ def _order(snapshot: Snapshot, rows: IntArray, queue: str) -> IntArray:
     return queues.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
 
 
-def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: Room, *, split: bool) -> dict[str, Gpus]:
+def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: FreeGpus, *, split: bool) -> dict[str, Gpus]:
     """Nodes for those chosen, the largest first; whoever keeps a configuration keeps its nodes if it can.
 
     split: on more nodes than the fewest that could hold the gang, if there are no others.

@@ -41,7 +41,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
@@ -283,7 +283,7 @@ def gather(snapshot: Snapshot, knobs: Knobs) -> Planned:
 
 def held_kinds(snapshot: Snapshot) -> IntArray:
     """(jobs,) type on which each job holds GPUs, -1 for those that wait."""
-    room, found = Room(snapshot.nodes), np.full(len(snapshot.jobs), -1, dtype=np.int64)
+    room, found = FreeGpus(snapshot.nodes), np.full(len(snapshot.jobs), -1, dtype=np.int64)
     for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items()):
         found[snapshot.jobs.at[str(unit)]] = room.kind_of(lease.gpus)
     return found
@@ -372,7 +372,7 @@ def _place(snapshot: Snapshot, planned: Planned, chosen: IntArray) -> dict[str, 
     with deadlines first; running ones that were not chosen stay where nobody else is; the rest goes to best effort."""
     jobs, data = snapshot.jobs, planned.data
     had = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
-    room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+    room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
     kinds, accept = held_kinds(snapshot), runs_spread(snapshot)
     now = [option for option in chosen.tolist() if data.slot[option] == 0]
     picked = {data.jobs[data.job[option]]: int(data.kind[option]) for option in now}
@@ -397,7 +397,7 @@ def _place(snapshot: Snapshot, planned: Planned, chosen: IntArray) -> dict[str, 
     return held
 
 
-def _fill(snapshot: Snapshot, planned: Planned, room: Room, held: dict[str, Gpus]) -> None:
+def _fill(snapshot: Snapshot, planned: Planned, room: FreeGpus, held: dict[str, Gpus]) -> None:
     """Give GPUs that are left to best-effort jobs that wait, shortest first, each on its fastest type with room."""
     jobs, accept = snapshot.jobs, runs_spread(snapshot)
     speeds, left = snapshot.speeds(), room.left(len(snapshot.types))

@@ -49,7 +49,7 @@ def _by_kind(kinds: tuple[int, ...]) -> dict[int, list[int]]:
     return found
 
 
-class Room:
+class FreeGpus:
     """Free GPUs of nodes, taken step by step. `free` counts them per node in cluster order.
 
     lent: GPUs of assignments that still hold theirs but may be given away too.
@@ -201,7 +201,7 @@ class Room:
 
 def place(
     requests: Sequence[Request],
-    room: Room,
+    room: FreeGpus,
     style: Style = "consolidate",
     *,
     keep_first: bool = False,
@@ -229,7 +229,7 @@ def place(
     return placed
 
 
-def _keep(requests: Sequence[Request], room: Room, placed: dict[Unit, Gpus]) -> None:
+def _keep(requests: Sequence[Request], room: FreeGpus, placed: dict[Unit, Gpus]) -> None:
     for request in requests:
         previous = request.previous
         if previous is not None and request.suits(previous) and room.keep(request.kind, request.gpus, previous):
@@ -237,7 +237,11 @@ def _keep(requests: Sequence[Request], room: Room, placed: dict[Unit, Gpus]) -> 
 
 
 def _find(
-    request: Request, room: Room, style: Style, accept: Callable[[Unit, Gpus], bool] | None, placed: dict[Unit, Gpus]
+    request: Request,
+    room: FreeGpus,
+    style: Style,
+    accept: Callable[[Unit, Gpus], bool] | None,
+    placed: dict[Unit, Gpus],
 ) -> None:
     if request.least > 1 or request.most is not None:
         style = "spread" if request.least > 1 else "consolidate"

@@ -21,7 +21,7 @@ from workbench.baselines.srtf import Srtf
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler
 from workbench.scheduling.decision import Decision, Snapshot, Unit
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 
@@ -255,7 +255,7 @@ class Compared(Srtf):
         """No job would be done sooner on GPUs of another type that are left over."""
         for unit, gpus in held.items():
             for kind in range(len(snapshot.types)):
-                room = Room(snapshot.nodes)
+                room = FreeGpus(snapshot.nodes)
                 for lease in snapshot.leases.values():
                     room.lend(lease.gpus)
                 for those in held.values():

@@ -16,7 +16,7 @@ from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.splits import splits
 from workbench.papers.hadar.utility import Utility
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.placement import Room
+from workbench.scheduling.placement import FreeGpus
 
 RULES = Rules(360.0, Utility("effective_throughput"))
 
@@ -93,7 +93,7 @@ def test_a_job_that_runs_only_on_three_nodes_gets_three():
     scenario["throughputs"] = [{"model": "m", "accelerator": "t", "gpus": 3, "nodes": 3, "steps_per_s": 3.0}]
     found, _ = options(Scenario.from_dict(scenario))
     assert listed(found) == [((3,), 3, 3.0, pytest.approx(1.1))]
-    room = Room(look(Scenario.from_dict(scenario)).nodes)
+    room = FreeGpus(look(Scenario.from_dict(scenario)).nodes)
     assert placing.place(room, np.array([3]), 3) == {"a-0": 1, "b-0": 1, "c-0": 1}
 
 
@@ -170,7 +170,7 @@ def test_every_option_can_be_put_on_real_servers_at_the_speed_it_says(scenario, 
     assert set(found.job.tolist()) == set(range(len(queue)))
     for option in range(len(found)):
         job = queue.view.jobs[found.job[option]]
-        gpus = placing.place(Room(snapshot.nodes), found.workers[option], int(found.servers[option]))
+        gpus = placing.place(FreeGpus(snapshot.nodes), found.workers[option], int(found.servers[option]))
         assert gpus is not None and sum(gpus.values()) == job.gpus
         assert len(gpus) == found.servers[option]
         assert snapshot.belief.on_nodes(job, gpus) == pytest.approx(found.speed[option])
@@ -179,7 +179,7 @@ def test_every_option_can_be_put_on_real_servers_at_the_speed_it_says(scenario, 
 
 def test_taking_and_giving_back_leaves_the_room_as_it_was():
     snapshot = look(make({"a": ("t", 2), "b": ("u", 2)}, [{}]))
-    room = Room(snapshot.nodes)
+    room = FreeGpus(snapshot.nodes)
     assert placing.place(room, np.array([1, 3]), 2) is None and room.free == [2, 2]
     taken = placing.place(room, np.array([1, 1]), 2)
     assert taken == {"a-0": 1, "b-0": 1} and room.free == [1, 1]

@@ -21,7 +21,7 @@ from workbench.papers.hadar.utility import NAMED, Utility
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import ScenarioError
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.placement import Room
+from workbench.scheduling.placement import FreeGpus
 from workbench.session.api import simulate, solve
 from workbench.simulation.loop import simulate as run_of
 
@@ -331,7 +331,7 @@ def test_against_every_way_to_place_the_jobs(scenario):
     snapshot = look(scenario)
     rules = Rules(360.0, Utility("effective_throughput"))
     queue = gather(snapshot, range(len(snapshot.jobs)), rules)
-    found = allocate(snapshot, queue, Room(snapshot.nodes), rules, "start_of_round")
+    found = allocate(snapshot, queue, FreeGpus(snapshot.nodes), rules, "start_of_round")
     prices = queue.bounds.price(np.zeros(len(snapshot.types)))
     best = best_of(snapshot, queue, prices)
     assert found.first.objective >= best - 1e-6 * max(1.0, best)

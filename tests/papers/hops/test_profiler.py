@@ -18,7 +18,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Snapshot
-from workbench.scheduling.placement import Room
+from workbench.scheduling.placement import FreeGpus
 
 SPEEDS = {"t": 1.0, "u": 2.0}
 NODES = {"a": ("t", 2), "b": ("t", 2), "c": ("u", 1)}
@@ -70,7 +70,7 @@ def test_first_in_first_out_but_nobody_holds_up_another_type() -> None:
     scenario = make(NODES, [{}, {}, {}], SPEEDS)
     snapshot = look(scenario)
     line = ProfileQueue().entered(probe for made in probes_of(scenario) for probe in made)
-    room = Room(snapshot.nodes)
+    room = FreeGpus(snapshot.nodes)
     started, line = line.begin(room, 300.0)
     assert [(a.unit, dict(a.gpus), a.until_s) for a in started] == [
         (("j0", 0), {"a-0": 1}, 350.0),
@@ -91,7 +91,7 @@ def test_first_in_first_out_but_nobody_holds_up_another_type() -> None:
 def test_a_profile_that_a_failed_node_cuts_off_is_made_again() -> None:
     scenario = make(NODES, [{}], SPEEDS)
     snapshot = look(scenario)
-    started, line = ProfileQueue().entered(probes_of(scenario)[0]).begin(Room(snapshot.nodes), 0.0)
+    started, line = ProfileQueue().entered(probes_of(scenario)[0]).begin(FreeGpus(snapshot.nodes), 0.0)
     assert [a.unit for a in started] == [("j0", 0), ("j0", 1)] and line.next_s == 50.0
     cut = line.at(look(scenario, 10.0, leases=started[1:], down=["a-0"]))
     assert [probe.kind for probe in cut.waiting] == [0] and [found.probe.kind for found in cut.running] == [1]
@@ -112,7 +112,7 @@ def test_profiles_begin_on_gpus_that_were_idle_before_the_round() -> None:
 
 def test_a_gang_that_would_be_split_over_nodes_waits() -> None:
     snapshot = look(make(NODES, [{}]), leases=[Assignment("j0", {"a-0": 1}, 9.0), Assignment("x", {"b-0": 1}, 9.0)])
-    room = Room(snapshot.nodes)
+    room = FreeGpus(snapshot.nodes)
     line = ProfileQueue((Probe("j1", 0, 2, 50.0), Probe("j2", 0, 1, 50.0)))
     started, line = line.begin(room, 0.0)
     assert [a.unit for a in started] == [("j2", 0)] and line.jobs == {"j1", "j2"}
@@ -142,7 +142,7 @@ class _ProfileThenRun(Scheduler):
         new = [job for job in snapshot.jobs.jobs if job.name not in known]
         made = (probe for job in new for probe in probes(job, snapshot.belief, snapshot.cluster, 30, 20.0))
         line = line.at(snapshot).entered(made)
-        room = Room(snapshot.nodes)
+        room = FreeGpus(snapshot.nodes)
         assign, line = line.begin(room, snapshot.now_s)
         for job in snapshot.jobs.jobs:
             if job.name not in line.jobs and job.name not in snapshot.leases:

@@ -9,10 +9,12 @@ import numpy as np
 from workbench.baselines.mechanisms.line import Keys, in_line
 from workbench.scheduling import queues
 from workbench.scheduling.decision import Snapshot, Unit
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 
 
-def move_up(snapshot: Snapshot, keys: Keys, held: dict[Unit, Gpus], room: Room, restart_s: Mapping[int, float]) -> bool:
+def move_up(
+    snapshot: Snapshot, keys: Keys, held: dict[Unit, Gpus], room: FreeGpus, restart_s: Mapping[int, float]
+) -> bool:
     """Move jobs to free GPUs of types on which they are done sooner; returns whether anybody moved.
 
     Down the line each job takes the type on which its believed remaining time is shortest, the `restart_s` of its gang
@@ -33,7 +35,9 @@ class _Offer:
     if on the fewest nodes.
     """
 
-    def __init__(self, snapshot: Snapshot, held: dict[Unit, Gpus], room: Room, restart_s: Mapping[int, float]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, held: dict[Unit, Gpus], room: FreeGpus, restart_s: Mapping[int, float]
+    ) -> None:
         self.snapshot, self.held, self.room = snapshot, held, room
         self.left = room.left(len(snapshot.types))
         self.rows = np.array(sorted(snapshot.jobs.at[str(unit)] for unit in held), dtype=np.int64)

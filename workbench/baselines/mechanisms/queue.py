@@ -17,7 +17,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Snapshot, Unit
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 
 ROUND_S = Knob(
     "round_s",
@@ -57,7 +57,7 @@ class _Plan:
     """
 
     held: dict[Unit, Gpus]
-    room: Room
+    room: FreeGpus
     fresh: set[str] = field(default_factory=set)
     victims: set[str] = field(default_factory=set)
 
@@ -99,9 +99,9 @@ def serve(
     )
 
 
-def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], Room]:
+def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
     """Who goes on where its assignment ends now, and the room beside them."""
-    room = Room(snapshot.nodes)
+    room = FreeGpus(snapshot.nodes)
     gpus = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
     return {
         unit: those for unit, those in gpus.items() if room.keep(room.kind_of(those), sum(those.values()), those)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.scheduling.decision import Snapshot, Unit
-from workbench.scheduling.placement import Gpus, Request, Room, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 
 
 class Trial:
@@ -14,7 +14,7 @@ class Trial:
     left: free GPUs per type; placed: who has which; refused: whether a job ran nowhere although its type had room.
     """
 
-    def __init__(self, snapshot: Snapshot, room: Room) -> None:
+    def __init__(self, snapshot: Snapshot, room: FreeGpus) -> None:
         self.snapshot, self.room = snapshot, room
         self.left = room.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}

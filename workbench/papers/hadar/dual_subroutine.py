@@ -36,7 +36,7 @@ from workbench.papers.hadar.selection import MOST_CELLS, TOLERANCE, Problem, Sel
 from workbench.papers.hadar.utility import Utility
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray, Snapshot, Solution
-from workbench.scheduling.placement import Gpus, Room
+from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.solvers import relative_gap
 
 Prices = Literal["within_round", "start_of_round"]
@@ -125,7 +125,7 @@ def select(found: Problem, method: Method = "auto") -> Selection:
 def allocate(
     snapshot: Snapshot,
     queue: Queue,
-    room: Room,
+    room: FreeGpus,
     rules: Rules,
     prices: Prices = "within_round",
     method: Method = "auto",
@@ -179,7 +179,7 @@ def _open(options: Options, chosen: Mapping[int, Chosen]) -> Options:
 
 def _place(
     queue: Queue,
-    room: Room,
+    room: FreeGpus,
     options: Options,
     selection: Selection,
     held: Mapping[str, Gpus],
@@ -203,7 +203,7 @@ def _place(
     return len(chosen) > before
 
 
-def _take(queue: Queue, room: Room, options: Options, option: int, held: Mapping[str, Gpus]) -> Gpus | None:
+def _take(queue: Queue, room: FreeGpus, options: Options, option: int, held: Mapping[str, Gpus]) -> Gpus | None:
     """Take the GPUs of an option from the room; None, and nothing taken, if they lie on other servers than it says."""
     if options.stay[option]:
         own = held[queue.view.names[options.job[option]]]
@@ -223,7 +223,7 @@ def _chosen(options: Options, option: int, gpus: Gpus, utility: float, cost: flo
 def _give_idle(
     snapshot: Snapshot,
     queue: Queue,
-    room: Room,
+    room: FreeGpus,
     rules: Rules,
     method: Method,
     held: Mapping[str, Gpus],
@@ -240,7 +240,7 @@ def _give_idle(
 
 
 def _fill(
-    snapshot: Snapshot, queue: Queue, room: Room, rules: Rules, held: Mapping[str, Gpus], chosen: dict[int, Chosen]
+    snapshot: Snapshot, queue: Queue, room: FreeGpus, rules: Rules, held: Mapping[str, Gpus], chosen: dict[int, Chosen]
 ) -> None:
     """Give jobs that can earn nothing what makes them end soonest of what is left, in the queue's order; ties stay."""
     worthless = np.flatnonzero(queue.best <= 0)

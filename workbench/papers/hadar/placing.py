@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.placement import Gpus, Room
+from workbench.scheduling.placement import FreeGpus, Gpus
 
 
-def place(room: Room, workers: IntArray, servers: int) -> Gpus | None:
+def place(room: FreeGpus, workers: IntArray, servers: int) -> Gpus | None:
     """GPUs taken from the room, by type on the fewest servers, or on exactly `servers` if these are more.
 
     workers: (types,) GPUs. Returns None, and takes nothing, if a type has too few. Several types stay on the fewest.
@@ -25,7 +25,7 @@ def place(room: Room, workers: IntArray, servers: int) -> Gpus | None:
     return found
 
 
-def keep(room: Room, gpus: Gpus) -> bool:
+def keep(room: FreeGpus, gpus: Gpus) -> bool:
     """Take the same GPUs again, of one type or several; returns whether all were free."""
     taken: dict[str, int] = {}
     for node, count in gpus.items():
@@ -36,13 +36,13 @@ def keep(room: Room, gpus: Gpus) -> bool:
     return True
 
 
-def give_back(room: Room, gpus: Gpus) -> None:
+def give_back(room: FreeGpus, gpus: Gpus) -> None:
     """Undo a taking of GPUs of one type or several."""
     for node, count in gpus.items():
         room.give_back(room.kind_of({node: count}), {node: count})
 
 
-def _wider(room: Room, kind: int, count: int, servers: int) -> Gpus | None:
+def _wider(room: FreeGpus, kind: int, count: int, servers: int) -> Gpus | None:
     """One GPU on each of the emptiest `servers` servers of a type, the rest on these in their order."""
     sizes = [
         (-free, at)

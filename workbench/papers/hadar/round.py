@@ -35,7 +35,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import IntArray, Snapshot
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Room
+from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.solvers import Solver, SolverFailedError
 
 NAME = "hadar.round"
@@ -184,7 +184,7 @@ class Round(Formulation[RoundData]):
         """
         rules = Rules.of(knobs)
         held = {*snapshot.leases, *snapshot.ended}
-        room = Room(snapshot.nodes)
+        room = FreeGpus(snapshot.nodes)
         rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in held]
         queue = gather(snapshot, rows, rules)
         require_time(queue.view.jobs, queue.speed.max(axis=1, initial=0.0), rules)

@@ -40,7 +40,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Learns, Reason, Snapshot, Unit
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Gpus, Room
+from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.simulation.schema import PRICE_OF
 
 NAME = "hadar"
@@ -115,7 +115,7 @@ class Hadar(Scheduler):
 
 def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> Decision:
     """Decide on the jobs without GPUs; the others keep theirs."""
-    room = Room(snapshot.nodes)
+    room = FreeGpus(snapshot.nodes)
     kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if placing.keep(room, lease.gpus)}
     again = tuple(Assignment(unit, gpus, math.inf) for unit, gpus in kept.items())
     rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in snapshot.leases and name not in kept]
@@ -134,7 +134,7 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
     """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then."""
     leases = {unit: lease.gpus for unit, lease in snapshot.leases.items()}
     held = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
-    room = Room(snapshot.nodes)
+    room = FreeGpus(snapshot.nodes)
     for gpus in leases.values():
         placing.give_back(room, gpus)
     queue = gather(snapshot, list(range(len(snapshot.jobs))), Rules.of(knobs), restart_s)
@@ -146,7 +146,7 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
 
 
 def _allocate(
-    snapshot: Snapshot, queue: Queue, room: Room, knobs: Knobs, held: Mapping[str, Gpus] | None = None
+    snapshot: Snapshot, queue: Queue, room: FreeGpus, knobs: Knobs, held: Mapping[str, Gpus] | None = None
 ) -> Allocation:
     fill = knobs["idle_gpus"] == "fill"
     return allocate(snapshot, queue, room, Rules.of(knobs), knobs["prices"], knobs["method"], held, fill)

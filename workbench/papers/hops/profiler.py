@@ -21,7 +21,7 @@ from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scheduling.decision import Assignment, Belief, NodeView, Snapshot
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.placement import Room
+from workbench.scheduling.placement import FreeGpus
 
 ITERATIONS = Knob(
     "profile_iterations",
@@ -102,7 +102,7 @@ class ProfileQueue:
             ends[probe.job] = max(ends.get(probe.job, 0.0), until_s)
         return min((end for job, end in ends.items() if job not in unfinished), default=None)
 
-    def begin(self, room: Room, now_s: float) -> tuple[tuple[Assignment, ...], ProfileQueue]:
+    def begin(self, room: FreeGpus, now_s: float) -> tuple[tuple[Assignment, ...], ProfileQueue]:
         """Profiles that start now, taken from `room`, and the queue after that.
 
         Whoever finds no room on its type stays in the queue and holds up nobody. Each is a copy of the job, numbered by
@@ -147,10 +147,10 @@ def start_profiles(
     return (*first, *rest), line
 
 
-def _room(nodes: NodeView, gone: Mapping[str, int]) -> Room:
+def _room(nodes: NodeView, gone: Mapping[str, int]) -> FreeGpus:
     """What is free but for what is gone."""
     left = nodes.free - np.array([gone.get(name, 0) for name in nodes.names], dtype=np.int64)
-    return Room(replace(nodes, free=np.maximum(left, 0)))
+    return FreeGpus(replace(nodes, free=np.maximum(left, 0)))
 
 
 def probes(job: Job, belief: Belief, cluster: Cluster, iterations: int, start_s: float) -> tuple[Probe, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.baselines.mechanisms.priority.memory import SharePlan
 from workbench.baselines.mechanisms.priority.picking import Picked
 from workbench.scheduling.decision import Snapshot, Unit
-from workbench.scheduling.placement import Gpus, Request, Room, Style, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
 
 
 class Placing:
@@ -18,7 +18,7 @@ class Placing:
     def __init__(self, snapshot: Snapshot, plan: SharePlan, style: Style, had: Mapping[Unit, Gpus]) -> None:
         self.gpus: dict[Unit, Gpus] = {}
         self._snapshot, self._plan, self._style, self._had = snapshot, plan, style, had
-        self._room = Room(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+        self._room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
         self._accept = runs_spread(snapshot)
 
     def place(self, picked: Picked) -> Picked:

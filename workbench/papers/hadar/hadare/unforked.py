@@ -12,7 +12,7 @@ from workbench.baselines.mechanisms.line import Rule, fill
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.papers.hadar.hadare.copy_view import View
 from workbench.scheduling.decision import Unit
-from workbench.scheduling.placement import Gpus, Room
+from workbench.scheduling.placement import FreeGpus, Gpus
 
 
 def unforked(view: View) -> dict[Unit, Gpus]:
@@ -20,7 +20,7 @@ def unforked(view: View) -> dict[Unit, Gpus]:
     snapshot, names = view.snapshot, view.snapshot.jobs.names
     if view.forked.all():
         return {}
-    room, kept = Room(snapshot.nodes), dict[Unit, Gpus]()
+    room, kept = FreeGpus(snapshot.nodes), dict[Unit, Gpus]()
     for unit, lease in snapshot.ended.items():
         row = snapshot.jobs.at.get(str(unit)) if isinstance(unit, str) else None
         if row is None or view.forked[row] or len({snapshot.nodes.kind[view.at[node]] for node in lease.gpus}) > 1:
