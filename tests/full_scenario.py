@@ -17,7 +17,7 @@ FULL: dict[str, Any] = {
             {"name": "k80"},
         ],
         "nodes": [
-            {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9},
+            {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9, "attributes": {"rack": 1.5}},
             {"name": "b", "accelerator": "k80", "gpus": 2},
         ],
         "network_gbps": 25,
@@ -27,6 +27,7 @@ FULL: dict[str, Any] = {
             "name": "j0", "model": "resnet50", "user": "ada", "arrival_s": 0, "steps": 1000, "steps_done": 10,
             "attained_s": 5, "gpus": 1, "gpu_choices": [1, 2], "weight": 2.0, "entity": "research",
             "rewards": [[100, 1.0], [200, 0.5]], "tasks_per_round": 4, "size_class": "M",
+            "attributes": {"lora_rank": 8, "team": "vision"},
         },
         {"name": "j1", "model": "a3c", "arrival_s": 3.5, "steps": 10},
     ],
@@ -43,7 +44,7 @@ FULL: dict[str, Any] = {
     ],
     "models": [
         {"name": "resnet50", "parameters_gb": 0.1, "model_gb": 0.3, "memory_gb": 8, "batch_size": 64, "size_class": "M",
-         "dataset_class": "L", "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]]}
+         "dataset_class": "L", "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]], "attributes": {"family": "cnn"}}
     ],
     "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 3}],
     "running": [{"job": "j0", "gpus": {"a-0": 1}}],

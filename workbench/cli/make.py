@@ -51,6 +51,12 @@ def add_commands(commands: Commands[Parser]) -> None:
         type=number("--density"),
         help="remove or copy jobs at random, 80 for 80 %% of them (above 0, at most 200)",
     )
+    parser.add_argument(
+        "--keep",
+        metavar="COLUMNS",
+        default="",
+        help="columns of the trace that jobs keep as attributes, with commas (chronus, helios, sacct, tiresias)",
+    )
     _add_sharing(parser)
     parser.add_argument("--report", metavar="FILE", help="write what was kept and dropped, as JSON")
     add_output(parser, required=True)
@@ -126,6 +132,7 @@ def convert(args: argparse.Namespace) -> Answer:
         seed=args.seed,
         workload=args.workload,
         density_percent=args.density,
+        keep=[name.strip() for name in args.keep.split(",") if name.strip()],
     )
     scenario = _shared(scenario, args.space_sharing)
     say(str(report))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workbench.scenario.frozen import Amount, Count, Frozen, Name, Price
+from workbench.scenario.frozen import Amount, Attributes, Count, Frozen, Name, Price
 
 
 class Accelerator(Frozen):
@@ -23,13 +23,15 @@ class Accelerator(Frozen):
 
 
 class NodeGroup(Frozen):
-    """`count` equal nodes named `name-0`, `name-1`, ...; `speed` multiplies the throughput of what runs on them."""
+    """`count` equal nodes named `name-0`, `name-1`, ...; `speed` multiplies the throughput of what runs on them;
+    attributes: of each of them, as a job's."""
 
     name: Name
     accelerator: Name
     gpus: Annotated[int, Field(strict=True, ge=1, le=1024)]
     count: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
     speed: Amount = 1.0
+    attributes: Attributes = {}
 
     def node_names(self) -> list[str]:
         """The names of the group's nodes, in order."""
@@ -43,6 +45,7 @@ class Node(Frozen):
     accelerator: Name
     gpus: Count
     speed: Amount = 1.0
+    attributes: Attributes = {}
 
 
 class Cluster(Frozen):
@@ -66,7 +69,13 @@ class Cluster(Frozen):
     def _machines(self) -> Iterator[Node]:
         for group in self.nodes:
             for name in group.node_names():
-                yield Node(name=name, accelerator=group.accelerator, gpus=group.gpus, speed=group.speed)
+                yield Node(
+                    name=name,
+                    accelerator=group.accelerator,
+                    gpus=group.gpus,
+                    speed=group.speed,
+                    attributes=group.attributes,
+                )
 
     @cached_property
     def workers(self) -> dict[str, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+import re
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
 
-from workbench.base.text import MOST_LETTERS, UNSEEN, UNSEEN_IN_PROSE
+from workbench.base.text import MOST_LETTERS, UNSEEN, UNSEEN_IN_PROSE, is_name
 
 
 class Frozen(BaseModel):
@@ -70,6 +72,31 @@ Gigabytes = Annotated[float, Field(strict=True, ge=0, le=1e6)]
 Amount = Annotated[float, Field(strict=True, ge=1e-6, le=1e6)]
 """What multiplies or divides: factors of speeds, memory in GB, Gbit/s, TFLOP/s; from a millionth to a million, so that
 no time that is worked out from it is 0 or beyond all clocks."""
+
+
+def _attribute(value: Any) -> float | str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    if isinstance(value, str) and is_name(value):
+        return value
+    raise ValueError(f"a finite number, or text of 1 to {MOST_LETTERS} characters on one line")
+
+
+ATTRIBUTE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ -]{0,59}$"
+
+
+def _named(attributes: dict[str, Any]) -> dict[str, Any]:
+    if all(re.fullmatch(ATTRIBUTE_NAME, name) for name in attributes):
+        return attributes
+    raise ValueError("names of 1 to 60 letters, digits, _, - and spaces, no space and no - in front")
+
+
+Attributes = Annotated[
+    dict[str, Annotated[Any, AfterValidator(_attribute), WithJsonSchema({"type": ["number", "string"]})]],
+    AfterValidator(_named),
+    Field(json_schema_extra={"propertyNames": {"pattern": ATTRIBUTE_NAME}}),
+]
+"""Facts that the core knows nothing of, by name, for schedulers that declare them in `uses`: numbers or texts."""
 Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
 Fraction = Annotated[float, Field(strict=True, gt=0, le=1)]
 Weight = Annotated[float, Field(strict=True, ge=LEAST_WEIGHT, le=MOST_WEIGHT)]

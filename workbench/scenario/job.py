@@ -9,7 +9,18 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ValidationInfo, model_validator
 
 from workbench.base.errors import InputError
-from workbench.scenario.frozen import Count, Frozen, GpuSeconds, Name, Reward, Seconds, Steps, StepsDone, Weight
+from workbench.scenario.frozen import (
+    Attributes,
+    Count,
+    Frozen,
+    GpuSeconds,
+    Name,
+    Reward,
+    Seconds,
+    Steps,
+    StepsDone,
+    Weight,
+)
 
 
 def _not_a_pair(name: str) -> str:
@@ -73,7 +84,8 @@ class Job(Frozen):
     that synchronises once has done n steps); steps_done and attained_s (GPU-seconds): progress before the scenario
     begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as (a scheduler that does not read them takes
     `gpus`); weight: from 1e-6 to 1e6; rewards: `(deadline in s after arrival, reward)` steps that do not
-    increase, None for a best-effort job; tasks_per_round: parallel tasks of one synchronised round.
+    increase, None for a best-effort job; tasks_per_round: parallel tasks of one synchronised round; attributes: facts
+    that only schedulers which declare them see (`Scheduler.uses`).
     """
 
     name: JobName
@@ -90,6 +102,7 @@ class Job(Frozen):
     rewards: Rewards = None
     tasks_per_round: Count | None = None
     size_class: Name | None = None
+    attributes: Attributes = {}
 
     @model_validator(mode="after")
     def _check(self) -> Self:

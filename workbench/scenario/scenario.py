@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
@@ -14,19 +14,20 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, WithJsonSchema
 
 from workbench.base.card import card
-from workbench.base.errors import InputError, Problem, ScenarioError, Words, counted, one_of, shorten, why
+from workbench.base.errors import InputError, Problem, ScenarioError, Words, counted, shorten, why
 from workbench.base.files import NotJsonError, parse_json, write_text
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.text import is_seen
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
+from workbench.scenario.consistency import inconsistencies
 from workbench.scenario.frozen import (
     LEAST_MTBF_S,
     MOST_GPUS,
     MOST_RESTART_S,
     MOST_S,
-    MOST_WEIGHT_RATIO,
+    Attributes,
     Count,
     Frozen,
     Gigabytes,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 WHOLE = {"gpus", "count", "nodes", "tasks_per_round"}
 """Columns of data frames that hold whole numbers."""
+ATTRIBUTE = "attributes."
+"""What a column of a data frame with one attribute begins with."""
 FORMAT: Final = "workbench-scenario/1"
 
 
@@ -62,6 +65,7 @@ class Model(Frozen):
     size_class: Name | None = None
     dataset_class: Name | None = None
     load_s: tuple[tuple[Probability, Seconds, Seconds], ...] | None = None
+    attributes: Attributes = {}
 
 
 class Entity(Frozen):
@@ -191,7 +195,7 @@ class Scenario(Frozen):
             scenario = cls.model_validate(data)
         except ValidationError as error:
             raise ScenarioError(_problems(error, source)) from None
-        problems = list(_inconsistencies(scenario))
+        problems = list(inconsistencies(scenario))
         if problems:
             raise ScenarioError([Problem(f"{source}: {p.where}", p.value, p.expected) for p in problems])
         return scenario
@@ -220,7 +224,8 @@ class Scenario(Frozen):
         accelerators: pd.DataFrame | None = None,
         **rest: Any,
     ) -> Self:
-        """A scenario from data frames whose columns are the JSON keys; missing values (NaN) count as not given.
+        """A scenario from data frames whose columns are the JSON keys, an attribute's `attributes.NAME`; missing values
+        (NaN) count as not given.
 
         Accelerator types default to those that `nodes` and `throughputs` name, in order of appearance; nodes must then
         be of types that `throughputs` name. Raises InputError and ScenarioError.
@@ -297,6 +302,37 @@ class Scenario(Frozen):
             {**job.model_dump(mode="json"), "gpus": median_size(job.sizes), "gpu_choices": None} for job in self.jobs
         ]
         return self.replace(jobs=jobs)
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are set, as `Scheduler.uses` names them: `attributes.lora_rank` of jobs,
+        `models.attributes.family`, `nodes.attributes.rack`."""
+        parts: Mapping[str, Iterable[Job | Model | NodeGroup]]
+        parts = {"": self.jobs, "models.": self.models, "nodes.": self.cluster.nodes}
+        found = ((part, name) for part, records in parts.items() for each in records for name in each.attributes)
+        return tuple(f"{part}attributes.{name}" for part, name in dict.fromkeys(found))
+
+    def with_attributes(self, names: Collection[str]) -> Self:
+        """The same scenario without the attributes that are not among `names` (named as in `attributes`)."""
+        if set(self.attributes) <= set(names):
+            return self
+
+        def told(part: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
+            """The records with only what may be read."""
+            kept = (
+                {name: value for name, value in each.attributes.items() if f"{part}attributes.{name}" in names}
+                for each in found
+            )
+            return tuple(
+                each if new == each.attributes else each.model_copy(update={"attributes": new})
+                for each, new in zip(found, kept, strict=True)
+            )
+
+        parts = {name: getattr(self.cluster, name) for name in Cluster.model_fields}
+        cluster = Cluster(**{**parts, "nodes": told("nodes.", self.cluster.nodes)})
+        parts = {name: getattr(self, name) for name in type(self).model_fields}
+        changed = {"cluster": cluster, "jobs": told("", self.jobs), "models": told("models.", self.models)}
+        return self.model_construct(**{**parts, **changed})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain objects; fields that stand at their default are left out."""
@@ -403,7 +439,15 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     for name in WHOLE & set(columns):  # pandas makes floats of whole numbers where one is missing
         columns[name] = [int(v) if isinstance(v, float) and v.is_integer() else v for v in columns[name]]
     rows = zip(*columns.values(), strict=True) if columns else ()
-    return [{k: v for k, v in zip(columns, row, strict=True) if v is not None} for row in rows]
+    given = ({k: v for k, v in zip(columns, row, strict=True) if v is not None} for row in rows)
+    return [_nested(row) for row in given]
+
+
+def _nested(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with its columns `attributes.lora_rank` under one key `attributes`."""
+    found = {name.removeprefix(ATTRIBUTE): value for name, value in row.items() if name.startswith(ATTRIBUTE)}
+    rest = {name: value for name, value in row.items() if not name.startswith(ATTRIBUTE)}
+    return {**rest, "attributes": {**rest.get("attributes", {}), **found}} if found else row
 
 
 def _require_values(name: str, frame: pd.DataFrame, model: type[BaseModel]) -> None:
@@ -473,127 +517,3 @@ def _expected(item: Mapping[str, Any]) -> str:
         numbers = {name: short_number(value, 6) if isinstance(value, (int, float)) else value for name, value in found}
         return _EXPECTED[item["type"]].format(**numbers)
     return str(item["msg"]).removeprefix("Value error, ")  # one of our own validators
-
-
-def _repeated(names: Iterable[str], path: str) -> Iterable[Problem]:
-    seen: dict[str, int] = {}
-    for position, name in enumerate(names):
-        if name in seen:
-            yield Problem(f"{path}[{position}].name", name, f"a name of its own ({path}[{seen[name]}] has it already)")
-        seen.setdefault(name, position)
-
-
-def _known(value: str, names: Iterable[str], where: str, what: str) -> Iterable[Problem]:
-    names = names if isinstance(names, (set, frozenset, dict)) else set(names)
-    if value not in names:
-        expected = one_of(value, sorted(names)) if names else "but there are none"
-        yield Problem(where, value, f"{what}, {expected}")
-
-
-def _inconsistencies(s: Scenario) -> Iterable[Problem]:
-    """What the parts of a scenario say against each other."""
-    yield from _repeated((a.name for a in s.cluster.accelerators), "cluster.accelerators")
-    yield from _repeated((n.name for n in s.cluster.nodes), "cluster.nodes")
-    yield from _repeated((j.name for j in s.jobs), "jobs")
-    yield from _repeated((m.name for m in s.models), "models")
-    yield from _repeated((e.name for e in s.entities), "entities")
-    types = {a.name for a in s.cluster.accelerators}
-    for i, group in enumerate(s.cluster.nodes):
-        yield from _known(group.accelerator, types, f"cluster.nodes[{i}].accelerator", "a name in cluster.accelerators")
-    if sum(group.gpus * group.count for group in s.cluster.nodes) > MOST_GPUS:
-        yield Problem("cluster.nodes", Words("too many GPUs"), f"at most {MOST_GPUS} GPUs in all")
-        return
-    yield from _throughput_problems(s, types)
-    yield from _weight_problems("jobs", s.jobs)
-    yield from _weight_problems("entities", s.entities)
-    models = {row.model for row in s.throughputs}
-    entities = {e.name for e in s.entities}
-    for i, job in enumerate(s.jobs):
-        yield from _known(job.model, models, f"jobs[{i}].model", "a model with a row in throughputs")
-        if job.entity is not None:
-            yield from _known(job.entity, entities, f"jobs[{i}].entity", "a name in entities")
-    for i, model in enumerate(s.models):
-        yield from _known(model.name, models, f"models[{i}].name", "a model with a row in throughputs")
-        if model.load_s is not None and abs(sum(p for p, _, _ in model.load_s) - 1) > 1e-9:
-            yield Problem(f"models[{i}].load_s", model.load_s, "probabilities that add up to 1")
-        if model.model_gb is not None and model.memory_gb is not None and model.model_gb > model.memory_gb:
-            yield Problem(f"models[{i}].model_gb", model.model_gb, f"at most its memory_gb, {model.memory_gb:g} GB")
-    yield from _core_problems(s)
-
-
-def _weight_problems(path: str, weighted: Sequence[Job] | Sequence[Entity]) -> Iterable[Problem]:
-    weights = [each.weight for each in weighted]
-    if weights and max(weights) > MOST_WEIGHT_RATIO * min(weights):
-        where = f"{path}[{weights.index(min(weights))}].weight"
-        largest = f"{path}[{weights.index(max(weights))}] has {max(weights):g}"
-        yield Problem(where, min(weights), f"at least 1/{MOST_WEIGHT_RATIO:.0f} of the largest weight ({largest})")
-
-
-def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
-    seen: dict[tuple[Any, ...], int] = {}
-    models = {row.model for row in s.throughputs}
-    for i, row in enumerate(s.throughputs):
-        yield from _known(row.accelerator, types, f"throughputs[{i}].accelerator", "a name in cluster.accelerators")
-        key = (row.model, row.accelerator, row.gpus, row.placement, row.nodes)
-        if key in seen:
-            yield Problem(
-                f"throughputs[{i}]", row.model, f"one row for each case (throughputs[{seen[key]}] is the same)"
-            )
-        seen.setdefault(key, i)
-    alone = {(row.model, row.accelerator, row.gpus if s.scaling.law == "none" else None) for row in s.throughputs}
-    pairs: dict[tuple[Any, ...], int] = {}
-    told: set[tuple[Any, ...]] = set()  # a model without rows is in many pairs
-    for i, pair in enumerate(s.colocated):
-        yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
-        for where, model in ((f"colocated[{i}].model", pair.model), (f"colocated[{i}].with_model", pair.with_model)):
-            if (model,) not in told:
-                yield from _known(model, models, where, "a model with a row in throughputs")
-                told.add((model,))
-            key_alone = (model, pair.accelerator, pair.gpus if s.scaling.law == "none" else None)
-            if model in models and pair.accelerator in types and key_alone not in alone and key_alone not in told:
-                told.add(key_alone)
-                what = f"{counted(pair.gpus, 'GPU')} of {pair.accelerator}"
-                yield Problem(where, model, f"a model with a row in throughputs for {what} alone: its partner may end")
-        if pair.model == pair.with_model and pair.steps_per_s != pair.with_steps_per_s:
-            same = f"{pair.steps_per_s:g}, as steps_per_s: two jobs of one model and size are alike"
-            yield Problem(f"colocated[{i}].with_steps_per_s", pair.with_steps_per_s, same)
-        both = tuple(sorted((pair.model, pair.with_model)))
-        case = (both, pair.accelerator, pair.gpus, pair.placement)
-        if case in pairs:
-            yield Problem(
-                f"colocated[{i}]", list(both), f"each unordered pair once (colocated[{pairs[case]}] is the same)"
-            )
-        pairs.setdefault(case, i)
-
-
-def _core_problems(s: Scenario) -> Iterable[Problem]:
-    nodes = {node.name: node for node in s.cluster.machines}
-    jobs = {job.name: job for job in s.jobs}
-    used: dict[str, int] = {}
-    started: set[str] = set()
-    for i, held in enumerate(s.running):
-        where = f"running[{i}]"
-        yield from _known(held.job, jobs, f"{where}.job", "the name of a job")
-        if held.job in started:
-            yield Problem(f"{where}.job", held.job, "each job once")
-        started.add(held.job)
-        if held.job in jobs:
-            job, total = jobs[held.job], sum(held.gpus.values())
-            if total not in job.sizes:
-                yield Problem(f"{where}.gpus", total, f"the job's {counted(job.sizes, 'GPU')}")
-            if job.arrival_s > 0:
-                yield Problem(f"{where}.job", held.job, f"a job with arrival_s 0 (it arrives at {job.arrival_s:g} s)")
-        for name, gpus in held.gpus.items():
-            yield from _known(name, nodes, f"{where}.gpus", "the name of a node")
-            used[name] = used.get(name, 0) + gpus
-            if name in nodes and used[name] > nodes[name].gpus:
-                expected = f"at most the {counted(nodes[name].gpus, 'GPU')} of {name} in all"
-                yield Problem(f"{where}.gpus", used[name], expected)
-    faults = s.core.faults
-    if (faults.mtbf_s is None) != (faults.mttr_s is None):
-        yield Problem("core.faults", faults.model_dump(exclude={"list"}), "mtbf_s and mttr_s both, or neither")
-    for i, outage in enumerate(faults.list):
-        where = f"core.faults.list[{i}]"
-        yield from _known(outage.node, nodes, f"{where}.node", "the name of a node")
-        if outage.to_s <= outage.from_s:
-            yield Problem(f"{where}.to_s", outage.to_s, f"a time after from_s ({outage.from_s:g})")

@@ -295,7 +295,8 @@ def allocation_table(result: Result) -> pd.DataFrame:
 def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief: str | None = None) -> tuple[str, ...]:
     """What a scenario sets and the scheduler does not read (its `uses`): `weight` of a job, `entities.policy`, ...
 
-    What stands at its default, or as the built-in tables have it for that model or type, counts as not set. belief: the
+    What stands at its default, or as the built-in tables have it for that model or type, counts as not set. Attributes
+    are among them (`attributes.lora_rank`, `nodes.attributes.rack`). belief: the
     estimator by name that tells the scheduler speeds; what that reads is not ignored.
     """
     scenario, found = load(scenario), find_scheduler(scheduler)
@@ -313,12 +314,13 @@ def properties_set(scenario: Scenario | str | Path) -> tuple[str, ...]:
         "accelerators": scenario.cluster.accelerators,
         "cluster": (scenario.cluster,),
     }
-    return tuple(
+    found = (
         f"{part}.{field}".lstrip(".")
         for part, fields in READ_BY_SOME.items()
         for field in fields
         if any(_is_set(part, record, field) for record in parts[part])
     )
+    return (*found, *scenario.attributes)
 
 
 def reading(

@@ -36,9 +36,10 @@ class Declaration:
     name: str
     knobs: tuple[Knob, ...]
     timing: Timing
+    uses: frozenset[str]
 
     @classmethod
-    def checked(cls, name: Any, knobs: Any, round_s: Any, causes: Any) -> Self:
+    def checked(cls, name: Any, knobs: Any, round_s: Any, causes: Any, uses: Any) -> Self:
         """Raises InputError for anything that cannot be."""
         if callable(name):
             raise InputError("@workbench.scheduler", name, USE)
@@ -46,7 +47,8 @@ class Declaration:
             expected = "a text of 1 to 200 characters without , : = and without spaces around it"
             raise InputError("scheduler name", name, expected)
         where = f"scheduler {name}"
-        return cls(name, _knobs(where, knobs), Timing(_round_s(where, round_s), _causes(where, causes)))
+        timing = Timing(_round_s(where, round_s), _causes(where, causes))
+        return cls(name, _knobs(where, knobs), timing, _uses(where, uses))
 
 
 def _knobs(where: str, given: Any) -> tuple[Knob, ...]:
@@ -77,6 +79,14 @@ def _causes(where: str, given: Any) -> frozenset[Cause]:
     return frozenset(causes)
 
 
+def _uses(where: str, given: Any) -> frozenset[str]:
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    uses = list(given) if listed else []
+    if not listed or not all(isinstance(name, str) and is_name(name) for name in uses):
+        raise InputError(f"{where}, uses", given, "a list of texts: weight, attributes.lora_rank, entities.policy ...")
+    return frozenset(uses)
+
+
 class FromFunction(Scheduler):
     """A scheduler whose `decide` is a plain function, as written in a notebook cell."""
 
@@ -91,6 +101,7 @@ class FromFunction(Scheduler):
         self.name = declared.name
         self.title = ((function.__doc__ or "").strip() or declared.name).splitlines()[0]
         self.knobs = declared.knobs
+        self.uses = Scheduler.uses | declared.uses
         self._function = function
         self._timing = declared.timing
 

@@ -52,15 +52,17 @@ def scheduler(
     knobs: Iterable[Knob] = (),
     round_s: float | None = 360.0,
     causes: Iterable[Cause] = (),
+    uses: Iterable[str] = (),
 ) -> Callable[[Decide], Decide]:
     """Make a function a scheduler that stands in every list: `@workbench.scheduler("mine")` above `decide`.
 
     decide(snapshot, memory, knobs, rng) returns (Decision, memory); memory is None at first, then what JSON can hold.
-    knobs: what it lets others set; round_s: asked at every multiple of it, None: no rounds; causes: also on these.
+    knobs: what it lets others set; round_s: asked at every multiple of it, None: no rounds; causes: also on these;
+    uses: what it reads of a scenario beyond arrival, steps and GPUs (`Scheduler.uses`), attributes above all.
     The same name again replaces the earlier one (cells are run again). Raises InputError for a name that cannot be or
     that a shipped scheduler has, for knobs, times or causes that are none, and for a function with other arguments.
     """
-    declared = Declaration.checked(name, knobs, round_s, causes)
+    declared = Declaration.checked(name, knobs, round_s, causes, uses)
     if name in {found.name for room in rooms() for found in room.schedulers}:
         raise InputError("scheduler name", name, "a name that no shipped scheduler has")
 

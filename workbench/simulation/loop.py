@@ -54,6 +54,7 @@ class Schedules(Protocol):
 
     name: str
     offline: bool
+    uses: frozenset[str]
 
     def timing(self, knobs: Mapping[str, Any]) -> Asks: ...
 
@@ -100,8 +101,9 @@ def simulate(
     shown = MappingProxyType(settled)
     timing = scheduler.timing(shown)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
-    state = State(scenario, scheduler.name, belief or Oracle(scenario), seed, detail)
-    memory = scheduler.start(scenario, shown)
+    seen = scenario.with_attributes(scheduler.uses)
+    state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
+    memory = scheduler.start(seen, shown)
     clock = Clock(timing, stop.latest_s())
 
     cause = clock.begin(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ Present = Literal["life", "arrival"]
 
 
 def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None = None) -> pd.DataFrame:
-    """One row per job in the scenario's order; columns, units and definitions: `PER_JOB`.
+    """One row per job in the scenario's order; columns, units and definitions: `PER_JOB`, then the jobs' attributes.
 
     present: whether the n of finish-time fairness is the mean number of jobs present in the job's life, or the number
     at its arrival. Missing where undefined: what needs a completion is missing for a job without one.
@@ -36,7 +37,7 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
     speeds = Speeds(run.scenario)
     given = np.array([job.steps_done for job in run.scenario.jobs], dtype=float)
     steps = jobs["steps"].to_numpy(dtype=float) - given
-    return PER_JOB.frame(
+    found = PER_JOB.frame(
         {
             **{name: jobs[name] for name in PER_JOB.names if name in jobs},
             "jct_s": jct,
@@ -46,6 +47,10 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
             "reward_share": reward_shares(run),
             "cost_usd": _cost(run, Intervals.of(run) if intervals is None else intervals),
         }
+    )
+    facts = [job.attributes for job in run.scenario.jobs]
+    return found.assign(
+        **{f"attributes.{name}": [each.get(name) for each in facts] for name in chain.from_iterable(facts)}
     )
 
 

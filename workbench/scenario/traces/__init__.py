@@ -6,14 +6,16 @@ A module of this package is a format if it defines `FORMAT` (its name) and `conv
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from workbench.base.errors import InputError
+from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
@@ -65,19 +67,27 @@ def convert(
     workload: str | None = None,
     density_percent: float | None = None,
     seed: int = 0,
+    keep: Sequence[str] = (),
     **options: Any,
 ) -> tuple[Scenario, Report]:
     """Read `source` as `format`; throughputs, cluster and the options are the Loader's.
 
     workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
     density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
-    with `seed`, and the report's notes tell of them. The scenario keeps the report (`Scenario.notes`).
+    with `seed`, and the report's notes tell of them. keep: columns of the trace that jobs keep as `attributes`, for
+    formats with named columns. The scenario keeps the report (`Scenario.notes`).
     """
     if format not in formats():
         raise InputError("format", format, f"one of: {', '.join(formats())}")
     check_workload(workload)
     check_density(density_percent)
-    scenario, report = formats()[format](source, throughputs, cluster, seed=seed, **options)
+    loader = formats()[format]
+    if keep:
+        if "keep" not in inspect.signature(loader).parameters:
+            able = (name for name, each in formats().items() if "keep" in inspect.signature(each).parameters)
+            raise InputError("keep", ",".join(keep), f"nothing: {format} has no named columns; {listed(able)} have")
+        options["keep"] = keep
+    scenario, report = loader(source, throughputs, cluster, seed=seed, **options)
     notes, recorded = list(report.notes), scenario.recorded
     if density_percent is not None:
         before = len(scenario.jobs)

@@ -13,7 +13,7 @@ A job that is resumed pays what the authors' simulator charges, `RESTART`, under
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ def convert(
     to_s: float | None = None,
     sample: int | None = None,
     seed: int = 0,
+    keep: Sequence[str] = (),
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
@@ -70,7 +71,7 @@ def convert(
     """
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
-    drops = Drops()
+    drops = Drops(tuple(keep))
     read = list(read_trace(source, drops))
     notes = ["times are read as minutes, deadlines from the submission on; iterations and interval are not read"]
     largest = max((reward for row in read for _, reward in row.rewards or ()), default=0.0)

@@ -10,7 +10,7 @@ The trace names no models (`workbench.scenario.traces.timed` says which a job ge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ def convert(
     to_s: float | None = None,
     sample: int | None = None,
     seed: int = 0,
+    keep: Sequence[str] = (),
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
@@ -42,7 +43,7 @@ def convert(
     """
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
-    drops = Drops()
+    drops = Drops(tuple(keep))
     rows, notes = dated(list(read_trace(source, drops)))
     return assemble(source, FORMAT, rows, drops, cut, [*notes, "virtual clusters are not read"], ENDED[0])
 

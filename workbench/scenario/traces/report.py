@@ -61,8 +61,10 @@ class Report:
 
 @dataclass(slots=True)
 class Drops:
-    """Collects dropped rows while a file is read."""
+    """Collects dropped rows while a file is read, and by line the cells of the columns that jobs keep as attributes."""
 
+    keep: tuple[str, ...] = ()
+    kept: dict[int, dict[str, float | str]] = field(default_factory=dict)
     _lines: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, reason: str, line: int) -> None:

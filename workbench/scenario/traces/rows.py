@@ -15,6 +15,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
+from workbench.base.text import MOST_LETTERS, is_name
 from workbench.scenario.traces.report import Drops, Report
 
 STANDARD = "-"
@@ -88,14 +89,22 @@ def read_table(
     if wrong:
         raise InputError(f"{source_name(path)}, line {first}", Words(f"no single {', '.join(wrong)}"), expected)
 
+    for name in drops.keep:
+        if header.count(name) != 1:
+            raise InputError("keep", name, f"a column of {source_name(path)}: {', '.join(header)}")
+
     def rows() -> Iterator[tuple[int, Mapping[str, str]]]:
         begin = at
         while begin < len(lines):
             line = lines[begin][0]
             cells, end = _cells(lines, begin, separator, quoted) or ([], begin + 1)
             if len(cells) == len(header):
-                yield line, dict(zip(header, cells, strict=True))
+                row = dict(zip(header, cells, strict=True))
                 begin = end
+                if unkept := _keep(line, row, drops):
+                    drops.add(unkept, line)
+                else:
+                    yield line, row
                 continue
             odd = (
                 f"{counted(len(cells), 'column')} instead of {len(header)}"
@@ -106,6 +115,20 @@ def read_table(
             begin += 1  # a stray quotation mark must not take the rows below with it
 
     return Table(header, rows())
+
+
+def _keep(line: int, cells: Mapping[str, str], drops: Drops) -> str | None:
+    """Keep the cells of a row that become attributes, numbers as numbers, empty ones not; or why one cannot."""
+    found: dict[str, float | str] = {}
+    for name in drops.keep:
+        text = cells[name]
+        if text and not is_name(text):
+            return f"{name} over {MOST_LETTERS} letters or not printable"
+        value = None if len(text) > 1 and text[0] == "0" and text[1].isdigit() else number(text)  # 007 is a name
+        if text:
+            found[name] = text if value is None else value
+    drops.kept[line] = found
+    return None
 
 
 def _cells(lines: Sequence[tuple[int, str]], begin: int, separator: str, quoted: bool) -> tuple[list[str], int] | None:

@@ -81,6 +81,7 @@ def convert(
     to_s: float | None = None,
     sample: int | None = None,
     seed: int = 0,
+    keep: Sequence[str] = (),
 ) -> tuple[Scenario, Report]:
     """A scenario from accounting data and a cluster (see `workbench.scenario.traces.Loader`); there is no file of
     throughputs.
@@ -89,7 +90,7 @@ def convert(
     """
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
-    drops = Drops()
+    drops = Drops(tuple(keep))
     rows, notes = dated(list(read_log(source, drops)))
     return assemble(source, FORMAT, rows, drops, cut, notes, ENDED[0], recorded=True)
 

@@ -189,7 +189,7 @@ def assemble(
     told_ends = all(row.end_s is not None for row in kept)
     speeds = "as recorded" if group is None else "built-in speeds"
     data = {
-        **work.scenario([_job(row, work, begin_s) for row in kept]),
+        **work.scenario([_job(row, work, begin_s, drops.kept.get(row.line, {})) for row in kept]),
         "name": name.stem,
         "description": f"{len(kept)} jobs of the {format} trace {name.name}, {speeds}",
         "seed": cut.seed,
@@ -278,10 +278,10 @@ def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator
             yield row
 
 
-def _job(row: TimedRow, work: Workload, begin_s: float) -> dict[str, Any]:
+def _job(row: TimedRow, work: Workload, begin_s: float, attributes: Mapping[str, float | str]) -> dict[str, Any]:
     model, gpus = row.kind
     job = work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s, row.ran_on)
-    return {**job, "user": row.user, "rewards": row.rewards}
+    return {**job, "user": row.user, "rewards": row.rewards, "attributes": dict(attributes)}
 
 
 def _order_notes(read: Sequence[TimedRow]) -> Iterator[str]:

@@ -7,7 +7,7 @@ jobs are best effort.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ def convert(
     to_s: float | None = None,
     sample: int | None = None,
     seed: int = 0,
+    keep: Sequence[str] = (),
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
@@ -45,7 +46,7 @@ def convert(
     """
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
-    drops = Drops()
+    drops = Drops(tuple(keep))
     read = list(read_trace(source, drops))
     return assemble(
         source, FORMAT, read, drops, cut, ["times are read as seconds; iterations and interval are not read"]
