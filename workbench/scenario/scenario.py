@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, WithJsonSchema
@@ -332,7 +332,7 @@ class Scenario(Frozen):
         cluster = Cluster(**{**parts, "nodes": told("nodes.", self.cluster.nodes)})
         parts = {name: getattr(self, name) for name in type(self).model_fields}
         changed = {"cluster": cluster, "jobs": told("", self.jobs), "models": told("models.", self.models)}
-        return self.model_construct(**{**parts, **changed})
+        return cast("Self", self.model_construct(**{**parts, **changed}))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain objects; fields that stand at their default are left out."""
