@@ -12,7 +12,7 @@ from reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, drawn, mean, s
 from reproduction.chronus.missed import SAME, Gap
 from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
-from workbench.analysis.charts.groups import grouped_bars
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.base.errors import counted
 from workbench.papers.chronus.round_up import round_up
 

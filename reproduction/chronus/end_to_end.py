@@ -28,8 +28,8 @@ from reproduction.chronus.lines import (
 from reproduction.chronus.profiler import HEADROOM
 from reproduction.chronus.settings import TRACES, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 
 SECTION = "5.4"
 MISSES, JCT = "wDMR", "JCT of best effort"

@@ -17,7 +17,7 @@ import pandas as pd
 from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, THEMIS
 from reproduction.chronus.settings import DAY, NODE_GPUS, Size
 from reproduction.figure import Figure, Panel, Row
-from workbench.analysis.charts.groups import grouped_bars
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
 from workbench.scenario.scenario import Scenario

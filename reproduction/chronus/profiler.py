@@ -11,8 +11,8 @@ import pandas as pd
 from reproduction.chronus.lines import CHRONUS, Line, bars, mean, points, said, sweep, values
 from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 from workbench.papers.chronus.profiling import SUBMISSION_GPUS
 
 SECTION = "5.1"

@@ -10,8 +10,8 @@ from reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, mean, points, 
 from reproduction.chronus.missed import PARTS, SAME, Gap
 from reproduction.chronus.settings import Setting, Size, at, origin, times
 from reproduction.figure import Figure, Panel, Row
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 
 SECTION = "5.2"
 BEST_EFFORT_LEASE_S = 300

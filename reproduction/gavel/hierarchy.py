@@ -7,7 +7,8 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
 from reproduction.gavel.settings import Size
-from workbench.analysis.charts.curves import bands, curve
+from workbench.analysis.charts.areas import bands
+from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.session.api import solve

@@ -8,7 +8,7 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row, cell
 from reproduction.gavel.settings import Size
-from workbench.analysis.charts.curves import heat_map
+from workbench.analysis.charts.heat_maps import heat_map
 from workbench.scenario.traces import builtin
 
 TYPES = ("v100", "p100", "k80")

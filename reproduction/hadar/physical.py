@@ -9,7 +9,7 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
 from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, Size, physical
-from workbench.analysis.charts.groups import grouped_bars
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.papers.hadar.hadare.theorem3 import cru
 from workbench.session.api import simulate
 

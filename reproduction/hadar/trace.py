@@ -12,8 +12,8 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row, cell
 from reproduction.hadar.settings import HOUR, SLOT_S, Size, simulated
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 from workbench.analysis.metrics import summary
 from workbench.base.units import format_duration
 from workbench.session.api import simulate

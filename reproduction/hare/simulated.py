@@ -23,8 +23,8 @@ from reproduction.hare.schemes import (
     sweep,
 )
 from reproduction.hare.settings import Setting, Size, more_of
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, LEVELS
 
 Y_TITLE = "Mean weighted JCT (min)"

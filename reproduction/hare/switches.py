@@ -8,7 +8,7 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
 from reproduction.hare.settings import Size
-from workbench.analysis.charts.groups import grouped_bars
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.papers.hare.switching import TABLE_3, Cost
 from workbench.papers.hare.tasks import switching_table, task_table
 from workbench.scenario.presets.hare import CLASSES

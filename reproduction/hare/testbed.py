@@ -29,8 +29,8 @@ from reproduction.hare.schemes import (
     weighted_min,
 )
 from reproduction.hare.settings import MINUTE, TESTBED_JOBS, Size, problem, testbed
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import mean_interval
 from workbench.scenario.scenario import Scenario

@@ -27,8 +27,8 @@ from reproduction.hops.lines import (
     table,
 )
 from reproduction.hops.settings import HOUR, ROUND_S, Size, physical, with_sizes
+from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.charts.groups import grouped_bars
 from workbench.papers.hops.configurations import SIGMA
 from workbench.session.api import simulate
 from workbench.simulation.run import Run

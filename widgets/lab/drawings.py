@@ -225,7 +225,7 @@ def _estimator(look: Look) -> Drawing:
     """How the estimator's speeds come nearer to the true ones (Hops's Fig. 7b)."""
     assert look.errors is not None  # else the tab is not there
     learns = maker(look.belief).estimator.learns
-    return charts.elastic.speed_errors({look.belief: look.errors}, title=f"Error of believed {learns}")
+    return charts.speed_errors({look.belief: look.errors}, title=f"Error of believed {learns}")
 
 
 def _entities(look: Look) -> Drawing:

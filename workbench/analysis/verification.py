@@ -390,7 +390,7 @@ def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
     return found
 
 
-class Held(NamedTuple):
+class UnitSlot(NamedTuple):
     """A slot of a unit."""
 
     unit: str
@@ -405,8 +405,8 @@ class _Change:
     busy: int = 0
     down: int = 0
     holding: Counter[str] = field(default_factory=Counter)
-    began: set[Held] = field(default_factory=set)
-    ended: set[Held] = field(default_factory=set)
+    began: set[UnitSlot] = field(default_factory=set)
+    ended: set[UnitSlot] = field(default_factory=set)
 
     def other(self, gone: tuple[set[str], set[str]]) -> bool:
         """Whether units have other slots than before, but for jobs that finished and nodes that failed then.
@@ -436,7 +436,7 @@ def _changes(run: Run) -> dict[float, _Change]:
         elif row.kind != "sync":
             start.busy += 1
             end.busy -= 1
-            held = Held(row.unit, row.node, row.slot)
+            held = UnitSlot(row.unit, row.node, row.slot)
             start.began.add(held)
             end.ended.add(held)
             for name in (row.job, row.with_job):

@@ -7,13 +7,13 @@ import random
 import pytest
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.apart import LINE_PX, WIDTHS_PX, Place, places
+from workbench.analysis.charts.apart import LINE_PX, WIDTHS_PX, LabelPlace, places
 
 PAD, HEIGHT, RADIUS = 24.0, 425.0, 8.0
 Rectangle = tuple[float, float, float, float]
 
 
-def drawn(x: list[float], y: list[float], texts: list[str], found: list[Place], width: float) -> list[Rectangle]:
+def drawn(x: list[float], y: list[float], texts: list[str], found: list[LabelPlace], width: float) -> list[Rectangle]:
     """Left, right, top and bottom of each text in a plot of that width."""
     rectangles = []
     for across, down, text, place in zip(x, y, texts, found, strict=True):

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from workbench.analysis.charts import Drawing, to_svg
-from workbench.analysis.charts.curves import bands, curve, heat_map
+from workbench.analysis.charts.areas import bands
+from workbench.analysis.charts.curves import curve
+from workbench.analysis.charts.heat_maps import heat_map
 
 TITLES = {"title": "T", "x_title": "X (h)", "y_title": "Y (s)"}
 STEADY = pd.DataFrame({"line": ["a", "a", "b", "b"], "x": [1.0, 2.0, 1.0, 2.0], "y": [1.0, 2.0, 3.0, math.nan]})

@@ -9,7 +9,7 @@ import vl_convert
 from chart_tables import interval, jobs_named, timeline
 
 from workbench.analysis.charts import Drawing, admission, lease_gantt, planned_leases, run_leases, to_svg
-from workbench.analysis.charts.deadlines import MARKS, MOST_ROWS, Leases
+from workbench.analysis.charts.deadlines import MARKS, MOST_ROWS, LeaseTables
 
 STEPS = ((100.0, 100.0), (200.0, 50.0), (300.0, 20.0))
 
@@ -18,7 +18,7 @@ def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
     return [tuple(row) for row in frame.itertuples(index=False)]
 
 
-def outcomes(table: Leases) -> dict[str, list[str]]:
+def outcomes(table: LeaseTables) -> dict[str, list[str]]:
     return {str(job): part["outcome"].tolist() for job, part in table.deadlines.groupby("job", sort=False)}
 
 

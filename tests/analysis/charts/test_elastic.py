@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 import pytest
 
-from workbench.analysis.charts import Drawing, elastic, to_svg
+from workbench.analysis.charts import Drawing, speed_errors, to_svg, weight_curves
 
 WEIGHTS = pd.DataFrame(
     {"priority": [4.0, 2.0, 1.0], 0.0: [1.0, 1.0, 1.0], 2.0: [1.0, 0.25, 0.0625]},
@@ -15,9 +15,9 @@ WEIGHTS = pd.DataFrame(
 )
 LOG = pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
-    "weights": lambda: elastic.weights(WEIGHTS, ["c", "a"]),
-    "errors": lambda: elastic.speed_errors({"layers": LOG}),
-    "errors of pairs": lambda: elastic.speed_errors({"rank": LOG}, title="Error of believed speeds of pairs"),
+    "weights": lambda: weight_curves(WEIGHTS, ["c", "a"]),
+    "errors": lambda: speed_errors({"layers": LOG}),
+    "errors of pairs": lambda: speed_errors({"rank": LOG}, title="Error of believed speeds of pairs"),
 }
 
 

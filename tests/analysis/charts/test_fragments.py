@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from workbench.analysis.charts import Drawing, fragments, fragments_by_round, idle_while_waiting, to_svg
-from workbench.analysis.charts.fragments import round_means
+from workbench.analysis.charts.series import round_means
 
 DECISIONS = pd.DataFrame(
     {"time_s": [0.0, 60.0, 120.0], "up_gpus": 4, "busy_gpus": [1, 3, 2], "waiting_jobs": [0, 2, 1]}

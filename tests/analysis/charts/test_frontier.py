@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from workbench.analysis.charts import frontier, to_svg
-from workbench.analysis.charts.frontier import unbeaten
+from workbench.analysis.charts.scatter import unbeaten
 
 FRAME = pd.DataFrame(
     {

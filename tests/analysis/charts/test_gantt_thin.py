@@ -11,7 +11,7 @@ import pytest
 from chart_tables import CLUSTER, decisions, everything, interval, jobs_named, timeline
 
 from workbench.analysis.charts import gantt, theme
-from workbench.analysis.charts.gantt_thin import GREY, MOST_BARS, SEVERAL, WIDEST_PX, thinned_bars, thinned_marks
+from workbench.analysis.charts.bars import GREY, MOST_BARS, SEVERAL, WIDEST_PX, thinned_bars, thinned_marks
 from workbench.simulation.schema import TIMELINE
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from workbench.analysis.charts import to_svg
-from workbench.analysis.charts.groups import grouped_bars
+from workbench.analysis.charts.bar_charts import grouped_bars
 
 TITLES = {"title": "T", "x_title": "X", "y_title": "Y (s)"}
 PLAIN = pd.DataFrame({"group": ["m2", "m2", "m10"], "series": ["b", "a", "b"], "value": [1.0, 2.0, math.nan]})

@@ -26,7 +26,7 @@ from workbench.analysis.charts import (
     to_svg,
     utilisation,
 )
-from workbench.analysis.charts.steps import at_change
+from workbench.analysis.charts.series import at_change
 from workbench.simulation.schema import SHARES
 
 

@@ -8,7 +8,7 @@ import pytest
 from chart_tables import CLUSTER
 
 from workbench.analysis.charts import plan
-from workbench.analysis.charts.plan import plan_timeline
+from workbench.analysis.charts.gantt import plan_timeline
 from workbench.analysis.charts.theme import job_colours
 from workbench.base.errors import InputError
 

@@ -18,7 +18,6 @@ from tests.load import crowding
 from workbench.analysis import charts
 from workbench.analysis.charts import Drawing, gantt
 from workbench.analysis.charts.drawing import marks
-from workbench.analysis.charts.groups import grouped_bars
 
 TABLE, JOBS, ASKED = everything()
 HELD = timeline(interval("a-0", 0, "x", 0, 90), interval("a-0", 1, "y", 30, 200))
@@ -166,8 +165,8 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "fragments by round": lambda: charts.fragments_by_round(WAITING, round_s=50.0, end_s=200.0),
     "fragments without rounds": lambda: charts.fragments_by_round(WAITING, round_s=None, end_s=200.0),
     "a frontier": lambda: charts.frontier(POINTS, title="t", x_title="Mean JCT (h)", y_title="Worst rho"),
-    "weights by lambda": lambda: charts.elastic.weights(WEIGHTS, ["y", "x"]),
-    "errors of believed speeds": lambda: charts.elastic.speed_errors(
+    "weights by lambda": lambda: charts.weight_curves(WEIGHTS, ["y", "x"]),
+    "errors of believed speeds": lambda: charts.speed_errors(
         {"layers": pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})}
     ),
     "a measure by load": lambda: charts.load_curve(
@@ -175,14 +174,15 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     ),
     "a measure of jobs": lambda: charts.cdf({"a": [1.0, np.nan], "b": [2.0, 3.0]}, title="rho", x_title="rho"),
     "a number over time": lambda: charts.over_time(WAITING, "waiting_jobs", "jobs", title="Waiting"),
-    "bars in groups": lambda: grouped_bars(GROUPS, title="Miss rates", x_title="Trace", y_title="wDMR"),
+    "bars in groups": lambda: charts.grouped_bars(GROUPS, title="Miss rates", x_title="Trace", y_title="wDMR"),
     "gantt of a run": lambda: charts.run_gantt(workbench.simulate("preset:gavel_example", "fifo")),
 }
 
 
 def test_every_chart_is_drawn_here() -> None:
-    made = {name: thing for room in (charts, charts.elastic) for name, thing in vars(room).items()}
-    known = {name for name, thing in made.items() if getattr(thing, "__annotations__", {}).get("return") == "Drawing"}
+    known = {
+        name for name, thing in vars(charts).items() if getattr(thing, "__annotations__", {}).get("return") == "Drawing"
+    }
     calls = [node.func for node in ast.walk(ast.parse(Path(__file__).read_text())) if isinstance(node, ast.Call)]
     here = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
     assert len(known) > 25 and known - here == set()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from workbench.analysis.charts import to_svg, variants
-from workbench.analysis.charts.variants import PANEL_PX
+from workbench.analysis.charts.bar_charts import PANEL_PX
 
 FRAME = pd.DataFrame(
     {"value": ["5 min", "20 min", "1 h"], "rate": [0.1, 0.4, math.nan], "mean_jct_s": [3600.0, 1800.0, 0.0]}

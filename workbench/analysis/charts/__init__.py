@@ -1,35 +1,53 @@
 """Charts: pure functions from a run's tables to a `Drawing`, and files made of them."""
 
-from workbench.analysis.charts import elastic
-from workbench.analysis.charts.allocation import allocation, shares_at
-from workbench.analysis.charts.before_after import before_after, job_changes
-from workbench.analysis.charts.bound import bound
+from workbench.analysis.charts.areas import entities, pools, pools_held, utilisation
+from workbench.analysis.charts.bar_charts import (
+    before_after,
+    comparison,
+    comparison_table,
+    grouped_bars,
+    job_changes,
+    variants,
+)
 from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
-from workbench.analysis.charts.comparison import comparison, comparison_table
-from workbench.analysis.charts.curves import curve
+from workbench.analysis.charts.curves import curve, load_curve, price_curve, speed_errors, sweep, weight_curves
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
 from workbench.analysis.charts.drawing import Drawing
 from workbench.analysis.charts.export import save, to_csv, to_html, to_png, to_svg
-from workbench.analysis.charts.fragments import fragments, fragments_by_round, idle_while_waiting
-from workbench.analysis.charts.frontier import frontier
-from workbench.analysis.charts.gains import configurations_had, gain_matrix, gains_table, is_gain
-from workbench.analysis.charts.gangs import gangs, gangs_at
-from workbench.analysis.charts.gantt import gantt, run_gantt
-from workbench.analysis.charts.load import load_curve
-from workbench.analysis.charts.plan import plan
-from workbench.analysis.charts.pools import pools, pools_held
-from workbench.analysis.charts.prices import is_price, price_course, price_curve, prices
+from workbench.analysis.charts.gantt import gantt, plan, run_gantt
+from workbench.analysis.charts.heat_maps import (
+    allocation,
+    configurations_had,
+    gain_matrix,
+    gains_table,
+    is_gain,
+    shares_at,
+)
 from workbench.analysis.charts.received import received, received_table
 from workbench.analysis.charts.rewards import reward_classes, reward_curves
-from workbench.analysis.charts.scatter import scatter
-from workbench.analysis.charts.series import over_time, queue
-from workbench.analysis.charts.service_window import QUEUE_SIGNALS, longest_queue_s, queue_at, service_window
-from workbench.analysis.charts.signals import entities, signals
-from workbench.analysis.charts.steps import held_gpus
-from workbench.analysis.charts.sweep import sweep
+from workbench.analysis.charts.rows import (
+    QUEUE_SIGNALS,
+    bound,
+    gangs,
+    gangs_at,
+    longest_queue_s,
+    queue_at,
+    service_window,
+)
+from workbench.analysis.charts.scatter import frontier, scatter
+from workbench.analysis.charts.series import (
+    fragments,
+    fragments_by_round,
+    held_gpus,
+    idle_while_waiting,
+    is_price,
+    over_time,
+    price_course,
+    prices,
+    queue,
+    signals,
+)
 from workbench.analysis.charts.tasks import task_rows, tasks
-from workbench.analysis.charts.utilisation import utilisation
-from workbench.analysis.charts.variants import variants
 
 __all__ = [
     "QUEUE_SIGNALS",
@@ -44,7 +62,6 @@ __all__ = [
     "comparison_table",
     "configurations_had",
     "curve",
-    "elastic",
     "entities",
     "fragments",
     "fragments_by_round",
@@ -54,6 +71,7 @@ __all__ = [
     "gangs",
     "gangs_at",
     "gantt",
+    "grouped_bars",
     "held_gpus",
     "idle_while_waiting",
     "is_gain",
@@ -85,6 +103,7 @@ __all__ = [
     "service_window",
     "shares_at",
     "signals",
+    "speed_errors",
     "sweep",
     "task_rows",
     "tasks",
@@ -94,4 +113,5 @@ __all__ = [
     "to_svg",
     "utilisation",
     "variants",
+    "weight_curves",
 ]

@@ -23,7 +23,7 @@ LINE_PARTS = (0.5, 0.65, 0.8, 0.95)
 """Where along a line it should touch neither another point nor a label."""
 
 
-class Place(NamedTuple):
+class LabelPlace(NamedTuple):
     """Of a label: pixels from its point to its edge or middle (`align` says which), down is positive.
 
     far: whether a line joins them; it ends at (dx, end_dy).
@@ -36,7 +36,7 @@ class Place(NamedTuple):
     end_dy: float
 
 
-NOWHERE = Place(0.0, 0.0, "left", False, 0.0)
+NOWHERE = LabelPlace(0.0, 0.0, "left", False, 0.0)
 """Of a point without a text."""
 
 
@@ -52,7 +52,7 @@ class Box(NamedTuple):
 
 def places(
     x: Sequence[float], y: Sequence[float], texts: Sequence[str], radii: Sequence[float], height: float, pad: float
-) -> list[Place] | None:
+) -> list[LabelPlace] | None:
     """A place for each text (empty: needs none) beside its point, or None if they do not all find one.
 
     x, y: where the points are, as shares of the plot without `pad` pixels at each end, from the left and from above.
@@ -65,7 +65,7 @@ def places(
         for of in zip(x, tops, texts, radii, strict=True)
     ]
     taken: list[Box] = []
-    chosen: dict[int, Place] = {}
+    chosen: dict[int, LabelPlace] = {}
     for number in sorted((n for n, text in enumerate(texts) if text), key=lambda n: len(free[n])):
         fit = _clear(free[number], taken, pad)
         if not fit:
@@ -80,7 +80,7 @@ def places(
 class _Offer(NamedTuple):
     """A place, what the text covers there, and what its line does."""
 
-    place: Place
+    place: LabelPlace
     text: Box
     line: list[Box]
 
@@ -99,7 +99,7 @@ def _offers(at: float, top: float, text: str, radius: float) -> Iterator[_Offer]
             box = Box(at, left, left + wide, top + dy - LINE_PX / 2, top + dy + LINE_PX / 2)
             spots = ((dx * part, top + end_dy * part) for part in LINE_PARTS) if far else ()
             line = [Box(at, spot - 1, spot + 1, height - 1, height + 1) for spot, height in spots]
-            yield _Offer(Place(dx, dy, align, far, end_dy), box, line)
+            yield _Offer(LabelPlace(dx, dy, align, far, end_dy), box, line)
 
 
 def _inside(box: Box, height: float, pad: float) -> bool:

@@ -1,14 +1,19 @@
-"""Charts of an evaluation: a measure against load or size, a heat map, and bands that add up."""
+"""Lines of a measure against load, size, what was learnt or what a sweep varied."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.metrics.confidence import LEVEL, mean_interval
+from workbench.analysis.metrics.declared import METRICS, metric
+from workbench.base.errors import InputError, counted
 
 TRIANGLE_PX = 13.0
 """Height of a triangle: those of several lines at one load stand below each other."""
@@ -111,78 +116,236 @@ def curve(
     )
 
 
-def heat_map(
-    frame: pd.DataFrame, *, title: str, row_title: str, column_title: str, value_title: str, height: float = 560
+def load_curve(
+    measures: Mapping[float, pd.DataFrame], measure: str, *, y_title: str, title: str = "By load", factor: float = 1.0
 ) -> Drawing:
-    """Draw a square for each (row, column): frame has the columns row, column, value; missing values are black."""
-    rows, columns = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["column"]))
-    sides = {
-        "x": alt.X(
-            "column:N",
-            title=column_title,
-            sort=columns,
-            axis=alt.Axis(labelAngle=-60, labelOverlap=False, labelLimit=230),
-        ),
-        "y": alt.Y("row:N", title=row_title, sort=rows, axis=alt.Axis(labelOverlap=False, labelLimit=230)),
-    }
-    squares: Marks = marks("cells")
-    cells = squares.mark_rect().encode(
-        **sides,
-        color=alt.Color(
-            "value:Q", title=value_title, scale=alt.Scale(domain=[0, 1], range=list(theme.SHARE_SCHEME)),
-        ),
-        tooltip=[
-            alt.Tooltip("row:N", title=row_title),
-            alt.Tooltip("column:N", title=column_title),
-            alt.Tooltip("value:Q", title=value_title, format=".2f"),
-        ],
-    )  # fmt: skip
-    missing = marks("missing").mark_rect(color="black").encode(**sides)
-    return drawn(
-        cells,
-        missing,
-        data={"cells": frame.dropna(subset=["value"]), "missing": frame[frame["value"].isna()][["row", "column"]]},
-        table=frame,
-        label=f"{title}: {value_title} for each {row_title} and {column_title}.",
+    """Draw a measure of each scheduler over the rate of arrivals.
+
+    measures: `Comparison.measures` by jobs an hour: columns scheduler and `measure`, one row for each scheduler and
+    seed (of several seeds their mean, with a band from the least to the greatest); factor: what a value is multiplied
+    by for the unit of y_title.
+    """
+    parts = [table[["scheduler", measure]].assign(x=float(rate)) for rate, table in measures.items()]
+    every = pd.concat(parts, ignore_index=True)
+    every["value"] = every[measure].astype(float) * factor
+    grouped = every.groupby(["scheduler", "x"], sort=False)["value"]
+    points = grouped.agg(y="mean", low="min", high="max").reset_index().rename(columns={"scheduler": "line"})
+    return curve(points, title=title, x_title="Jobs an hour (logarithmic)", y_title=y_title, log_x=True)
+
+
+HOUR_S = 3600.0
+
+
+def weight_curves(table: pd.DataFrame, jobs: Iterable[str]) -> Drawing:
+    """Draw the weight of some jobs over lambda.
+
+    table: one row for each job, a column priority (not drawn), and one for each lambda with its number as name.
+    """
+    some = table.drop(columns="priority").loc[list(jobs)].rename_axis("line").reset_index()
+    return curve(
+        some.melt("line", var_name="x", value_name="y").astype({"x": float}),
+        title="Weight of a job by lambda",
+        x_title="lambda",
+        y_title="Weight over the largest",
+        log_y=True,
+        dots=False,
+    )
+
+
+def speed_errors(logs: Mapping[str, pd.DataFrame], *, title: str = "Error of believed speeds") -> Drawing:
+    """Draw the mean error of believed speeds over what has been measured, a line for each estimator.
+
+    logs: the columns measured_s, error (a share), by the estimator's name.
+    """
+    parts = [
+        pd.DataFrame({"line": name, "x": log["measured_s"] / HOUR_S, "y": 100 * log["error"]})
+        for name, log in logs.items()
+    ]
+    return curve(
+        pd.concat(parts, ignore_index=True),
         title=title,
-        subtitle="black: cannot run" if frame["value"].isna().any() else "",
+        x_title="Measured (h, all jobs together)",
+        y_title="Mean error (%)",
+        dots=False,
+    )
+
+
+def price_curve(table: pd.DataFrame, *, height: float = 280) -> Drawing:
+    """Draw the price of each type against how many of its GPUs are held, on a logarithmic axis.
+
+    table: columns type, held, price.
+    """
+    frame = table.rename(columns={"type": "line", "held": "x", "price": "y"})
+    colours = theme.type_colours(frame["line"].unique())
+    return curve(
+        frame,
+        title="Price of a GPU as its pool fills",
+        x_title="GPUs held",
+        y_title="Utility per GPU and slot",
+        log_y=True,
+        whole_x=True,
+        colours=colours,
         height=height,
     )
 
 
-def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height: float = 300) -> Drawing:
-    """Draw parts of a whole over time: frame has the columns x, group, part, value.
+ENDS = ("seed", "status", "error", "wall_s")
+MEASURES = frozenset(found.name for found in METRICS)
+UNITS = {"s": "s", "gb": "GB", "gbps": "Gb/s", "gpus": "GPUs", "usd": "USD"}
+"""By which ending of a name a column tells its unit."""
 
-    One band for each part, coloured by group, in the order of the rows; they add up to 1 at each x.
+
+def sweep(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str = "mean_jct_s",
+    title: str | None = None,
+    x_title: str | None = None,
+    level: float = LEVEL,
+    log_x: bool = False,
+    log_y: bool = False,
+    height: float = 300,
+) -> Drawing:
+    """Draw a line (with a band) over numbers, or dots (with bars) over anything else, for each scheduler.
+
+    frame: what `workbench.sweep` returns, or some of its rows; x: a column that was varied; y: a measure, or `wall_s`.
+    Every other column that varies makes lines of its own, so that a mean is over seeds (and scenarios of one label)
+    only. A scheduler that does not have the knob x is a level line. Bands are confidence intervals of that level
+    (Student's t); a point of which a run has failed or lacks the value is left out, as its mean would be of others.
+    Raises InputError for columns that are not there.
     """
-    groups = list(dict.fromkeys(frame["group"]))
-    place = {part: i for i, part in enumerate(dict.fromkeys(frame["part"]))}
-    colours, _ = theme.series_look(groups)
-    table = frame.assign(place=frame["part"].map(place))
-    area = (
-        marks("bands")
-        .mark_area(interpolate="step-after", stroke=theme.PAPER, strokeWidth=1)
-        .encode(
-            x=alt.X(
-                "x:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=TICKS)
-            ),
-            y=alt.Y("value:Q", title=y_title, stack="normalize", axis=alt.Axis(format=".0%", tickCount=5)),
-            color=alt.Color("group:N", title=None, scale=alt.Scale(domain=groups, range=colours)),
-            detail="part:N",
-            order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("part:N", title="Job"),
-                alt.Tooltip("group:N", title="Group"),
-                alt.Tooltip("x:Q", title=x_title),
-                alt.Tooltip("value:Q", title="Value", format=".3~r"),
-            ],
-        )
-    )  # fmt: skip
+    conditions = [name for name in frame.columns if name not in MEASURES and name not in ENDS]
+    if x not in conditions:
+        raise InputError("x", x, "a column that was varied: " + ", ".join(conditions))
+    if y not in frame.columns or (y not in MEASURES and y != "wall_s"):
+        raise InputError("y", y, "a measure of workbench.analysis.metrics, such as mean_jct_s, or wall_s")
+    points, left_out = _points(frame, [name for name in conditions if name != x], x, y, level)
+    y_title, by_y = _y_axis(y, points["high"].fillna(points["y"]).max())
+    points = points.assign(**{name: points[name] / by_y for name in ("y", "low", "high")})
+    several = int(points["runs"].max()) if len(points) else 0
+    said = f"means of up to {several} runs with their {100 * level:g} % confidence interval" if several > 1 else ""
+    missing = f"{counted(left_out, 'point')} without a value or with a failed run left out" if left_out else ""
+    subtitle = ", ".join(part for part in (said, missing) if part)
+    by_x, name = 1.0, x
+    numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in points["x"]]
+    is_line = all(numbers) and bool(np.isfinite(points["x"].astype(float)).all())
+    if is_line:
+        name, by_x = _x_axis(x, points["x"].astype(float).max())
+    by = _bare(x_title or name)
+    heading = title or f"{_bare(y_title)} by {by[0].lower() if by[1:2].islower() else by[0]}{by[1:]}"
+    if not is_line:
+        return _dots(points, heading, subtitle, x_title or name, y_title, log_y, height)
+    return curve(
+        points.assign(x=points["x"].astype(float) / by_x).sort_values("x", kind="stable"),
+        title=heading,
+        subtitle=subtitle,
+        x_title=x_title or name,
+        y_title=y_title,
+        log_x=log_x,
+        log_y=log_y,
+        height=height,
+    )
+
+
+def _bare(title: str) -> str:
+    """A title of an axis without its unit."""
+    return title.partition(" (")[0]
+
+
+def _points(frame: pd.DataFrame, others: Sequence[str], x: str, y: str, level: float) -> tuple[pd.DataFrame, int]:
+    """Columns line, x, y (mean), low, high (NaN without an interval), runs; and how many points are left out."""
+    values = frame[y].astype(float).where(frame["status"] == "done")
+    table = pd.DataFrame({"line": _lines(frame, others), "x": frame[x].tolist(), "y": values.tolist()})
+    everywhere = list(dict.fromkeys(table["x"][table["x"].notna()]))
+    rows, left_out = [], 0
+    for (line, at), group in table.groupby(["line", "x"], sort=False, dropna=False):
+        if group["y"].isna().any():
+            left_out += 1
+            continue
+        mean, half = mean_interval(group["y"], level)
+        for place in everywhere if _lacks(at) else [at]:
+            rows.append((line, place, mean, mean - half, mean + half, len(group)))
+    points = pd.DataFrame(rows, columns=["line", "x", "y", "low", "high", "runs"])
+    return points.astype({"line": "str", "y": float, "low": float, "high": float, "runs": "int64"}), left_out
+
+
+def _lines(frame: pd.DataFrame, others: Sequence[str]) -> list[str]:
+    """The name of each row's line: its scheduler, and what else differs between rows."""
+    varying = [name for name in others if name != "scheduler" and frame[name].nunique(dropna=False) > 1]
+    names = []
+    for row in range(len(frame)):
+        cells = {name: frame[name].iloc[row] for name in varying}
+        parts = [f"{name}={_said(value)}" for name, value in cells.items() if not _lacks(value)]
+        scheduler = [str(frame["scheduler"].iloc[row])] if "scheduler" in others else []
+        names.append(", ".join([*scheduler, *parts]) or "every run")
+    return names
+
+
+def _lacks(value: object) -> bool:
+    """Whether a scheduler does not have the knob."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _said(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _y_axis(y: str, most: float) -> tuple[str, float]:
+    """Title with the unit, and what values are divided by for it."""
+    if y == "wall_s":
+        return "Wall time of the run (s)", 1.0
+    found = metric(y)
+    if found.unit == "s":
+        unit = theme.time_unit(0.0 if np.isnan(most) else most)
+        return f"{found.label} ({unit.name})", unit.seconds
+    says_it = found.unit == "1" or found.unit in found.label.lower()  # "Restarts (restarts)" says it twice
+    return found.label if says_it else f"{found.label} ({found.unit})", 1.0
+
+
+def _x_axis(x: str, most: float) -> tuple[str, float]:
+    """Title with the unit that the name of a column ends in, and what values are divided by for it."""
+    name, _, ending = x.rpartition("_")
+    if not name or ending not in UNITS:
+        return x, 1.0
+    if ending == "s":
+        unit = theme.time_unit(most)
+        return f"{name} ({unit.name})", unit.seconds
+    return f"{name} ({UNITS[ending]})", 1.0
+
+
+def _dots(
+    points: pd.DataFrame, title: str, subtitle: str, x_title: str, y_title: str, log_y: bool, height: float
+) -> Drawing:
+    """A dot for each line at each text, side by side, its interval a bar."""
+    shown = points.assign(x=points["x"].astype("str"))
+    names, values = list(dict.fromkeys(shown["line"])), list(dict.fromkeys(shown["x"]))
+    x = alt.X("x:N", title=x_title, sort=values, scale=alt.Scale(type="band"), axis=alt.Axis(labelAngle=0, grid=False))
+    across = alt.XOffset("line:N", sort=names)
+    scale = alt.Scale(type="log" if log_y else "linear", zero=not log_y)
+    y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
+    legend = (
+        alt.Legend(columns=theme.legend_columns(names), labelLimit=theme.LEGEND_LABEL_PX) if len(names) > 1 else None
+    )
+    looks = alt.Scale(domain=names, range=theme.series_look(names)[0])
+    colour = alt.Color("line:N", title=None, scale=looks, legend=legend)
+    tooltip = [
+        alt.Tooltip("line:N", title="Line"),
+        alt.Tooltip("x:N", title=x_title),
+        alt.Tooltip("y:Q", title=y_title, format=".4~r"),
+        alt.Tooltip("low:Q", title="Interval from", format=".4~r"),
+        alt.Tooltip("high:Q", title="to", format=".4~r"),
+    ]
+    dot = marks("points").mark_point(filled=True, size=90, opacity=1)
+    bar = marks("points").transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5)
     return drawn(
-        area,
-        data={"bands": table},
-        table=frame,
-        label=f"{title}: {y_title} over {x_title}, one band per job.",
+        bar.encode(x=x, xOffset=across, y=alt.Y("low:Q", title=y_title, scale=scale), y2="high:Q", color=colour),
+        dot.encode(x=x, xOffset=across, y=y, color=colour, tooltip=tooltip),
+        message_layer(),
+        data={"points": shown, "message": message("" if len(shown) else "No values")},
+        table=shown,
+        label=f"{title}: {y_title} for {', '.join(values)}, a dot each for {', '.join(names)}.",
         title=title,
+        subtitle=subtitle,
         height=height,
     )

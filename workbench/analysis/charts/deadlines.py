@@ -12,8 +12,18 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
-from workbench.analysis.charts.playing import SHOWN, begun, playhead, so_far
+from workbench.analysis.charts.drawing import (
+    SHOWN,
+    Drawing,
+    Layer,
+    begun,
+    drawn,
+    marks,
+    message,
+    message_layer,
+    playhead,
+    so_far,
+)
 from workbench.analysis.charts.rows import present, row_bars, row_layers, row_px, row_scale, row_texts
 
 MOST_ROWS = 60
@@ -52,7 +62,7 @@ SECONDS_EQUAL = 1e-6
 NO_LIVES = pd.DataFrame({"job": pd.Series(dtype="str"), "start": pd.Series(dtype=float), "end": pd.Series(dtype=float)})
 
 
-class Leases(NamedTuple):
+class LeaseTables(NamedTuple):
     """What is drawn. bars: columns job, start, end, what; deadlines: columns job, at, outcome, reward; jobs: in order.
 
     texts: columns behind the plot, a text for each job by heading; lives: columns job, start, end, from a job's arrival
@@ -73,7 +83,7 @@ def planned_leases(
     guaranteed: Iterable[str] = (),
     gpus: Mapping[str, int] | None = None,
     reward: Mapping[str, float] | None = None,
-) -> Leases:
+) -> LeaseTables:
     """What a plan of leases gives, in leases: lease k lies between k - 1 and k.
 
     leases: of each job, from 1, None for one that has none (`leases` of a result); deadlines: of each job, by the end
@@ -95,7 +105,7 @@ def planned_leases(
         texts["GPUs"] = [str(gpus[job]) for job in leases]
     if reward is not None:
         texts[REWARD] = [f"{reward[job]:g}" for job in leases]
-    return Leases(tuple(leases), _bars(bars), _marks(rows), texts)
+    return LeaseTables(tuple(leases), _bars(bars), _marks(rows), texts)
 
 
 def run_leases(
@@ -106,7 +116,7 @@ def run_leases(
     end_s: float,
     only: Sequence[str] | None = None,
     broken_s: Mapping[str, float] | None = None,
-) -> Leases:
+) -> LeaseTables:
     """What a run gave its jobs, in s: bars by what the GPUs were for, and how each deadline came out.
 
     rewards: of each job, `(deadline in s after arrival, reward)`; only: these jobs, in that order (default: all that
@@ -139,11 +149,11 @@ def run_leases(
     texts[REWARD] = worth
     until = known["finish_s"].fillna(end_s)
     lives = pd.DataFrame({"job": shown, "start": known["arrival_s"].to_numpy(), "end": until.to_numpy()})
-    return Leases(tuple(shown), _merged(spans), _marks(rows), texts, lives.astype({"job": "str"}))
+    return LeaseTables(tuple(shown), _merged(spans), _marks(rows), texts, lives.astype({"job": "str"}))
 
 
 def lease_gantt(
-    table: Leases,
+    table: LeaseTables,
     *,
     lease: float | None = None,
     start: float = 0.0,
@@ -246,13 +256,13 @@ def until_broken(spans: pd.DataFrame, broken_s: Mapping[str, float]) -> pd.DataF
     return pd.concat([before, after], ignore_index=True)
 
 
-def _done(table: Leases) -> dict[str, float]:
+def _done(table: LeaseTables) -> dict[str, float]:
     """When each job is done, as far as it is: the end of its life, else of its last bar."""
     ends = table.lives if len(table.lives) else table.bars
     return {str(job): float(end) for job, end in ends.groupby("job")["end"].max().items()}
 
 
-def _with_known(points: pd.DataFrame, table: Leases) -> pd.DataFrame:
+def _with_known(points: pd.DataFrame, table: LeaseTables) -> pd.DataFrame:
     """Add `since`, from when on a mark is shown, and `known`, from when on what comes of it is.
 
     A deadline is shown from its job's arrival on; it is missed when it is over, met when the job is done. A verdict and

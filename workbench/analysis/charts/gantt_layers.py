@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Layer, Marks, marks, message_layer, zoom
+from workbench.analysis.charts.drawing import SHOWN, Layer, Marks, begun, marks, message_layer, playhead, so_far, zoom
 from workbench.analysis.charts.gantt_data import (
     JOB_PX,
     MANY_MARKS,
@@ -20,7 +20,6 @@ from workbench.analysis.charts.gantt_data import (
     bar_gap,
     slot_numbers,
 )
-from workbench.analysis.charts.playing import SHOWN, begun, playhead, so_far
 
 TYPES_PX = 14
 """From the right end of a type's name to that of the strip with its colour."""

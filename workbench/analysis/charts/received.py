@@ -11,8 +11,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
-from workbench.analysis.charts.series import time_axis
-from workbench.analysis.charts.steps import Floats
+from workbench.analysis.charts.series import Floats, time_axis
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,18 +1,72 @@
-"""Numbers over time as step lines."""
+"""Numbers over time as step lines: exact sums, thinned exactly where there are too many; queues, fragments (GPUs that
+are idle while jobs wait), prices, and what a scheduler went by.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
-from workbench.analysis.charts.steps import MOST_POINTS, at_change
+from workbench.analysis.charts.drawing import PADDING_PX, Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.gantt import left_px
+from workbench.base.labels import words_of
 from workbench.base.units import format_duration
+from workbench.scenario.cluster import Cluster
+from workbench.simulation.schema import PRICE_OF
+
+Floats = npt.NDArray[np.float64]
+MOST_POINTS = 2000
+
+
+def at_change(times_s: Floats, values: Floats, end_s: float, most: int = MOST_POINTS) -> tuple[Floats, Floats, float]:
+    """A step function with at most `most` steps: times, values from then on, and the width of a bin in seconds.
+
+    times_s rise; values[i] holds from times_s[i] to times_s[i + 1], the last to end_s. With more than `most` steps the
+    span is cut into `most` equal bins and each gets its exact mean over time, so that the area stays what it was;
+    otherwise nothing changes and the bin is 0.
+    """
+    if len(times_s) <= most or end_s <= times_s[0]:
+        return times_s, values, 0.0
+    edges = np.linspace(times_s[0], end_s, most + 1)
+    area = np.concatenate(([0.0], np.cumsum(values * np.diff(np.append(times_s, end_s)))))
+    at_edges = np.interp(edges, np.append(times_s, end_s), area)
+    width = float(edges[1] - edges[0])
+    return edges[:-1], np.diff(at_edges) / width, width
+
+
+def held_gpus(
+    timeline: pd.DataFrame, end_s: float | None = None, most: int = MOST_POINTS
+) -> tuple[pd.DataFrame, float]:
+    """GPUs held over time by type: columns time_s, accelerator, gpus (from then on), and the width of a bin in seconds.
+
+    Held: a unit has the slot, whether it runs, restarts, switches, profiles, consolidates or holds it idle;
+    synchronisation that overlaps the next task does not count again. Types come in order of first appearance, every
+    type at every time. Exact unless the bin is above 0 (then exact means of the bins).
+    """
+    used = timeline[(timeline["unit"] != "") & (timeline["kind"] != "sync")]
+    types = list(timeline["accelerator"].unique())
+    if used.empty:
+        return pd.DataFrame({"time_s": [], "accelerator": [], "gpus": []}).astype({"accelerator": "str"}), 0.0
+    start, end = used["start_s"].to_numpy(float), used["end_s"].to_numpy(float)
+    times = np.unique(np.concatenate([[0.0], start, end]))
+    last = max(float(times[-1]), end_s or 0.0)
+    tables, width = [], 0.0
+    for accelerator in types:
+        of_type = used["accelerator"].to_numpy() == accelerator
+        change = np.zeros(len(times))
+        np.add.at(change, np.searchsorted(times, start[of_type]), 1.0)
+        np.add.at(change, np.searchsorted(times, end[of_type]), -1.0)
+        at, gpus, width = at_change(times, np.cumsum(change), last, most)
+        tables.append(pd.DataFrame({"time_s": at, "accelerator": accelerator, "gpus": gpus}))
+    table = pd.concat(tables, ignore_index=True)
+    return table.astype({"accelerator": "str"}), width
 
 
 def time_axis(unit: theme.TimeUnit, field: str = "t:Q", title: str = "Time") -> alt.X:
@@ -127,3 +181,170 @@ def queue(decisions: pd.DataFrame, *, end_s: float | None = None, title: str = "
     """Draw the jobs that wait without GPUs, and all that are active, after each decision."""
     lines = {"waiting_jobs": "waiting for GPUs", "active_jobs": "arrived and unfinished"}
     return over_time(decisions, lines, "", y_title="Jobs", whole=True, end_s=end_s, title=title)
+
+
+AFTER, MEAN = "after each decision", "mean of the round"
+
+
+def fragments(decisions: Mapping[str, pd.DataFrame], until_s: float) -> Drawing:
+    """Draw the fragments after each decision up to a time, a line for each run (its table `decisions`, by name)."""
+    every = pd.concat(
+        [table.assign(run=name, idle=idle_while_waiting(table)) for name, table in decisions.items()], ignore_index=True
+    )
+    return _drawn_fragments(every[every["time_s"] <= until_s], "run", until_s)
+
+
+def fragments_by_round(decisions: pd.DataFrame, *, round_s: float | None, end_s: float) -> Drawing:
+    """Draw the fragments after each decision of a run, and with rounds what they are on average in each."""
+    after = pd.DataFrame({"time_s": decisions["time_s"], "idle": idle_while_waiting(decisions), "line": AFTER})
+    if round_s is None:
+        return _drawn_fragments(after, "line", end_s)
+    means = round_means(decisions, round_s=round_s, end_s=end_s).assign(line=MEAN)
+    return _drawn_fragments(pd.concat([after, means], ignore_index=True), "line", end_s)
+
+
+def idle_while_waiting(decisions: pd.DataFrame) -> pd.Series[float]:
+    """The idle GPUs after each decision, 0 where no job waits."""
+    idle = (decisions["up_gpus"] - decisions["busy_gpus"]).clip(lower=0)
+    return idle.where(decisions["waiting_jobs"] > 0, 0).astype(float)
+
+
+def round_means(decisions: pd.DataFrame, *, round_s: float, end_s: float) -> pd.DataFrame:
+    """The fragments of each round on average over its time: columns time_s (when it begins), idle.
+
+    What a decision leaves holds until the next one; the last round ends with the run.
+    """
+    edges = np.append(np.arange(math.ceil(end_s / round_s)) * round_s, end_s)
+    times = decisions["time_s"].to_numpy(float)
+    if len(edges) < 2 or not len(times):
+        return pd.DataFrame({"time_s": [], "idle": []}, dtype=float)
+    last = np.append(times[1:] > times[:-1], True)  # of decisions at one time the last one counts
+    starts = np.concatenate([[0.0], times[last], [max(end_s, times[-1])]])
+    values = np.concatenate([[0.0], idle_while_waiting(decisions).to_numpy()[last]])
+    area = np.concatenate([[0.0], np.cumsum(values * np.diff(starts))])
+    return pd.DataFrame({"time_s": edges[:-1], "idle": np.diff(np.interp(edges, starts, area)) / np.diff(edges)})
+
+
+def _drawn_fragments(table: pd.DataFrame, series: str, end_s: float) -> Drawing:
+    return over_time(
+        table,
+        "idle",
+        "GPUs",
+        series=series,
+        end_s=end_s,
+        y_title="Fragments",
+        title="Fragments: idle GPUs while jobs wait",
+    )
+
+
+def is_price(signals: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows of a run's signals are prices of types."""
+    return signals["signal"].str.startswith(PRICE_OF).astype(bool)
+
+
+def price_course(signals: pd.DataFrame) -> pd.DataFrame:
+    """Prices after each decision that set any, from the signals of a run: columns time_s, type, price."""
+    rows = signals[is_price(signals)].drop_duplicates(["time_s", "signal"])
+    table = rows.assign(type=rows["signal"].str.removeprefix(PRICE_OF), price=rows["value"])
+    return table[["time_s", "type", "price"]].reset_index(drop=True)
+
+
+def prices(
+    signals: pd.DataFrame, *, cluster: Cluster, end_s: float, inset_px: float = 0.0, height: float = 220
+) -> Drawing:
+    """Draw what a GPU of each type costs, on a logarithmic axis: a price holds from its decision to the next one.
+
+    signals: as a run has them; inset_px: pixels that the chart has less on each side than the Gantt chart by GPU, up to
+    its right padding. The plot begins and ends where the Gantt chart's does.
+    """
+    course = price_course(signals)
+    priced = [name for name in cluster.types if name in set(course["type"])]
+    in_order = course.assign(type=pd.Categorical(course["type"], priced)).sort_values(["type", "time_s"])
+    drawing = over_time(
+        in_order,
+        "price",
+        "",
+        series="type",
+        end_s=end_s,
+        y_title="Utility per GPU and round",
+        log=True,
+        colours=theme.type_colours(cluster.types),
+        left_px=left_px(cluster) - inset_px,
+        title="Price of a GPU",
+        height=height,
+    )
+    drawing.chart.padding = {**PADDING_PX, "right": max(0.0, PADDING_PX["right"] - inset_px)}
+    return drawing
+
+
+MOST_NAMED = 21
+"""With more jobs than colours a legend would name several alike: there is none."""
+MOST_TIMES = 400
+"""Moments drawn; with more decisions than this, every k-th."""
+
+
+def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: float = 280) -> Drawing:
+    """Draw recorded numbers as step lines, one for each job and signal.
+
+    table: columns signal, job, time_s, value, each in force until the job's next one, its end or `end_s`. Several
+    signals share the axis and differ by line pattern. Parameter `selected` as in `gantt`.
+    """
+    names = list(dict.fromkeys(table["signal"]))
+    spoken = ", ".join(map(words_of, names))
+    colours = theme.job_colours(jobs["job"])
+    shown = [job for job in colours if job in set(table["job"])]
+    unit = theme.time_unit(end_s)
+    lines = _with_ends(_every_kth(table), jobs, end_s)
+    lines = lines.assign(t=lines["time_s"] / unit.seconds)
+    legend = alt.Legend(columns=6) if len(shown) <= MOST_NAMED else None
+    look: dict[str, Any] = {
+        "color": alt.Color(
+            "job:N", title=None, scale=alt.Scale(domain=shown, range=[colours[job] for job in shown]), legend=legend
+        )
+    }
+    if len(names) > 1:
+        _, dashes = theme.series_look(names)
+        look["strokeDash"] = alt.StrokeDash("signal:N", title=None, scale=alt.Scale(domain=names, range=dashes))
+    line = (
+        marks("lines")
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=time_axis(unit),
+            y=alt.Y("value:Q", title=spoken, axis=alt.Axis(labelExpr=theme.NUMBER_EXPR)),
+            detail=["signal:N", "job:N"],
+            opacity=alt.condition("!selected || datum.job === selected", alt.value(0.9), alt.value(theme.FADED)),
+            tooltip=[alt.Tooltip("job:N", title="Job"), alt.Tooltip("signal:N", title="Signal")],
+            **look,
+        )
+    )
+    return drawn(
+        line,
+        message_layer(),
+        data={"lines": lines, "message": message("" if len(table) else "No values")},
+        table=table.reset_index(drop=True),
+        label=f"{spoken} of each job over time.",
+        title=f"What the scheduler went by: {spoken}",
+        height=height,
+        params={"selected": None},
+    )
+
+
+def _with_ends(table: pd.DataFrame, jobs: pd.DataFrame, end_s: float) -> pd.DataFrame:
+    """The last value of each line again where it ends."""
+    table = table[["signal", "job", "time_s", "value"]].sort_values("time_s", kind="stable")
+    finish_s = jobs.set_index("job")["finish_s"].fillna(end_s).clip(upper=end_s)
+    last = table.drop_duplicates(["signal", "job"], keep="last")
+    last = last.assign(time_s=np.maximum(last["job"].map(finish_s), last["time_s"]))
+    return pd.concat([table, last], ignore_index=True)
+
+
+def _every_kth(table: pd.DataFrame) -> pd.DataFrame:
+    times = np.unique(table["time_s"].to_numpy(float))
+    every = -(-len(times) // MOST_TIMES)
+    return table if every <= 1 else table[table["time_s"].isin(times[::every])]
+
+
+def latest(signals: pd.DataFrame, signal: str) -> pd.Series[float]:
+    """The last value of a signal for each job, of rows in the order of time."""
+    rows = signals[signals["signal"] == signal].drop_duplicates("job", keep="last")
+    return rows.set_index("job")["value"]

@@ -19,8 +19,19 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars import lanes
-from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, zoom
-from workbench.analysis.charts.playing import SHOWN, begun, playhead, so_far
+from workbench.analysis.charts.drawing import (
+    SHOWN,
+    Drawing,
+    Layer,
+    begun,
+    drawn,
+    marks,
+    message,
+    message_layer,
+    playhead,
+    so_far,
+    zoom,
+)
 from workbench.analysis.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number

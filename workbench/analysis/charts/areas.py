@@ -1,0 +1,275 @@
+"""GPUs over time, stacked: by type of accelerator, by entity, by what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.curves import TICKS
+from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, pool_of, until_broken
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.rows import present
+from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
+from workbench.scenario.cluster import Cluster
+
+
+def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height: float = 300) -> Drawing:
+    """Draw parts of a whole over time: frame has the columns x, group, part, value.
+
+    One band for each part, coloured by group, in the order of the rows; they add up to 1 at each x.
+    """
+    groups = list(dict.fromkeys(frame["group"]))
+    place = {part: i for i, part in enumerate(dict.fromkeys(frame["part"]))}
+    colours, _ = theme.series_look(groups)
+    table = frame.assign(place=frame["part"].map(place))
+    area = (
+        marks("bands")
+        .mark_area(interpolate="step-after", stroke=theme.PAPER, strokeWidth=1)
+        .encode(
+            x=alt.X(
+                "x:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=TICKS)
+            ),
+            y=alt.Y("value:Q", title=y_title, stack="normalize", axis=alt.Axis(format=".0%", tickCount=5)),
+            color=alt.Color("group:N", title=None, scale=alt.Scale(domain=groups, range=colours)),
+            detail="part:N",
+            order=alt.Order("place:Q"),
+            tooltip=[
+                alt.Tooltip("part:N", title="Job"),
+                alt.Tooltip("group:N", title="Group"),
+                alt.Tooltip("x:Q", title=x_title),
+                alt.Tooltip("value:Q", title="Value", format=".3~r"),
+            ],
+        )
+    )  # fmt: skip
+    return drawn(
+        area,
+        data={"bands": table},
+        table=frame,
+        label=f"{title}: {y_title} over {x_title}, one band per job.",
+        title=title,
+        height=height,
+    )
+
+
+def utilisation(
+    timeline: pd.DataFrame,
+    *,
+    cluster: Cluster | None = None,
+    end_s: float | None = None,
+    most_points: int = MOST_POINTS,
+    height: float = 280,
+    title: str = "GPUs in use",
+) -> Drawing:
+    """Draw the GPUs held over time, types stacked in the cluster's order, with a line at the cluster's GPUs.
+
+    Exact at every change; with more than `most_points` of them exact means of equal bins, whose width the subtitle
+    says. Without a cluster the types come as they first appear, and there is no line.
+    """
+    held, width_s = held_gpus(timeline, end_s, most_points)
+    names = list(cluster.types) if cluster is not None else list(held["accelerator"].unique())
+    colour = theme.type_colours(names)
+    last_s = max([end_s or 0.0, *timeline["end_s"].tolist()])
+    unit = theme.time_unit(last_s)
+    stacked = _stacked_types(held, names, last_s)
+    areas = stacked.assign(t=stacked["time_s"] / unit.seconds)
+    total = cluster.gpus if cluster is not None else 0
+    data = {
+        "held": areas,
+        "capacity": pd.DataFrame({"gpus": [total], "text": [f"{total} GPUs"]}).head(1 if total else 0),
+        "message": message("" if len(held) else "Nothing ran"),
+    }
+    area = (
+        marks("held")
+        .mark_area(interpolate="step-after", line=False, strokeWidth=0)
+        .encode(
+            x=time_axis(unit),
+            y=alt.Y(
+                "low:Q",
+                title="GPUs in use",
+                scale=alt.Scale(domain=[0, total], nice=False) if total else alt.Scale(zero=True),
+                axis=alt.Axis(tickMinStep=1, format=",~r"),
+            ),
+            y2=alt.Y2("high:Q"),
+            color=alt.Color(
+                "accelerator:N",
+                title="Accelerator",
+                scale=alt.Scale(domain=names, range=list(colour.values())) if names else alt.Undefined,
+            ),
+        )
+    )
+    ceiling = marks("capacity")
+    layers = [
+        area,
+        ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),
+        ceiling.mark_text(align="right", baseline="bottom", dy=-3, dx=-2, clip=False).encode(
+            x=alt.value(alt.ExprRef("width")), y="gpus:Q", text="text:N"
+        ),
+        message_layer(),
+    ]
+    return drawn(
+        *layers,
+        data=data,
+        table=held,
+        label=f"{title} over time by accelerator type.",
+        title=title,
+        subtitle=bin_note(width_s),
+        height=height,
+    )
+
+
+def _stacked_types(held: pd.DataFrame, names: list[str], last_s: float) -> pd.DataFrame:
+    """Lower and upper edge of each type's area; the last value is drawn on to the end."""
+    low: pd.Series[float] | float = 0.0
+    tables = []
+    for name in names:
+        part = held[held["accelerator"] == name].reset_index(drop=True)
+        if part.empty:
+            continue
+        end = part.tail(1).assign(time_s=last_s)
+        part = pd.concat([part, end], ignore_index=True)
+        high = part["gpus"] + low
+        tables.append(part.assign(low=low, high=high))
+        low = high
+    if not tables:
+        return held.assign(low=np.nan, high=np.nan)
+    return pd.concat(tables, ignore_index=True)
+
+
+IDLE = "idle"
+COLOURS = {PROFILING: BARS[PROFILING], GUARANTEED: BARS[GUARANTEED], SPOT: BARS[SPOT], IDLE: theme.LANE}
+"""From the bottom to the top."""
+
+
+def pools_held(
+    timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, broken_s: Mapping[str, float] | None = None
+) -> tuple[pd.DataFrame, float]:
+    """GPUs held for profiling, by guaranteed jobs and by others: columns time_s, pool, gpus; the width of bins in s.
+
+    A job counts by its verdict at the end of the run; one whose guarantee was broken at a time of `broken_s` (see
+    `workbench.analysis.metrics.broken_s`) as guaranteed until then.
+    """
+    verdict = dict(zip(jobs["job"], jobs["verdict"], strict=True))
+    pool = timeline["job"].map(lambda job: pool_of(verdict.get(job, "")))
+    spans = timeline.rename(columns={"start_s": "start", "end_s": "end"})
+    parts = until_broken(spans.assign(what=pool.where(timeline["kind"] != "profile", PROFILING)), broken_s or {})
+    parts = parts.rename(columns={"start": "start_s", "end": "end_s"}).assign(accelerator=parts["what"])
+    held, width_s = held_gpus(parts, end_s)
+    return held.rename(columns={"accelerator": "pool"}), width_s
+
+
+def pools(
+    sizes: pd.DataFrame,
+    *,
+    gpus: int,
+    end_s: float,
+    width_s: float = 0.0,
+    colours: Mapping[str, str] | None = None,
+    title: str = "GPUs of the logical clusters",
+    subtitle: str = "",
+    y_title: str = "GPUs",
+    height: float = 280,
+) -> Drawing:
+    """Draw clusters stacked over time, with a line at all GPUs that there are.
+
+    sizes: columns time_s, pool, gpus (from then on); one that has no row at a time keeps its size. width_s: of bins, if
+    these are means; with more than `MOST_POINTS` times exact means over equal bins are drawn.
+    """
+    look = {**COLOURS, **(colours or {})}
+    names = list(present(look, sizes["pool"]))
+    names += [name for name in dict.fromkeys(sizes["pool"]) if name not in look]
+    shades = [look.get(name, theme.PALETTE[i % len(theme.PALETTE)]) for i, name in enumerate(names)]
+    unit = theme.time_unit(end_s)
+    areas, thinned_s = _stacked_pools(sizes, names, end_s)
+    area = (
+        marks("pools")
+        .mark_area(interpolate="step-after", line=False, strokeWidth=0)
+        .encode(
+            x=time_axis(unit),
+            y=alt.Y(
+                "low:Q",
+                title=y_title,
+                scale=alt.Scale(domain=[0, gpus], nice=False),
+                axis=alt.Axis(tickMinStep=1, format=",~r"),
+            ),
+            y2="high:Q",
+            color=alt.Color(
+                "pool:N", title=None, scale=alt.Scale(domain=names, range=shades) if names else alt.Undefined
+            ),
+            tooltip=[alt.Tooltip("pool:N", title="Cluster"), alt.Tooltip("gpus:Q", title="GPUs", format=".3~r")],
+        )
+    )
+    edge = marks("pools").mark_line(interpolate="step-after", strokeWidth=1, color=theme.PAPER)
+    ceiling = marks("capacity")
+    return drawn(
+        area,
+        edge.encode(x="t:Q", y="high:Q", detail="pool:N"),
+        ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),
+        ceiling.mark_text(align="right", baseline="bottom", dy=-3, dx=-2, clip=False).encode(
+            x=alt.value(alt.ExprRef("width")), y="gpus:Q", text="text:N"
+        ),
+        message_layer(),
+        data={
+            "pools": areas.assign(t=areas["time_s"] / unit.seconds),
+            "capacity": pd.DataFrame({"gpus": [gpus], "text": [f"{gpus} GPUs"]}),
+            "message": message("" if len(sizes) else "Nothing ran"),
+        },
+        table=sizes.reset_index(drop=True),
+        label=f"{title} over time, stacked: {', '.join(names)}.",
+        title=title,
+        subtitle="; ".join(filter(None, [subtitle, bin_note(max(width_s, thinned_s))])),
+        height=height,
+    )
+
+
+def _stacked_pools(sizes: pd.DataFrame, names: list[str], end_s: float) -> tuple[pd.DataFrame, float]:
+    """Columns time_s, pool, gpus, low, high at every time of any cluster and at the end; the width of bins in s."""
+    if sizes.empty:
+        columns = ["time_s", "pool", "gpus", "low", "high"]
+        return pd.DataFrame({name: pd.Series(dtype="str" if name == "pool" else float) for name in columns}), 0.0
+    wide = sizes.pivot_table(index="time_s", columns="pool", values="gpus", aggfunc="last")
+    wide = wide.ffill().fillna(0.0)[names]
+    times = wide.index.to_numpy(dtype=np.float64)
+    low = np.zeros(len(wide))
+    tables, width_s = [], 0.0
+    for name in names:
+        own = wide[name].to_numpy(dtype=np.float64)
+        at, gpus, width_s = at_change(times, own, end_s, MOST_POINTS)
+        _, under, _ = at_change(times, low, end_s, MOST_POINTS)
+        table = pd.DataFrame({"time_s": np.append(at, max(end_s, at[-1])), "pool": name})
+        table["gpus"], table["low"] = np.append(gpus, gpus[-1]), np.append(under, under[-1])
+        tables.append(table.assign(high=table["gpus"] + table["low"]))
+        low = low + own
+    return pd.concat(tables, ignore_index=True), width_s
+
+
+MOST_BANDS = 50
+
+
+def entities(timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float) -> Drawing:
+    """Draw each entity's part of the GPUs in use, coloured by entity, with a band for each of up to `MOST_BANDS` jobs.
+
+    Jobs without an entity are one by themselves. A pair's GPU counts half for each. Of more than `MOST_TIMES` changes
+    exact means over equal bins are drawn.
+    """
+    unit = theme.time_unit(end_s)
+    owner = dict(zip(jobs["job"], jobs["entity"].where(jobs["entity"] != "", jobs["job"]), strict=True))
+    place = {name: i for i, name in enumerate(dict.fromkeys(owner.values()))}
+    used = timeline[timeline["job"] != ""]
+    second = used.assign(job=used["with_job"].where(used["with_job"] != "", used["job"]))
+    halves = pd.concat([used, second], ignore_index=True)
+    part = halves["job"] if len(owner) <= MOST_BANDS else halves["job"].map(owner)
+    held, width_s = held_gpus(halves.assign(accelerator=part), end_s, MOST_TIMES)
+    found = held.assign(group=held["accelerator"].map(lambda name: owner.get(name, name)))
+    found = found.assign(place=found["group"].map(place), x=found["time_s"] / unit.seconds, value=found["gpus"] / 2)
+    found = found.sort_values(["place", "accelerator", "x"], kind="stable").rename(columns={"accelerator": "part"})
+    note = f", {bin_note(width_s)}" if width_s else ""
+    return bands(
+        found[["x", "group", "part", "value"]],
+        title=f"GPUs in use, by entity{note}",
+        x_title=f"Time ({unit.name})",
+        y_title="Part of the GPUs in use",
+    )

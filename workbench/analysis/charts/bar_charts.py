@@ -1,0 +1,528 @@
+"""Measures as bars: of several series for each group, of each value of a setting, as ratios to the first scheduler, and
+before and after a change, with what it did to each job.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.charts import theme
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.metrics.declared import METRICS
+from workbench.analysis.metrics.summary import shown
+from workbench.base.labels import with_unit
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+
+MOST_IN_A_ROW = 4
+"""Series that the legend names side by side."""
+NARROW_PX, LABELS_PX, SLANT = 640.0, 8.0, -30
+"""Labels of groups slant where on a plot of that width two neighbours would be closer than the gap."""
+LEAST_TO_GREATEST = "from the least to the greatest"
+
+
+def grouped_bars(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    covers: str = LEAST_TO_GREATEST,
+    height: float = 300,
+) -> Drawing:
+    """Draw a bar for each group and series.
+
+    frame: columns group, series, value, and if there are any low, high (a range mark; missing: none). Titles carry the
+    units; covers: what the ranges are.
+    """
+    missing = pd.Series(float("nan"), index=frame.index, dtype=float)
+    table = frame.assign(low=frame.get("low", missing), high=frame.get("high", missing))
+    groups, series = (list(dict.fromkeys(table[name])) for name in ("group", "series"))
+    colours, _ = theme.series_look(series)
+    x = alt.X(
+        "group:N",
+        title=x_title,
+        sort=groups,
+        axis=alt.Axis(labelAngle=_angle(groups), labelOverlap=False, labelLimit=280),
+    )
+    offset = alt.XOffset("series:N", sort=series)
+    y = alt.Y("value:Q", title=y_title, axis=alt.Axis(format=",~r", tickCount=6))
+    bars = (
+        marks("bars")
+        .mark_bar(stroke=theme.INK, strokeWidth=0.5)
+        .encode(
+            x=x,
+            xOffset=offset,
+            y=y,
+            color=alt.Color(
+                "series:N",
+                title=None,
+                scale=alt.Scale(domain=series, range=colours),
+                legend=alt.Legend(orient="bottom", columns=min(len(series), MOST_IN_A_ROW) or 1, labelLimit=300),
+            ),
+            tooltip=[
+                alt.Tooltip("group:N", title=x_title),
+                alt.Tooltip("series:N", title="Bar"),
+                alt.Tooltip("value:Q", title=y_title, format=".4~r"),
+                alt.Tooltip("low:Q", title="From", format=".4~r"),
+                alt.Tooltip("high:Q", title="To", format=".4~r"),
+            ],
+        )
+    )
+    ranges = (
+        marks("ranges")
+        .mark_rule(strokeWidth=2, color=theme.INK)
+        .encode(x=x, xOffset=offset, y=alt.Y("low:Q", title=y_title), y2="high:Q")
+    )
+    known = table.dropna(subset=["value"])
+    covered = known[known["high"] > known["low"]]
+    return drawn(
+        bars,
+        ranges,
+        message_layer(),
+        data={
+            "bars": known,
+            "ranges": covered,
+            "message": message("" if len(known) else "No values"),
+        },
+        table=frame,
+        label=f"{title}: {y_title} for each {x_title}, one bar each for {', '.join(map(str, series))}.",
+        title=title,
+        subtitle=f"lines: {covers}" if len(covered) else "",
+        height=height,
+    )
+
+
+def _angle(groups: Sequence[str]) -> int:
+    """Degrees by which the groups' labels turn: 0 where they have room side by side."""
+    wide = [theme.text_px(str(group)) for group in groups]
+    room = NARROW_PX / max(len(groups), 1) - LABELS_PX
+    return SLANT if any((a + b) / 2 > room for a, b in pairwise(wide)) else 0
+
+
+PANEL_PX, HEAD_PX, TEXT_PX = 90.0, 28.0, 22.0
+"""Of each measure: the longest bar, its name above, the number on top of a bar."""
+
+
+def variants(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    x_title: str,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    now: str | None = None,
+) -> Drawing:
+    """Draw a row of bars for each measure, one for each value of the setting, the number on top; each row from 0.
+
+    frame: columns value (of the setting, as text, in the order wanted) and one for each measure, NaN where a run has
+    none; labels, units: of the measures by column (seconds are written as durations); now: the value that is set.
+    """
+    measures = [name for name in frame.columns if name != "value"]
+    named = {name: (labels or {}).get(name, name) for name in measures}
+    values = list(dict.fromkeys(frame["value"].astype("str")))
+    step = HEAD_PX + TEXT_PX + PANEL_PX
+    rows: list[tuple[str, str, float, float, float, str]] = []
+    for place, name in enumerate(measures):
+        bottom = (place + 1) * step
+        most = max([abs(number) for number in frame[name] if not math.isnan(number)], default=0.0)
+        for value, number in zip(frame["value"], frame[name].astype(float), strict=True):
+            high = PANEL_PX * abs(number) / most if most > 0 and not math.isnan(number) else 0.0
+            text = _value_text(number, (units or {}).get(name, ""))
+            rows.append((str(value), named[name], number, bottom - high, bottom, text))
+    bars = pd.DataFrame(rows, columns=["value", "measure", "number", "y0", "y1", "text"])
+    bars = bars.astype({"value": "str", "measure": "str", "text": "str", "y0": float, "y1": float}).assign(
+        now=bars["value"] == now
+    )
+    x = alt.X(
+        "value:N",
+        title=x_title,
+        sort=values,
+        scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
+        axis=alt.Axis(labelAngle=0, grid=False, labelLimit=150),
+    )
+    bar = (
+        marks("bars")
+        .mark_bar(stroke=theme.INK, strokeWidth=0.5)
+        .encode(
+            x=x,
+            y=alt.value(alt.ExprRef("datum.y0")),
+            y2=alt.value(alt.ExprRef("datum.y1")),
+            fill=alt.condition("datum.now", alt.value(theme.PALETTE[1]), alt.value(theme.PALETTE[0])),
+            tooltip=[
+                alt.Tooltip("value:N", title=x_title),
+                alt.Tooltip("measure:N", title="Measure"),
+                alt.Tooltip("text:N", title="Is"),
+            ],
+        )
+    )
+    number = (
+        marks("bars")
+        .mark_text(baseline="bottom", dy=-3)
+        .encode(x=x, y=alt.value(alt.ExprRef("datum.y0")), text="text:N")
+    )
+    tops = [place * step + HEAD_PX / 2 for place in range(len(measures))]
+    head = (
+        marks("heads")
+        .mark_text(align="left", baseline="middle", fontWeight=600)
+        .encode(x=alt.value(0), y=alt.value(alt.ExprRef("datum.y")), text="text:N")
+    )
+    floor = (
+        marks("floors")
+        .mark_rule(color=theme.MUTED)
+        .encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width")), y=alt.value(alt.ExprRef("datum.y")))
+    )
+    return drawn(
+        floor,
+        bar,
+        number,
+        head,
+        message_layer(),
+        data={
+            "bars": bars,
+            "heads": pd.DataFrame({"text": list(named.values()), "y": tops}),
+            "floors": pd.DataFrame({"y": [(place + 1) * step for place in range(len(measures))]}),
+            "message": message("" if len(bars) else "Nothing was varied"),
+        },
+        table=frame.reset_index(drop=True),
+        label=f"{title}: {', '.join(named.values())} for {', '.join(values)}.",
+        title=title,
+        subtitle=f"orange: what is set, {now}" if now in values else "",
+        height=max(1, len(measures)) * step,
+    )
+
+
+def _value_text(number: float, unit: str) -> str:
+    if math.isnan(number):
+        return "no value"
+    if unit == "s":
+        return format_duration(number, parts=2)
+    return with_unit(short_number(number), unit)
+
+
+RATIO_PX, RATIO_GAP_PX = 24.0, 16.0
+
+
+def comparison_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean, least and greatest ratio of each (metric, scheduler) to the first scheduler.
+
+    frame: columns scheduler, metric, value, and if there are any unit and seed. A run is divided by the first
+    scheduler's run of the same seed, or by its mean where there is none. Columns: metric, scheduler, unit, runs, mean,
+    low, high (of the value), ratio, ratio_low, ratio_high; the ratio is missing where the first scheduler has 0 or
+    nothing.
+    """
+    frame = frame.assign(unit=frame.get("unit", ""), seed=frame.get("seed", 0))
+    order = list(dict.fromkeys(frame["scheduler"]))
+    first = frame[frame["scheduler"] == order[0]] if order else frame
+    base = first.groupby(["metric", "seed"])["value"].mean().rename("base")
+    joined = frame.join(base, on=["metric", "seed"])
+    missing = joined["base"].isna()
+    joined.loc[missing, "base"] = joined["metric"].map(first.groupby("metric")["value"].mean())[missing]
+    joined["ratio"] = joined["value"] / joined["base"].where(joined["base"] != 0)
+    grouped = joined.groupby(["metric", "scheduler"], sort=False)
+    table = grouped.agg(
+        unit=("unit", "first"),
+        runs=("value", "count"),
+        mean=("value", "mean"),
+        low=("value", "min"),
+        high=("value", "max"),
+        ratio=("ratio", "mean"),
+        ratio_low=("ratio", "min"),
+        ratio_high=("ratio", "max"),
+    ).reset_index()
+    metrics = {name: i for i, name in enumerate(dict.fromkeys(frame["metric"]))}
+    schedulers = {name: i for i, name in enumerate(order)}
+    keys = [table["scheduler"].map(schedulers), table["metric"].map(metrics)]
+    sorted_by = pd.DataFrame({"s": keys[0], "m": keys[1]}).sort_values(["m", "s"]).index
+    return table.loc[sorted_by].reset_index(drop=True)
+
+
+def _by_label(frame: pd.DataFrame) -> pd.DataFrame:
+    """Measures by their labels; others stay as they are called."""
+    known = {found.name: found for found in METRICS}
+    units = frame["metric"].map(lambda name: known[name].unit if name in known else "")
+    labels = frame["metric"].map(lambda name: known[name].label if name in known else name)
+    return frame.assign(unit=frame.get("unit", units), metric=labels)
+
+
+def comparison(frame: pd.DataFrame, *, title: str = "Schedulers compared") -> Drawing:
+    """Draw a bar for each metric and scheduler: its ratio to the first scheduler, with the value in words.
+
+    frame as in `comparison_table`; a metric of `workbench.analysis.metrics.METRICS` by name is shown by its label, with
+    its unit where the frame has none. Seconds are written as durations. With several seeds a line spans from the least
+    to the greatest ratio.
+    """
+    table = comparison_table(_by_label(frame))
+    schedulers = list(dict.fromkeys(table["scheduler"]))
+    metrics = list(dict.fromkeys(table["metric"]))
+    per_metric = max(len(schedulers), 1) * RATIO_PX + RATIO_GAP_PX
+    place = {name: i for i, name in enumerate(schedulers)}
+    group = {name: i for i, name in enumerate(metrics)}
+    top = table["metric"].map(group) * per_metric + RATIO_GAP_PX / 2 + table["scheduler"].map(place) * RATIO_PX
+    height = max(len(metrics), 1) * per_metric
+    colours, _ = theme.series_look(schedulers)
+    bars = table.assign(y0=top, y1=top + RATIO_PX - 3, spread=table["runs"] > 1)
+    said = zip(*(table[name].tolist() for name in ("scheduler", "ratio", "mean", "unit")), strict=True)
+    bars["text"] = pd.Series([_ratio_text(*parts) for parts in said], dtype="str")
+    heads = pd.DataFrame({"metric": metrics, "y": [group[m] * per_metric + per_metric / 2 for m in metrics]})
+    dividers = pd.DataFrame({"y": [i * per_metric for i in range(1, len(metrics))]})
+    base = marks("bars")
+    x = alt.X("ratio:Q", title=f"Ratio to {schedulers[0] if schedulers else 'the first'} (1 = equal)",
+              scale=alt.Scale(zero=True, padding=0), axis=alt.Axis(grid=True, tickCount=6))  # fmt: skip
+    layers = [
+        base.mark_rect(stroke=theme.INK, strokeWidth=0.5).encode(
+            x=x,
+            x2=alt.value(alt.ExprRef("scale('x', 0)")),
+            y=alt.value(alt.ExprRef("datum.y0")),
+            y2=alt.value(alt.ExprRef("datum.y1")),
+            fill=alt.Fill(
+                "scheduler:N",
+                legend=None,
+                scale=alt.Scale(domain=schedulers, range=colours) if schedulers else alt.Undefined,
+            ),
+            tooltip=[
+                alt.Tooltip("scheduler:N", title="Scheduler"),
+                alt.Tooltip("metric:N", title="Metric"),
+                alt.Tooltip("text:N", title="Ratio (value)"),
+                alt.Tooltip("runs:Q", title="Runs"),
+                alt.Tooltip("ratio_low:Q", title="Least ratio", format=".3~f"),
+                alt.Tooltip("ratio_high:Q", title="Greatest ratio", format=".3~f"),
+            ],
+        ),
+        base.transform_filter("datum.spread")
+        .mark_rule(strokeWidth=2, color=theme.INK)
+        .encode(x="ratio_low:Q", x2="ratio_high:Q", y=_middle()),
+        marks("heads")
+        .mark_text(align="right", baseline="middle", fontWeight=600, limit=240)
+        .encode(x=alt.value(-10), y=alt.value(alt.ExprRef("datum.y")), text="metric:N"),
+        marks("dividers")
+        .mark_rule(color=theme.GRID)
+        .encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width")), y=alt.value(alt.ExprRef("datum.y"))),
+        marks("one").mark_rule(color=theme.INK, strokeDash=[5, 4]).encode(x="ratio:Q"),
+        *(
+            base.mark_text(
+                align="left", baseline="middle", dx=6, clip=False, stroke=theme.PAPER, strokeWidth=halo_px
+            ).encode(
+                x=alt.value(alt.ExprRef("scale('x', isValid(datum.ratio_high) ? datum.ratio_high : 0)")),
+                y=_middle(),
+                text="text:N",
+            )
+            for halo_px in (5, 0)
+        ),
+        message_layer(),
+    ]
+    return drawn(
+        *layers,
+        data={
+            "bars": bars,
+            "heads": heads,
+            "dividers": dividers,
+            "one": pd.DataFrame({"ratio": [1.0]}),
+            "message": message("" if len(table) else "Nothing to compare"),
+        },
+        table=table,
+        label=f"{title}: every metric as a ratio to {schedulers[0] if schedulers else 'the first scheduler'}.",
+        title=title,
+        subtitle="bars: mean over seeds; lines: least to greatest" if bool((table["runs"] > 1).any()) else "",
+        height=height,
+    )
+
+
+def _middle() -> Any:
+    return alt.value(alt.ExprRef("(datum.y0 + datum.y1) / 2"))
+
+
+def _ratio_text(scheduler: str, ratio: float, value: float, unit: str) -> str:
+    if math.isnan(value):
+        return f"{scheduler}: no value"
+    said = with_unit(*shown(value, unit))
+    return f"{scheduler}: {said}" if math.isnan(ratio) else f"{scheduler}: {ratio:.2f}× ({said})"
+
+
+CHANGE_PX, CHANGE_GAP_PX, NAME_PX = 22.0, 18.0, 220.0
+TEXT_GAP_PX, LEAST_PX = 6.0, 10.0
+"""From a bar to its text; and what is left for the longest bar where the plot is hardly wider than a text."""
+MOST_JOBS = 1500
+"""Of more jobs every k-th is drawn."""
+SOONER, LATER = theme.PALETTE[0], theme.PALETTE[3]
+TODAY = "today"
+
+
+def before_after(
+    frame: pd.DataFrame, *, title: str = "Before and after", names: Mapping[str, str] | None = None
+) -> Drawing:
+    """Draw for each measure a bar for today and one for each change, in % of today, with the interval of the change.
+
+    frame: columns change, label (of the measure), before, after, low, high (of the difference; NaN: no interval) and
+    text (what stands beside a change's bar) and today_text. Measures that are 0 today have no % and are left out.
+    names: of the changes, by change.
+    """
+    known = frame[frame["before"] > 0]
+    changes = list(dict.fromkeys(known["change"]))
+    series = [TODAY, *((names or {}).get(change, change) for change in changes)]
+    per_measure = len(series) * CHANGE_PX + CHANGE_GAP_PX
+    rows: list[tuple[Any, ...]] = []
+    labels = list(dict.fromkeys(known["label"]))
+    for place, label in enumerate(labels):
+        of = known[known["label"] == label].set_index("change")
+        top = place * per_measure + CHANGE_GAP_PX / 2
+        base = float(of["before"].iloc[0])
+        rows.append((label, TODAY, 100.0, math.nan, math.nan, top, str(of["today_text"].iloc[0])))
+        for number, change in enumerate(changes, start=1):
+            if change in of.index:
+                row = of.loc[change]
+                low, high = (100.0 + 100.0 * float(row[side]) / base for side in ("low", "high"))
+                at = top + number * CHANGE_PX
+                rows.append(
+                    (label, series[number], 100.0 * float(row["after"]) / base, low, high, at, str(row["text"]))
+                )
+    columns = ["measure", "side", "percent", "low", "high", "y0", "text"]
+    bars = pd.DataFrame(rows, columns=columns).astype({"measure": "str", "side": "str", "text": "str"})
+    bars = bars.assign(
+        y1=bars["y0"] + CHANGE_PX - 3,
+        begins=bars["low"].clip(lower=0.0),  # below 0 % of today there is nothing to draw; the tooltip has the bound
+        ends=bars[["percent", "high"]].max(axis=1),
+    )
+    heads = pd.DataFrame({"text": labels, "y": [i * per_measure + per_measure / 2 for i in range(len(labels))]})
+    looks = [theme.GRID, *theme.series_look(series[1:])[0]]
+    # Room for the names also in a font that is wider than the one that the picture was made with.
+    room = min(NAME_PX, max((theme.text_px(label) for label in labels), default=0.0))
+    base_marks, middle = marks("bars"), alt.value(alt.ExprRef("(datum.y0 + datum.y1) / 2"))
+    scale = alt.Scale(domainMin=0, domainMax=_end(bars), nice=False, padding=0)
+    x = alt.X("percent:Q", title="In % of today", scale=scale, axis=alt.Axis(tickCount=6))
+    layers = [
+        base_marks.mark_rect(stroke=theme.INK, strokeWidth=0.5).encode(
+            x=x,
+            x2=alt.value(alt.ExprRef("scale('x', 0)")),
+            y=alt.value(alt.ExprRef("datum.y0")),
+            y2=alt.value(alt.ExprRef("datum.y1")),
+            fill=alt.Fill(
+                "side:N",
+                title=None,
+                scale=alt.Scale(domain=series, range=looks),
+                legend=alt.Legend(orient="top", direction="horizontal", columns=2, labelLimit=500),
+            ),
+            tooltip=[
+                alt.Tooltip("measure:N", title="Measure"),
+                alt.Tooltip("side:N", title="Side"),
+                alt.Tooltip("text:N", title="Value"),
+                alt.Tooltip("percent:Q", title="In % of today", format=".1f"),
+                alt.Tooltip("low:Q", title="Interval from, %", format=".1f"),
+                alt.Tooltip("high:Q", title="to, %", format=".1f"),
+            ],
+        ),
+        base_marks.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2.5, color=theme.INK)
+        .encode(x="begins:Q", x2="high:Q", y=middle),
+        marks("heads")
+        .mark_rule(opacity=0)
+        .encode(x=alt.value(-10 - room), x2=alt.value(-10), y=alt.value(alt.ExprRef("datum.y"))),
+        marks("heads")
+        .mark_text(align="right", baseline="middle", fontWeight=600, limit=NAME_PX)
+        .encode(x=alt.value(-10), y=alt.value(alt.ExprRef("datum.y")), text="text:N"),
+        marks("today").mark_rule(color=theme.INK, strokeDash=[5, 4]).encode(x="percent:Q"),
+        *(
+            base_marks.mark_text(
+                align="left", baseline="middle", dx=TEXT_GAP_PX, clip=False, stroke=theme.PAPER, strokeWidth=halo_px
+            ).encode(x=alt.value(alt.ExprRef("scale('x', datum.ends)")), y=middle, text="text:N")
+            for halo_px in (5, 0)
+        ),
+        message_layer(),
+    ]
+    with_interval = bool(bars["low"].notna().any())
+    return drawn(
+        *layers,
+        data={
+            "bars": bars,
+            "heads": heads,
+            "today": pd.DataFrame({"percent": [100.0]}),
+            "message": message("" if len(bars) else "Nothing to compare"),
+        },
+        table=frame.reset_index(drop=True),
+        label=f"{title}: {', '.join(labels)} in per cent of today.",
+        title=title,
+        subtitle="lines: interval of the mean difference" if with_interval else "one pair of runs: no interval",
+        height=max(len(labels), 1) * per_measure,
+    )
+
+
+def _end(bars: pd.DataFrame) -> alt.ExprRef:
+    """Where the axis ends, in %, so that each text has room behind its bar: that depends on the width of the plot."""
+    said = zip(bars["ends"].tolist(), bars["text"].tolist(), strict=True)
+    wanted = {(end, round(theme.text_px(text) + 2 * TEXT_GAP_PX)) for end, text in said}
+    ends = (f"{end:.6g} * width / max(width - {px}, {LEAST_PX:g})" for end, px in sorted(wanted))
+    return alt.ExprRef(f"max({', '.join(['1', *ends])})")
+
+
+def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job", height: float = 240) -> Drawing:
+    """Draw by how much later (above 0) or sooner each job is done, from the one that gains most to the one that loses
+    most.
+
+    jobs: columns job, before_s, after_s, difference_s. Of more than `MOST_JOBS` every k-th is drawn; the table has all.
+    The parameter `selected`, the name of a job (null: none), fades all others.
+    """
+    ordered = jobs.sort_values("difference_s", kind="stable").reset_index(drop=True)
+    every = max(1, math.ceil(len(ordered) / MOST_JOBS))
+    largest = float(ordered["difference_s"].abs().max()) if len(ordered) else 0.0
+    unit = theme.time_unit(largest)
+    rank = np.arange(len(ordered))
+    shown = pd.DataFrame(
+        {
+            "job": ordered["job"].astype("str"),
+            "from": rank.astype(float),
+            "to": rank + float(every),
+            "difference": ordered["difference_s"] / unit.seconds,
+            "side": np.where(ordered["difference_s"] < 0, "done sooner", "done later"),
+        }
+    ).astype({"side": "str"})[::every]
+    sides: Sequence[str] = ("done sooner", "done later")
+    bars = (
+        marks("bars")
+        .mark_rect()
+        .encode(
+            x=alt.X(
+                "from:Q",
+                title="Jobs, by the difference",
+                scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
+            ),
+            x2="to:Q",
+            y=alt.Y("difference:Q", title=f"Difference in JCT ({unit.name})"),
+            y2=alt.value(alt.ExprRef("scale('y', 0)")),
+            fill=alt.Fill(
+                "side:N",
+                title=None,
+                scale=alt.Scale(domain=list(sides), range=[SOONER, LATER]),
+                legend=alt.Legend(orient="top"),
+            ),
+            opacity=alt.condition("!selected || datum.job === selected", alt.value(1.0), alt.value(theme.FADED)),
+            tooltip=[
+                alt.Tooltip("job:N", title="Job"),
+                alt.Tooltip("difference:Q", title=f"Difference ({unit.name})", format="+.3~f"),
+            ],
+        )
+    )
+    zero = marks("zero").mark_rule(color=theme.INK).encode(y="difference:Q")
+    return drawn(
+        bars,
+        zero,
+        message_layer(),
+        data={
+            "bars": shown,
+            "zero": pd.DataFrame({"difference": [0.0]}),
+            "message": message("" if len(shown) else "No job finished on both sides"),
+        },
+        table=ordered,
+        label=f"{title}: difference in completion time of each job.",
+        title=title,
+        subtitle=f"{len(shown):,} of {len(ordered):,} jobs drawn, at equal steps" if every > 1 else "",
+        height=height,
+        params={"selected": None},
+    )
