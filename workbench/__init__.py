@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from workbench.scheduling.decision import Reason as Reason
     from workbench.scheduling.decision import Snapshot as Snapshot
     from workbench.scheduling.knob import Knob as Knob
+    from workbench.scheduling.room import Room as Room
     from workbench.scheduling.solvers import Solver as Solver
     from workbench.session.api import Run as Run
     from workbench.session.api import allocation_table as allocation_table
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from workbench.session.registry import find_formulation as find_formulation
     from workbench.session.registry import find_scheduler as find_scheduler
     from workbench.session.registry import scheduler as scheduler
+    from workbench.session.registry import skipped_rooms as skipped_rooms
 
 
 def _refuse_other(folder: str) -> None:
@@ -118,9 +120,10 @@ _MODULES = {
         ("session.api", "allocation_table"),
         ("scheduling.solvers", "Solver"),
         ("session.api", "solve_model"),
-        ("session.registry", "find_formulation find_scheduler scheduler"),
+        ("session.registry", "find_formulation find_scheduler scheduler skipped_rooms"),
         ("scheduling.contract", "Scheduler Formulation Timing"),
         ("scheduling.knob", "Knob"),
+        ("scheduling.room", "Room"),
         ("scheduling.decision", "Snapshot JobView NodeView Decision Assignment Reason"),
         ("session.api", "snapshot_at ignored"),
         ("base.errors", "WorkbenchError InputError ScenarioError"),

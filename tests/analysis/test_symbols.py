@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from workbench import paper_map, snapshot_at, symbol_index, symbol_table
-from workbench.analysis.symbols import IDEAS, PAPERS, model_symbols, readable, shared_letters
+from workbench.analysis.symbols import IDEAS, ideas, model_symbols, papers, readable, shared_letters
 from workbench.scheduling.notation import symbols
 from workbench.session.registry import find_formulation
+
+PAPERS = [room.name for room in papers()]
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +22,7 @@ def table() -> pd.DataFrame:
 
 def test_every_symbol_of_the_index_is_in_the_model_that_it_names(table: pd.DataFrame) -> None:
     known = set(zip(table["formulation"], table["symbol"], strict=True))
-    for idea in IDEAS:
+    for idea in ideas():
         assert idea.symbols, idea.name
         for paper, named in idea.symbols.items():
             assert paper in PAPERS
@@ -31,10 +33,10 @@ def test_every_symbol_of_the_index_is_in_the_model_that_it_names(table: pd.DataF
 
 
 def test_ideas_have_different_names_and_no_symbol_has_two(table: pd.DataFrame) -> None:
-    assert len({idea.name for idea in IDEAS}) == len(IDEAS)
-    named = [each for idea in IDEAS for found in idea.symbols.values() for each in found]
+    assert tuple(idea.name for idea in ideas()) == IDEAS and len(set(IDEAS)) == len(IDEAS)
+    named = [each for idea in ideas() for found in idea.symbols.values() for each in found]
     assert len(set(named)) == len(named)
-    assert set(table["idea"]) == {"", *(idea.name for idea in IDEAS)}
+    assert set(table["idea"]) == {"", *(idea.name for idea in ideas())}
 
 
 def test_units_of_one_idea_do_not_contradict_each_other(table: pd.DataFrame) -> None:
@@ -49,7 +51,7 @@ def test_units_of_one_idea_do_not_contradict_each_other(table: pd.DataFrame) -> 
 
 def test_the_same_idea_has_the_papers_own_letters() -> None:
     index = symbol_index().set_index("idea")
-    assert list(index.columns) == list(PAPERS)
+    assert list(index.columns) == PAPERS
     assert index.loc["a job"].tolist() == ["m", "j", "i", "n", "i"]
     assert index.loc["GPUs that there are"].tolist() == ["c_a", "c_r", "S_t", "c_k", "M_kh"]
     assert index.loc["arrival", "hops"] == ""
@@ -76,7 +78,7 @@ def test_no_symbol_of_a_paper_is_lost(table: pd.DataFrame) -> None:
 
 def test_the_map_says_of_each_paper_what_it_is_known_for() -> None:
     found = paper_map().set_index("handles")
-    assert list(found.columns) == list(PAPERS) and found.dtypes.eq(bool).all()
+    assert list(found.columns) == PAPERS and found.dtypes.eq(bool).all()
     assert found.any(axis="columns").all(), "nobody handles it"
     assert not found.all(axis="columns").any(), "everybody handles it: that tells nobody anything"
     only = {what: [paper for paper in PAPERS if row[paper]] for what, row in found.iterrows()}

@@ -8,8 +8,9 @@ import pytest
 import workbench
 from tests.cli.support import strict
 from workbench.scheduling.contract import Formulation
+from workbench.scheduling.room import Room
 from workbench.scheduling.solvers import Programme, TimeLimitError, UnboundedError, solve_matrix
-from workbench.session.registry import Room, rooms
+from workbench.session.registry import rooms
 
 SOLVE_KEYS = ["formulation", "status", "objective", "sense", "unit", "bound", "gap", "solver", "build_s", "solve_s"]
 SOLVE_KEYS += ["iterations", "result"]
@@ -88,7 +89,7 @@ def our_fault(solver):
 @pytest.fixture
 def failing(monkeypatch):
     made = tuple(Fails(f"test.{function.__name__}", function) for function in (infeasible, too_late, unbounded))
-    found = (*rooms(), Room("test", "Test", (*made, Fails("test.fault", our_fault))))
+    found = (*rooms(), Room(name="test", formulations=(*made, Fails("test.fault", our_fault))))
     monkeypatch.setattr("workbench.session.registry.rooms", lambda: found)
 
 

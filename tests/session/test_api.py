@@ -15,7 +15,8 @@ import workbench.session.api
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.knob import Knob
-from workbench.session.registry import Room, rooms
+from workbench.scheduling.room import Room
+from workbench.session.registry import rooms
 
 
 def scenario(**rest):
@@ -256,7 +257,7 @@ def test_offline_formulations_begin_at_0(monkeypatch):
         def run(self, data, knobs, solver=None):
             return Result("optimal", 0.0, "min", "s", {})
 
-    found = (*rooms(), Room("look", "Look", (Look(),)))
+    found = (*rooms(), Room(name="look", formulations=(Look(),)))
     monkeypatch.setattr("workbench.session.registry.rooms", lambda: found)
     workbench.solve(scenario(), "look")
     workbench.solve(scenario(), "look", at=150)

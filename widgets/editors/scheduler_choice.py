@@ -11,7 +11,8 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.scheduling.contract import Scheduler
-from workbench.session.registry import Room, find_scheduler, schedulers
+from workbench.scheduling.room import Room
+from workbench.session.registry import find_scheduler, schedulers
 
 
 class SchedulerChoice:

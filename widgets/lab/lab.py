@@ -37,8 +37,9 @@ from widgets.work.work import Message, Work, when_idle
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.estimators import registry
+from workbench.scheduling.room import Room
 from workbench.session.api import check_plan
-from workbench.session.registry import Room, find_scheduler, formulations, is_own, rooms, schedulers
+from workbench.session.registry import find_scheduler, formulations, is_own, rooms, schedulers
 from workbench.simulation.run import Run
 
 SMALL_S = 5.0

@@ -43,6 +43,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Memory, Result
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.room import Room
 from workbench.scheduling.solvers import SolverFailedError
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 
@@ -417,11 +418,6 @@ def _first(wanted: list[Request], workers: IntArray) -> list[Request]:
     return first
 
 
-TITLE = "AlloX"
-FORMULATIONS = (Allox(),)
-SCHEDULERS = (AlloxScheduler(),)
-
-
 def _explain(moment: JobAtTime) -> Explained:
     """Through Gavel's rounds by priority, else see `_explain_line`."""
     return explain(moment) if in_rounds(moment.run.knobs) else _explain_line(moment)
@@ -475,4 +471,10 @@ def _line_of(moment: JobAtTime) -> tuple[str, Order | None]:
     return kind, order
 
 
-EXPLAIN = {"allox": _explain}
+ROOM = Room(
+    name="allox",
+    title="AlloX",
+    formulations=(Allox(),),
+    schedulers=(AlloxScheduler(),),
+    explanations={"allox": _explain},
+)

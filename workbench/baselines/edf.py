@@ -23,6 +23,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.room import Room
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
@@ -71,8 +72,6 @@ def _line(snapshot: Snapshot, deadline_s: FloatArray, late: bool) -> FloatArray:
     return places(group, np.where(group == 1, deadline_s, 0.0))
 
 
-TITLE = "Earliest deadline first"
-SCHEDULERS = (Edf(),)
 LINE = (
     "Jobs with deadlines go first, the earliest first, also on the GPUs of best-effort jobs; those go by arrival. Who "
     "has a deadline and runs keeps its GPUs."
@@ -102,4 +101,9 @@ def _is_late(moment: JobAtTime) -> bool:
     return call is not None and due < call.time_s
 
 
-EXPLAIN = {"edf": _explain}
+ROOM = Room(
+    name="edf",
+    title="Earliest deadline first",
+    schedulers=(Edf(),),
+    explanations={"edf": _explain},
+)

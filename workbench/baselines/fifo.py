@@ -37,6 +37,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision, IntArray, Shares, Snapshot, Unit
 from workbench.scheduling.knob import Knob, Value
+from workbench.scheduling.room import Room
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 AWARE = queue.aware(
@@ -167,10 +168,6 @@ def _arrival(rows: IntArray) -> FloatArray:
     return rows.astype(float)
 
 
-TITLE = "First in, first out"
-SCHEDULERS = (Fifo(),)
-
-
 def _not_started(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
     """Who comes before a job to which the greedy choice gives no share, and blocks the line or has the GPUs."""
     order, made_s = arrival(moment), float(block["time_s"].iloc[0])
@@ -214,4 +211,9 @@ def _explain(moment: JobAtTime) -> Explained:
     return told(moment, arrival(moment), rule, keeps=True, blocking=blocking)
 
 
-EXPLAIN = {"fifo": _explain}
+ROOM = Room(
+    name="fifo",
+    title="First in, first out",
+    schedulers=(Fifo(),),
+    explanations={"fifo": _explain},
+)

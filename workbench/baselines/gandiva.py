@@ -35,6 +35,7 @@ from workbench.scheduling.contract import Knobs, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Observation, Shares, Snapshot, Unit
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
 
 Pair = tuple[str, str]
@@ -325,6 +326,9 @@ def _all_units(snapshot: Snapshot, together: _Together) -> Iterator[Unit]:
                 yield names[other], name
 
 
-TITLE = "Gandiva"
-SCHEDULERS = (Gandiva(),)
-EXPLAIN = {"gandiva": explain}
+ROOM = Room(
+    name="gandiva",
+    title="Gandiva",
+    schedulers=(Gandiva(),),
+    explanations={"gandiva": explain},
+)

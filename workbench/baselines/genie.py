@@ -31,6 +31,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
 from workbench.scheduling.placement import Gpus, Request, place, runs_spread
+from workbench.scheduling.room import Room
 from workbench.simulation.job_at_time import Explained, JobAtTime, Order
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)
@@ -175,10 +176,6 @@ def _reasons(snapshot: Snapshot, placed: dict[str, Gpus], laxity_s: FloatArray, 
     return why
 
 
-TITLE = "GENIE"
-SCHEDULERS = (Genie(),)
-
-
 def _explain(moment: JobAtTime) -> Explained:
     """The line of waiting jobs: those that can be in time by laxity, all others behind them by arrival."""
     rule = (
@@ -191,4 +188,9 @@ def _explain(moment: JobAtTime) -> Explained:
     return told(moment, Order(label, "s", line, "lowest", at_s, moment.by_arrival), rule, keeps=True)
 
 
-EXPLAIN = {"genie": _explain}
+ROOM = Room(
+    name="genie",
+    title="GENIE",
+    schedulers=(Genie(),),
+    explanations={"genie": _explain},
+)

@@ -27,6 +27,7 @@ from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import Shares, Snapshot
+from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.solvers import SolverFailedError
 
@@ -125,7 +126,10 @@ def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
     return Allocated(Shares(snapshot.jobs.names, snapshot.types, values))
 
 
-TITLE = "Isolated"
-FORMULATIONS = (Isolated(),)
-SCHEDULERS = (ShareScheduler("isolated", "Isolated: every job owns 1/M of each type", shares),)
-EXPLAIN = {"isolated": explain}
+ROOM = Room(
+    name="isolated",
+    title="Isolated",
+    formulations=(Isolated(),),
+    schedulers=(ShareScheduler("isolated", "Isolated: every job owns 1/M of each type", shares),),
+    explanations={"isolated": explain},
+)

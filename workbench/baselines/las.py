@@ -19,6 +19,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.room import Room
 
 AWARE = queue.aware(
     "Give a job the fastest type that has room. In later rounds, once everybody who fits has GPUs, it moves to a "
@@ -53,14 +54,17 @@ class Las(Scheduler):
         return queue.serve(snapshot, lambda rows: jobs.attained_s[rows], rule, signals, memory), memory
 
 
-TITLE = "Least attained service"
-SCHEDULERS = (Las(),)
-EXPLAIN = {
-    "las": by_signal(
-        "attained_s",
-        "attained service",
-        "GPU-s",
-        "lowest",
-        "In every round the GPUs go to the jobs that have had the fewest GPU-seconds, also from jobs that run.",
-    )
-}
+ROOM = Room(
+    name="las",
+    title="Least attained service",
+    schedulers=(Las(),),
+    explanations={
+        "las": by_signal(
+            "attained_s",
+            "attained service",
+            "GPU-s",
+            "lowest",
+            "In every round the GPUs go to the jobs that have had the fewest GPU-seconds, also from jobs that run.",
+        )
+    },
+)

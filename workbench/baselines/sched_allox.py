@@ -26,6 +26,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason, Slot, Snapshot, Task
+from workbench.scheduling.room import Room
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
 
 
@@ -165,10 +166,6 @@ class _Now:
         return Reason("in_line", text, {"type": self.kind_of[slot], "place_from_end": float(place.from_end)})
 
 
-TITLE = "Sched_Allox"
-SCHEDULERS = (SchedAllox(),)
-
-
 def _explain(moment: JobAtTime) -> Explained:
     """The rule of the matching, and the place in line of a job that has not begun."""
     rule = (
@@ -190,4 +187,9 @@ def _explain(moment: JobAtTime) -> Explained:
     )
 
 
-EXPLAIN = {"sched_allox": _explain}
+ROOM = Room(
+    name="sched_allox",
+    title="Sched_Allox",
+    schedulers=(SchedAllox(),),
+    explanations={"sched_allox": _explain},
+)

@@ -18,6 +18,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
 
 RULE = Rule(preemptive=False, blocking=False, aware=False, steady=True)
@@ -50,15 +51,19 @@ class SchedHomo(Scheduler):
         return queue.serve(snapshot, urgency, RULE, signals), memory
 
 
-TITLE = "Sched_Homo"
-SCHEDULERS = (SchedHomo(),)
-EXPLAIN = {
-    "sched_homo": by_signal(
-        "weighted_time_s",
-        "remaining time over weight, at the mean speed of all GPUs,",
-        "s",
-        "lowest",
-        "Jobs start in this order on the first type that has room, and keep their GPUs; who does not fit is passed.",
-        keeps=True,
-    )
-}
+ROOM = Room(
+    name="sched_homo",
+    title="Sched_Homo",
+    schedulers=(SchedHomo(),),
+    explanations={
+        "sched_homo": by_signal(
+            "weighted_time_s",
+            "remaining time over weight, at the mean speed of all GPUs,",
+            "s",
+            "lowest",
+            "Jobs start in this order on the first type that has room, and keep their GPUs; who does not fit is "
+            "passed.",
+            keeps=True,
+        )
+    },
+)

@@ -42,6 +42,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Sc
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.room import Room
 from workbench.scheduling.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.scheduling.solvers.report import report
 from workbench.simulation.job_at_time import Explained, JobAtTime
@@ -502,9 +503,6 @@ def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus], power: flo
     return found
 
 
-TITLE = "Sia"
-FORMULATIONS = (Sia(),)
-SCHEDULERS = (SiaScheduler(),)
 BINDING = {
     "not_chosen": "(code) total_cost: under (code) capacity the configurations of the others cost least in all",
     "no_configuration": "none of its sizes runs on the GPUs that are up",
@@ -526,4 +524,10 @@ def _explain(moment: JobAtTime) -> Explained:
     return Explained((rule,), binding=binding, order=order)
 
 
-EXPLAIN = {"sia": _explain}
+ROOM = Room(
+    name="sia",
+    title="Sia",
+    formulations=(Sia(),),
+    schedulers=(SiaScheduler(),),
+    explanations={"sia": _explain},
+)

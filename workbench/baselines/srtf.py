@@ -18,6 +18,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
 
 AWARE = queue.aware(
@@ -64,14 +65,17 @@ def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArr
     return speed.max(axis=1, initial=0.0) if aware else reference
 
 
-TITLE = "Shortest remaining time first"
-SCHEDULERS = (Srtf(),)
-EXPLAIN = {
-    "srtf": by_signal(
-        "remaining_s",
-        "remaining time",
-        "s",
-        "lowest",
-        "The GPUs go to the jobs that would be done first on their own, also from jobs that run.",
-    )
-}
+ROOM = Room(
+    name="srtf",
+    title="Shortest remaining time first",
+    schedulers=(Srtf(),),
+    explanations={
+        "srtf": by_signal(
+            "remaining_s",
+            "remaining time",
+            "s",
+            "lowest",
+            "The GPUs go to the jobs that would be done first on their own, also from jobs that run.",
+        )
+    },
+)

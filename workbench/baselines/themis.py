@@ -35,6 +35,7 @@ from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.queues import seconds
+from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
@@ -127,10 +128,6 @@ def finish_time_fairness(snapshot: Snapshot, present: FloatArray) -> FloatArray:
     return np.where(speed > 0, rho, 1.0)
 
 
-TITLE = "Themis"
-SCHEDULERS = (Themis(),)
-
-
 def _explain(moment: JobAtTime) -> Explained:
     """The order by rho; who waits has lost to jobs before it, and outside the part 1 - f to all that had GPUs."""
     rule = (
@@ -150,4 +147,9 @@ def _explain(moment: JobAtTime) -> Explained:
     return replace(found, binding=f"{found.binding}; {why}" if ahead else why)
 
 
-EXPLAIN = {"themis": _explain}
+ROOM = Room(
+    name="themis",
+    title="Themis",
+    schedulers=(Themis(),),
+    explanations={"themis": _explain},
+)

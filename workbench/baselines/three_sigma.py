@@ -42,6 +42,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Sc
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.room import Room
 from workbench.scheduling.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
@@ -460,9 +461,6 @@ def _waiting(planned: Planned, chosen: IntArray, held: Mapping[str, Gpus], names
     return why
 
 
-TITLE = "3Sigma"
-FORMULATIONS = (ThreeSigma(),)
-SCHEDULERS = (ThreeSigmaScheduler(),)
 LATER = "(3Sigma) expected_value: in the plan it starts in a later slot, and (3Sigma) capacity has others before it"
 NOT_PLANNED = "(3Sigma) expected_value: under (3Sigma) capacity the starts of others are worth more in all"
 
@@ -489,4 +487,10 @@ def _explain(moment: JobAtTime) -> Explained:
     return Explained((rule,), binding=binding, order=order)
 
 
-EXPLAIN = {"three_sigma": _explain}
+ROOM = Room(
+    name="three_sigma",
+    title="3Sigma",
+    formulations=(ThreeSigma(),),
+    schedulers=(ThreeSigmaScheduler(),),
+    explanations={"three_sigma": _explain},
+)

@@ -41,6 +41,7 @@ from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray, Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
@@ -252,6 +253,9 @@ def _line(moment: JobAtTime, queue_of: Mapping[str, float], at_s: float) -> dict
     return {job: float(place) for place, job in enumerate(order, start=1)}
 
 
-TITLE = "Tiresias"
-EXPLAIN = {"tiresias": _explain}
-SCHEDULERS = (Tiresias(),)
+ROOM = Room(
+    name="tiresias",
+    title="Tiresias",
+    schedulers=(Tiresias(),),
+    explanations={"tiresias": _explain},
+)

@@ -34,6 +34,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.room import Room
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 QUEUES = Knob(
@@ -206,6 +207,9 @@ def _explain(moment: JobAtTime) -> Explained:
     return replace(found, facts=facts, binding=binding)
 
 
-TITLE = "YARN-CS"
-EXPLAIN = {"yarn_cs": _explain}
-SCHEDULERS = (YarnCs(),)
+ROOM = Room(
+    name="yarn_cs",
+    title="YARN-CS",
+    schedulers=(YarnCs(),),
+    explanations={"yarn_cs": _explain},
+)

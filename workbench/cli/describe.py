@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.base.errors import InputError, Words
 from workbench.cli.inputs import called, check_targets, read_scenario
 from workbench.cli.make import written
-from workbench.cli.output import Answer, aligned, short
+from workbench.cli.output import Answer, aligned, say, short
 from workbench.cli.parser import Commands, Parser, add_command, add_output, add_scenario
 
 if TYPE_CHECKING:
@@ -40,7 +40,11 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def list_all(args: argparse.Namespace) -> Answer:
     """Everything the registry knows."""
+    from workbench.session.registry import skipped_rooms
+
     found = [entry for entry in _entries() if args.name in (None, entry["name"])]
+    for name, reason in skipped_rooms().items():
+        say(f"left out: room {name}: {reason}")
     if not found:
         raise InputError("name", args.name, "one of " + ", ".join(dict.fromkeys(e["name"] for e in _entries())))
     return Answer(found, lambda: _overview(found) if args.name is None else "\n\n".join(map(_in_full, found)))
@@ -48,8 +52,9 @@ def list_all(args: argparse.Namespace) -> Answer:
 
 def _entries() -> Iterator[dict[str, Any]]:
     """One entry per formulation and per scheduler, room by room."""
-    from workbench.session.registry import rooms
+    from workbench.session.registry import paper_rooms, rooms
 
+    papers = {room.name for room in paper_rooms()}
     for room in rooms():
         for kind, offered in (("formulation", room.formulations), ("scheduler", room.schedulers)):
             for found in offered:
@@ -58,19 +63,11 @@ def _entries() -> Iterator[dict[str, Any]]:
                     "name": found.name,
                     "kind": kind,
                     "title": found.title,
-                    "paper": room.name if _is_paper(room.name) else None,
+                    "paper": room.name if room.name in papers else None,
                     "offline": found.offline,
                     "uses": None if uses is None else sorted(uses),
                     "knobs": [_knob(knob) for knob in found.knobs],
                 }
-
-
-def _is_paper(room: str) -> bool:
-    import pkgutil
-
-    import workbench.papers
-
-    return any(info.ispkg and info.name == room for info in pkgutil.iter_modules(workbench.papers.__path__))
 
 
 def _knob(knob: Knob) -> dict[str, Any]:

@@ -46,6 +46,16 @@ class Knob:
     optional: bool = False
     main: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise InputError("knob", self.name, "a name of letters, digits and _")
+        if self.kind not in ("bool", "int", "float", "str"):
+            raise InputError(f"knob {self.name}, kind", self.kind, "bool, int, float or str")
+        try:
+            self.check(self.default)
+        except InputError as error:
+            raise InputError(f"knob {self.name}, default", self.default, error.expected) from None
+
     def __repr__(self) -> str:
         return f"<Knob {self.name}: {self.expected()}; default {self.default_text}>"
 
@@ -126,6 +136,17 @@ def _has_kind(value: Any, kind: str) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return False
     return kind == "float" or isinstance(value, int) or float(value).is_integer()
+
+
+def checked_knobs(where: str, given: Any) -> tuple[Knob, ...]:
+    """The knobs that a scheduler or formulation declares; raises InputError for what is none, or a name used twice."""
+    knobs = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for knob in knobs:
+        if not isinstance(knob, Knob):
+            raise InputError(f"{where}, knobs", knob, "a list of workbench.Knob")
+        if sum(other.name == knob.name for other in knobs) > 1:
+            raise InputError(f"{where}, knobs", knob.name, "each name once")
+    return knobs
 
 
 def settle(

@@ -19,7 +19,7 @@ from workbench.base.errors import InputError
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Cause, Decision, Found, InvalidDecision, Snapshot
-from workbench.scheduling.knob import Knob
+from workbench.scheduling.knob import Knob, checked_knobs
 
 Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision, Memory]]
 
@@ -48,17 +48,7 @@ class Declaration:
             raise InputError("scheduler name", name, expected)
         where = f"scheduler {name}"
         timing = Timing(_round_s(where, round_s), _causes(where, causes))
-        return cls(name, _knobs(where, knobs), timing, _uses(where, uses))
-
-
-def _knobs(where: str, given: Any) -> tuple[Knob, ...]:
-    knobs = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-    for knob in knobs:
-        if not isinstance(knob, Knob):
-            raise InputError(f"{where}, knobs", knob, "a list of workbench.Knob")
-        if sum(other.name == knob.name for other in knobs) > 1:
-            raise InputError(f"{where}, knobs", knob.name, "each name once")
-    return knobs
+        return cls(name, checked_knobs(where, knobs), timing, _uses(where, uses))
 
 
 def _round_s(where: str, given: Any) -> float | None:

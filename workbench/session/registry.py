@@ -1,45 +1,41 @@
 """The registry: finds what papers and baselines offer, and holds the schedulers that a session declares itself.
 
-A room is a package under `workbench/papers/` whose `__init__` sets `TITLE`, `FORMULATIONS` and `SCHEDULERS`; a baseline
-is a module under `workbench/baselines/` that sets `FORMULATIONS` or `SCHEDULERS`. Nothing else is edited to add one.
-A room may also set `STUDIES`: what pages of its lab show besides a run, by name; and `EXPLAIN`: by scheduler, what
-says why a job of a run had what it had at a time (`workbench.simulation.job_at_time`).
-What a formulation and a scheduler are is in `workbench.scheduling.contract`.
+A room is a package under `workbench/papers/`, a module under `workbench/baselines/`, or a package of its own that an
+installed distribution names as an entry point of the group `workbench.papers` (the room's name = the module). Each sets
+`ROOM = Room(...)` (`workbench.scheduling.room`); nothing else is edited to add one. A room that cannot be used is left
+out, and `skipped_rooms` says why. What a formulation and a scheduler are is in `workbench.scheduling.contract`.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import workbench.baselines
 import workbench.papers
-from workbench.base.errors import InputError, one_of
+from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, WorkbenchError, one_of, shorten
+from workbench.base.text import on_one_line
 from workbench.scheduling.contract import Formulation, Scheduler
-from workbench.scheduling.decision import Cause, Snapshot
+from workbench.scheduling.decision import Cause
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.room import Room, Study
 from workbench.session.own_scheduler import Decide, Declaration, FromFunction
 from workbench.simulation.job_at_time import Explainer
 
-Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
-"""From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
+ENTRY_POINTS = "workbench.papers"
+"""The group under which a package of its own names its room."""
 
 
-@dataclass(frozen=True)
-class Room:
-    """A paper or a baseline: its title and what it offers."""
+class _Place(NamedTuple):
+    """Where a room is: its name, its module, and the distribution that brings it if it is not ours."""
 
     name: str
-    title: str
-    formulations: tuple[Formulation[Any], ...] = ()
-    schedulers: tuple[Scheduler, ...] = ()
-    studies: Mapping[str, Study] = field(default_factory=dict)
-    explainers: Mapping[str, Explainer] = field(default_factory=dict)
+    module: str
+    outside: str = ""
 
 
 _OWN: dict[str, FromFunction] = {}
@@ -73,38 +69,104 @@ def scheduler(
     return register
 
 
-@cache
 def rooms() -> tuple[Room, ...]:
-    """Every room: the papers in alphabetical order, then the baselines. Imports them all."""
-    return (*paper_rooms(), *(_room(workbench.baselines, name) for name in _names(workbench.baselines)))
+    """Every room: the papers in alphabetical order, those from outside, then the baselines. Imports them all."""
+    return (*paper_rooms(), *_usable(_baselines()))
 
 
 def paper_rooms() -> tuple[Room, ...]:
-    """The papers in alphabetical order. Imports them all."""
-    return tuple(_room(workbench.papers, name) for name in _names(workbench.papers))
+    """The papers in alphabetical order, then those of packages of their own. Imports them all."""
+    return (*_usable(_papers()), *_usable(_outside()))
 
 
-def _names(package: ModuleType) -> list[str]:
-    """Of the rooms in a package: a paper is a package of its own, a baseline a module."""
-    packages = package is workbench.papers
-    return [info.name for info in pkgutil.iter_modules(package.__path__) if info.ispkg == packages]
+def skipped_rooms() -> dict[str, str]:
+    """Rooms that cannot be used, each with the reason: it cannot be imported, or its declaration is wrong."""
+    found = ((place, _load(place)) for place in (*_papers(), *_outside(), *_baselines()))
+    return {place.name: reason for place, reason in found if isinstance(reason, str)}
 
 
-def _room(package: ModuleType, name: str) -> Room:
-    module = importlib.import_module(f"{package.__name__}.{name}")
-    formulations = tuple(getattr(module, "FORMULATIONS", ()))
-    schedulers = tuple(getattr(module, "SCHEDULERS", ()))
-    studies, explainers = dict(getattr(module, "STUDIES", {})), dict(getattr(module, "EXPLAIN", {}))
-    return Room(name, getattr(module, "TITLE", name), formulations, schedulers, studies, explainers)
+def _usable(places: Iterable[_Place]) -> Iterator[Room]:
+    return (room for room in map(_load, places) if isinstance(room, Room))
 
 
-def _room_of(name: str) -> Room | None:
-    """The room a name belongs to by its first word, so that one scheduler does not import every paper."""
+@cache
+def _papers() -> tuple[_Place, ...]:
+    found = pkgutil.iter_modules(workbench.papers.__path__)
+    return tuple(_Place(info.name, f"workbench.papers.{info.name}") for info in found if info.ispkg)
+
+
+@cache
+def _baselines() -> tuple[_Place, ...]:
+    found = pkgutil.iter_modules(workbench.baselines.__path__)
+    return tuple(_Place(info.name, f"workbench.baselines.{info.name}") for info in found if not info.ispkg)
+
+
+@cache
+def _outside() -> tuple[_Place, ...]:
+    """What installed distributions name, by name; each once, as a distribution may be on the path twice."""
+    found = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    named = {_Place(each.name, each.value, each.dist.name if each.dist else "a package") for each in found}
+    return tuple(sorted(named))
+
+
+@cache
+def _load(place: _Place) -> Room | str:
+    """The room, or why it cannot be used."""
+    try:
+        room = getattr(importlib.import_module(place.module), "ROOM", None)
+        if not isinstance(room, Room):
+            expected = "ROOM = Room(...), from workbench.scheduling.room"
+            raise InputError(f"{place.module}, ROOM", NOTHING if room is None else room, expected)
+        if room.name != place.name:
+            raise InputError(f"room {room.name}, name", room.name, f"{place.name}, as it is found by")
+        if place.outside:
+            _refuse_taken(place, room)
+    except WorkbenchError as error:
+        return on_one_line(str(error))
+    except Exception as error:
+        return shorten(Words(on_one_line(f"{type(error).__name__}: {error}")), MOST_OF_OURS)
+    return room
+
+
+def _refuse_taken(place: _Place, room: Room) -> None:
+    """Raise InputError where a room from outside has a name that a room before it has, or its example is none."""
+    from workbench.scenario.presets import is_preset
+
+    where = f"room {room.name} of {place.outside}"
+    ours, others = (*_papers(), *_baselines()), _outside()
+    before = [*ours, *others[: others.index(place)]]
+    if any(other.name == room.name for other in before):
+        raise InputError(where, room.name, "a name that no other room has")
+    taken = {each.name for other in _usable(before) for each in _offered(other)}
+    taken |= {other.name for other in ours}
+    for each in _offered(room):
+        if each.name in taken:
+            raise InputError(where, each.name, "names that no other room has")
+    if not is_preset(room.example):
+        raise InputError(f"{where}, example", room.example, "a built-in scenario (`workbench presets` lists them)")
+
+
+def _offered(room: Room) -> list[Formulation[Any] | Scheduler]:
+    return [*room.formulations, *room.schedulers]
+
+
+def _room_of(name: str) -> tuple[Room, ...]:
+    """The shipped room that a name belongs to by its first word, so that one scheduler does not import every paper; of
+    another name every room.
+    """
     first = name.split(".")[0]
-    for package in (workbench.papers, workbench.baselines):
-        if first in _names(package):
-            return _room(package, first)
-    return None
+    place = next((place for place in (*_papers(), *_baselines()) if place.name == first), None)
+    return rooms() if place is None else tuple(_usable([place]))
+
+
+def _unknown(where: str, name: Any, known: Iterable[str]) -> InputError:
+    """The error for a name that nobody has; a room that was skipped may have had it."""
+    skipped = skipped_rooms()
+    first = name.split(".")[0] if isinstance(name, str) else ""
+    if first in skipped and first not in {room.name for room in rooms()}:
+        return InputError(where, name, f"a room that can be used; {first} cannot: {skipped[first]}")
+    missing = f" (without those of {', '.join(skipped)}: `workbench.skipped_rooms()`)" if skipped else ""
+    return InputError(where, name, one_of(name, known) + missing)
 
 
 def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler:
@@ -117,12 +179,11 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
     if isinstance(name, str):
         if name in _OWN:
             return _OWN[name]
-        near = _room_of(name)
-        for room in (near,) if near is not None else rooms():
+        for room in _room_of(name):
             for found in room.schedulers:
                 if found.name == name:
                     return found
-    raise InputError(where, name, one_of(name, (found.name for found in schedulers())))
+    raise _unknown(where, name, (found.name for found in schedulers()))
 
 
 def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
@@ -130,12 +191,11 @@ def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
     if isinstance(name, Formulation):
         return name
     if isinstance(name, str):
-        near = _room_of(name)
-        for room in (near,) if near is not None else rooms():
+        for room in _room_of(name):
             for found in room.formulations:
                 if found.name == name:
                     return found
-    raise InputError("formulation", name, one_of(name, (found.name for found in formulations())))
+    raise _unknown("formulation", name, (found.name for found in formulations()))
 
 
 def find_study(name: str) -> Study:
@@ -148,9 +208,7 @@ def find_study(name: str) -> Study:
 
 def find_explainer(name: str) -> Explainer | None:
     """What explains a scheduler's runs beyond their tables; None for one declared in a session."""
-    near = _room_of(name)
-    searched = (near,) if near is not None else rooms()
-    return next((room.explainers[name] for room in searched if name in room.explainers), None)
+    return next((room.explanations[name] for room in _room_of(name) if name in room.explanations), None)
 
 
 def is_own(name: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,21 +43,22 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Ten schedulers and formulations more in a paper's room; their names."""
     names = [f"gavel.more_{i}" for i in range(10)]
     titled = [{"name": name, "title": f"More, number {name[-1]}"} for name in names]
-    models = [type("More", (type(gavel.FORMULATIONS[0]),), given)() for given in titled]
-    rules = [copy.copy(gavel.SCHEDULERS[0]) for _ in names]
+    room = gavel.ROOM
+    models = [type("More", (type(room.formulations[0]),), given)() for given in titled]
+    rules = [copy.copy(room.schedulers[0]) for _ in names]
     for rule, given in zip(rules, titled, strict=True):
         vars(rule).update(given)
-    monkeypatch.setattr(gavel, "FORMULATIONS", (*gavel.FORMULATIONS, *models))
-    monkeypatch.setattr(gavel, "SCHEDULERS", (*gavel.SCHEDULERS, *rules))
-    registry.rooms.cache_clear()
+    more = replace(room, formulations=(*room.formulations, *models), schedulers=(*room.schedulers, *rules))
+    monkeypatch.setattr(gavel, "ROOM", more)
+    registry._load.cache_clear()
     yield names
     monkeypatch.undo()
-    registry.rooms.cache_clear()
+    registry._load.cache_clear()
 
 
 def test_what_a_room_gains_appears_in_its_lab(work: Waiter, grown: list[str]) -> None:
     lab = GavelLab()
-    own = len(gavel.SCHEDULERS)
+    own = len(gavel.ROOM.schedulers)
     titles = [title for title, _ in lab._choice.widget.options]
     assert len(set(titles)) == len(titles), "each has a title of its own"
     assert [name for _, name in lab._choice.widget.options][own - 10 : own] == grown, "the paper's come first"

@@ -1,12 +1,31 @@
 """Chronus: leases for jobs with deadlines, guaranteed once admitted, placed consolidated (Gao et al.)."""
 
+from workbench.papers.chronus import explain
 from workbench.papers.chronus.admission_study import STUDIES
-from workbench.papers.chronus.explain import EXPLAIN
 from workbench.papers.chronus.leases import Leases
 from workbench.papers.chronus.scheduler import Chronus
+from workbench.scheduling.room import Room
 
-TITLE = "Chronus"
-FORMULATIONS = (Leases(),)
-SCHEDULERS = (Chronus(),)
-
-__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "STUDIES", "TITLE"]
+ROOM = Room(
+    name="chronus",
+    title="Chronus",
+    citation="Chronus: A Novel Deadline-aware Scheduler for Deep Learning Training Jobs (Gao and others, SoCC 2021)",
+    notebook="06_chronus",
+    formulations=(Leases(),),
+    schedulers=(Chronus(),),
+    explanations={"chronus": explain.explain},
+    studies=STUDIES,
+    symbols={
+        "a job": "leases i",
+        "a span of time": "leases k",
+        "GPUs that there are": "leases M_kh",
+        "GPUs that a job takes": "leases g_ih",
+        "work that is left": "leases RL_i",
+        "deadline": "leases DL_ip",
+        "what completing is worth": "leases V_ip",
+        "whether a job gets it (decided)": "leases x_ik",
+        "completion (follows)": "leases s_ip",
+    },
+    example="chronus_example",
+    picture="deadlines",
+)

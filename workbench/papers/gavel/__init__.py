@@ -1,6 +1,8 @@
 """Gavel: heterogeneity-aware scheduling policies (Narayanan et al., OSDI 2020)."""
 
+from workbench.baselines.mechanisms.priority import explain as by_priority
 from workbench.papers.gavel.bottleneck import Bottleneck
+from workbench.papers.gavel.explain import EXPLAINERS
 from workbench.papers.gavel.fifo import Fifo
 from workbench.papers.gavel.finish_time_fairness import FinishTimeFairness
 from workbench.papers.gavel.hierarchical import Hierarchical
@@ -9,23 +11,47 @@ from workbench.papers.gavel.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.max_throughput import MaxThroughput
 from workbench.papers.gavel.min_cost import MinCost
 from workbench.papers.gavel.min_cost_slo import MinCostSlo
-from workbench.papers.gavel.scheduler import EXPLAIN, SCHEDULERS
+from workbench.papers.gavel.scheduler import SCHEDULERS
 from workbench.papers.gavel.shortest_job_first import ShortestJobFirst
 from workbench.papers.gavel.water_filling import WaterFilling
+from workbench.scheduling.room import Room
 
-TITLE = "Gavel"
-FORMULATIONS = (
-    MaxMinFairness(),
-    Makespan(),
-    FinishTimeFairness(),
-    Fifo(),
-    ShortestJobFirst(),
-    MaxThroughput(),
-    MinCost(),
-    MinCostSlo(),
-    WaterFilling(),
-    Hierarchical(),
-    Bottleneck(),
+ROOM = Room(
+    name="gavel",
+    title="Gavel",
+    citation="Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads "
+    "(Narayanan and others, OSDI 2020)",
+    notebook="01_gavel",
+    formulations=(
+        MaxMinFairness(),
+        Makespan(),
+        FinishTimeFairness(),
+        Fifo(),
+        ShortestJobFirst(),
+        MaxThroughput(),
+        MinCost(),
+        MinCostSlo(),
+        WaterFilling(),
+        Hierarchical(),
+        Bottleneck(),
+    ),
+    schedulers=SCHEDULERS,
+    explanations={each.name: EXPLAINERS.get(each.name, by_priority.explain) for each in SCHEDULERS},
+    estimators=("low_rank",),
+    symbols={
+        "a job": "max_min_fairness m",
+        "a type of GPU": "max_min_fairness j",
+        "a way to run a job": "max_min_fairness k",
+        "jobs that share GPUs": "max_min_fairness C_m",
+        "GPUs that there are": "max_min_fairness c_a",
+        "GPUs that a job takes": "max_min_fairness z_m",
+        "speed": "max_min_fairness T^m_kj",
+        "work that is left": "finish_time_fairness n_m",
+        "deadline": "min_cost_slo SLO_m",
+        "weight or priority": "max_min_fairness w_m",
+        "price of a GPU": "min_cost_slo p_j",
+        "share of time (decided)": "max_min_fairness X_kj",
+        "the worst-off job (follows)": "max_min_fairness t",
+    },
+    example="gavel_example",
 )
-
-__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "TITLE"]

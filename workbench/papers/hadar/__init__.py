@@ -1,20 +1,39 @@
 """Hadar and HadarE: task-level heterogeneity-aware scheduling by prices, and forked copies of jobs (Sultana et al.)."""
 
+from workbench.papers.hadar import explain
 from workbench.papers.hadar.dual import Dual
-from workbench.papers.hadar.explain import EXPLAIN
 from workbench.papers.hadar.hadare.scheduler import HadarE
 from workbench.papers.hadar.offline import Offline
 from workbench.papers.hadar.round import Round
 from workbench.papers.hadar.scheduler import Hadar
 from workbench.papers.hadar.schedules import Schedules
+from workbench.scheduling.room import Room
 
-TITLE = "Hadar"
-FORMULATIONS = (
-    Offline(),
-    Schedules(),
-    Dual(),
-    Round(),
+ROOM = Room(
+    name="hadar",
+    title="Hadar",
+    citation="Resource Heterogeneity-Aware and Utilization-Enhanced Scheduling for Deep Learning Clusters "
+    "(Sultana and others)",
+    notebook="02_hadar",
+    formulations=(Offline(), Schedules(), Dual(), Round()),
+    schedulers=(Hadar(), HadarE()),
+    explanations={"hadar": explain.hadar, "hadare": explain.hadare},
+    estimators=("pmi",),
+    symbols={
+        "a job": "offline j",
+        "a type of GPU": "offline r",
+        "a span of time": "offline t",
+        "a way to run a job": "round O_j",
+        "GPUs that there are": "offline c_r",
+        "GPUs that a job takes": "offline W_j; round w_jor",
+        "speed": "offline X_jb",
+        "work that is left": "offline E_j N_j",
+        "arrival": "offline a_j",
+        "what completing is worth": "offline U_jt",
+        "price of a GPU": "dual k_rt",
+        "what a job gains": "dual mu_j; round mu_jo",
+        "whether a job gets it (decided)": "round y_jo; offline z_jtb",
+        "completion (follows)": "offline f_jt",
+    },
+    example="hadar_example",
 )
-SCHEDULERS = (Hadar(), HadarE())
-
-__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "TITLE"]

@@ -1,16 +1,41 @@
 """Hare: jobs as rounds of tasks that synchronise, tasks of different jobs interleaved on each GPU (Chen et al.)."""
 
+from workbench.papers.hare import explain
 from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.explain import EXPLAIN
 from workbench.papers.hare.interval_lp import IntervalLP
 from workbench.papers.hare.relaxed import Relaxation
 from workbench.papers.hare.scheduler import Hare
 from workbench.papers.hare.studies import STUDIES
 from workbench.papers.hare.time_indexed import TimeIndexed
 from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
+from workbench.scheduling.room import Room
 
-TITLE = "Hare"
-FORMULATIONS = (Exact(), Relaxation(), TimeIndexed(), TimeIndexedLP(), IntervalLP())
-SCHEDULERS = (Hare(),)
-
-__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "STUDIES", "TITLE"]
+ROOM = Room(
+    name="hare",
+    title="Hare",
+    citation="Hare: Exploiting Inter-job and Intra-job Parallelism of Distributed Machine Learning on Heterogeneous "
+    "GPUs (Chen and others, HPDC 2022)",
+    notebook="05_hare",
+    formulations=(Exact(), Relaxation(), TimeIndexed(), TimeIndexedLP(), IntervalLP()),
+    schedulers=(Hare(),),
+    explanations={"hare": explain.explain},
+    studies=STUDIES,
+    symbols={
+        "a job": "exact n",
+        "a task, a part of a job": "exact i",
+        "a type of GPU": "interval_lp k",
+        "a single server or GPU": "exact m",
+        "a span of time": "interval_lp l",
+        "GPUs that there are": "interval_lp c_k",
+        "time of a task": "exact T^c_im",
+        "time to synchronise": "exact T^s_im",
+        "work that is left": "interval_lp W_n",
+        "arrival": "exact a_n",
+        "weight or priority": "exact w_n",
+        "whether a job gets it (decided)": "exact y_im",
+        "when it starts (decided)": "exact x_i",
+        "completion (follows)": "exact C_n",
+    },
+    example="hare_example",
+    picture="tasks",
+)

@@ -1,10 +1,29 @@
 """Hops: fine-grained heterogeneity, latency-ratio fairness and prior-weighted integer programmes (SoCC 2024)."""
 
-from workbench.papers.hops.explain import EXPLAIN
+from workbench.papers.hops import explain
 from workbench.papers.hops.round import Round
-from workbench.papers.hops.scheduler import SCHEDULERS
+from workbench.papers.hops.scheduler import Hops
+from workbench.scheduling.room import Room
 
-TITLE = "Hops"
-FORMULATIONS = (Round(),)
-
-__all__ = ["EXPLAIN", "FORMULATIONS", "SCHEDULERS", "TITLE"]
+ROOM = Room(
+    name="hops",
+    title="Hops",
+    citation="Hops: Fine-grained heterogeneous sensing, efficient and fair Deep Learning cluster scheduling system "
+    "(Wang and others, SoCC 2024)",
+    notebook="04_hops",
+    formulations=(Round(),),
+    schedulers=(Hops(),),
+    explanations={"hops": explain.explain},
+    estimators=("layered",),
+    symbols={
+        "a job": "round i",
+        "a single server or GPU": "round t",
+        "a way to run a job": "round i,j",
+        "GPUs that there are": "round S_t",
+        "GPUs that a job takes": "round Consume_ijt",
+        "speed": "round G_ij",
+        "weight or priority": "round W_i",
+        "whether a job gets it (decided)": "round X_ij",
+    },
+    example="hops_64",
+)

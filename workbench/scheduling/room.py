@@ -1,0 +1,147 @@
+"""The declaration of a room: what a paper or a baseline offers. What is wrong in it is said where it is written.
+
+A paper's package or a baseline's module sets `ROOM = Room(...)`; `workbench.session.registry` finds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.base.errors import InputError, Words, one_of
+from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.knob import Knob, checked_knobs
+
+if TYPE_CHECKING:
+    from workbench.simulation.job_at_time import Explainer
+
+Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
+"""From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
+
+_WORD = r"[a-z][a-z0-9_]*"
+_PART = re.compile(rf"(?:({_WORD})\.)?{_WORD}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """A paper or a baseline and what it offers. Raises InputError for what cannot be, in words of the declaration.
+
+    name: the name of its package or module; what it offers is called `<room>.<x>`, or by one word without a dot.
+    title: as people call it; citation: who wrote it, where, when; notebook: the first that is about it, by whose name
+    papers are put in order.
+    explanations: by scheduler, what says why a job had what it had at a time of a run; studies: by name, what pages of
+    its lab show besides a run; estimators: those of speeds that the paper brings.
+    symbols: by idea (`workbench.analysis.symbols.IDEAS`, or one of its own), the letters of its formulations that stand
+    for it, each as `formulation symbol`, the room left out of the name; several separated by semicolons.
+    example: the built-in scenario on which its models are built to be read; picture: the chart of
+    `workbench.analysis.charts` that its lab shows large.
+    """
+
+    name: str
+    title: str = ""
+    citation: str = ""
+    notebook: str = ""
+    formulations: tuple[Formulation[Any], ...] = ()
+    schedulers: tuple[Scheduler, ...] = ()
+    explanations: Mapping[str, Explainer] = field(default_factory=dict)
+    studies: Mapping[str, Study] = field(default_factory=dict)
+    estimators: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    example: str = "start_here"
+    picture: str = "gantt"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(_WORD, self.name):
+            raise InputError("room, name", self.name, "the name of its package: small letters, digits and _")
+        where = f"room {self.name}"
+        for part in ("title", "citation", "notebook", "example", "picture"):
+            if not isinstance(getattr(self, part), str):
+                raise InputError(f"{where}, {part}", getattr(self, part), "text")
+        object.__setattr__(self, "title", self.title or self.name)
+        self._check_offered(f"{where}, formulations", self.formulations, Formulation)
+        self._check_offered(f"{where}, schedulers", self.schedulers, Scheduler)
+        names = [each.name for each in self.schedulers]
+        for name, function in _entries(f"{where}, explanations", self.explanations, "{scheduler: function}"):
+            if name not in names:
+                raise InputError(f"{where}, explanations", name, f"a scheduler of the room: {one_of(name, names)}")
+            _require_function(f"{where}, explanations, {name}", function, "explain(moment), which returns an Explained")
+        for name, function in _entries(f"{where}, studies", self.studies, "{name: function}"):
+            self._check_name(f"{where}, studies", name)
+            _require_function(f"{where}, studies, {name}", function, "study(snapshot, given), which returns a dict")
+        if not isinstance(self.estimators, tuple) or not all(isinstance(each, str) for each in self.estimators):
+            raise InputError(f"{where}, estimators", self.estimators, 'a tuple of names: ("low_rank",)')
+        self._check_symbols(f"{where}, symbols")
+
+    def letters(self) -> dict[str, tuple[str, ...]]:
+        """By idea, its symbols, each as `room.formulation symbol`."""
+        return {
+            idea: tuple(f"{self.name}.{each.strip()}" for each in text.split(";"))
+            for idea, text in self.symbols.items()
+        }
+
+    def _check_offered(self, where: str, offered: Any, kind: type[Any]) -> None:
+        noun = kind.__name__
+        if not isinstance(offered, tuple):
+            raise InputError(where, offered, f"a tuple of {noun}s: (Mine(),)")
+        for each in offered:
+            if isinstance(each, type):
+                raise InputError(where, each, f"an instance of the class: {each.__name__}()")
+            if not isinstance(each, kind):
+                raise InputError(where, each, f"an instance of workbench.{noun}")
+            name, title = getattr(each, "name", None), getattr(each, "title", None)
+            if name is None:
+                raise InputError(where, Words(f"{type(each).__name__} without a name"), f'name = "{self.name}.mine"')
+            self._check_name(where, name)
+            here = f"{noun.lower()} {name}"
+            if [getattr(other, "name", None) for other in offered].count(name) > 1:
+                raise InputError(where, name, "each name once")
+            if not isinstance(title, str) or not title or title.endswith("."):
+                raise InputError(f"{here}, title", title, "a few words, without a full stop")
+            _check_knobs(here, each)
+
+    def _check_name(self, where: str, name: Any) -> None:
+        """A name whose first word, before a dot, is the room: so it is found without importing every room."""
+        found = _PART.fullmatch(name) if isinstance(name, str) else None
+        if found is None or found[1] not in (None, self.name):
+            raise InputError(where, name, f"a name such as {self.name}.mine (small letters, digits and _)")
+
+    def _check_symbols(self, where: str) -> None:
+        known = {each.name for each in self.formulations}
+        for idea, text in _entries(where, self.symbols, '{idea: "formulation symbol"}'):
+            parts = [each.strip().partition(" ") for each in text.split(";")] if isinstance(text, str) else []
+            if not parts or not all(symbol for _, _, symbol in parts):
+                raise InputError(f"{where}, {idea}", text, "formulation symbol; formulation symbol")
+            for formulation, _, _ in parts:
+                if f"{self.name}.{formulation}" not in known:
+                    expected = one_of(formulation, (name.partition(".")[2] for name in sorted(known)))
+                    raise InputError(f"{where}, {idea}", formulation, f"a formulation of the room: {expected}")
+
+
+def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]:
+    if not isinstance(given, Mapping):
+        raise InputError(where, given, expected)
+    yield from given.items()
+
+
+def _require_function(where: str, function: Any, expected: str) -> None:
+    if not callable(function) or isinstance(function, type):
+        raise InputError(where, function, expected)
+
+
+def _check_knobs(where: str, owner: Formulation[Any] | Scheduler) -> None:
+    """Knobs and named sets of their values."""
+    if not isinstance(owner.knobs, tuple):
+        raise InputError(f"{where}, knobs", owner.knobs, "a tuple of workbench.Knob: (Knob(...),)")
+    knobs: dict[str, Knob] = {knob.name: knob for knob in checked_knobs(where, owner.knobs)}
+    for name, values in _entries(f"{where}, presets", owner.presets, "{name: {knob: value}}"):
+        here = f"{where}, preset {name}"
+        for knob, value in _entries(here, values, "{knob: value}"):
+            if knob not in knobs:
+                raise InputError(here, knob, one_of(knob, knobs))
+            knobs[knob].check(value)
+        if "preset" not in knobs:
+            raise InputError(here, Words("no knob preset"), "a knob `preset` that chooses between them")
+        knobs["preset"].check(name)
