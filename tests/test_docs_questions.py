@@ -1,4 +1,4 @@
-"""docs/questions.md: its Python runs as it stands, its commands exist; docs/papers.md names what is there."""
+"""docs/: Python runs as it stands and gives what is said, commands and paths exist, papers.md names what is there."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from typing import Any
 
 import pytest
 
+from tests.test_architecture import ROOMS
 from workbench.cli import main
 from workbench.session.registry import formulations, schedulers
 
 ROOT = Path(__file__).parents[1]
-QUESTIONS, PAPERS = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("questions.md", "papers.md"))
+QUESTIONS, PAPERS, HOUSE = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("questions", "papers", "architecture")
+)
+BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
 def test_the_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```$", QUESTIONS, flags=re.DOTALL | re.MULTILINE):
+    for block in BLOCK.findall(QUESTIONS):
         exec(compile(block, "questions.md", "exec"), names)
     assert len(names["table"]) == 8 and (names["table"]["status"] == "done").all()
     assert (tmp_path / "runs.db").is_file()
@@ -41,3 +45,19 @@ def test_the_papers_page_names_what_is_there() -> None:
     assert shown <= known, shown - known
     for path in re.findall(r"`(notebooks/[\w.]+)`", PAPERS + QUESTIONS):
         assert (ROOT / path).is_file(), path
+
+
+def test_what_the_core_can_express() -> None:
+    names: dict[str, Any] = {}
+    for block in BLOCK.findall(HOUSE):
+        exec(compile(block, "architecture.md", "exec"), names)
+    assert names["took_s"] == 7000 / 7
+    assert sorted(map(max, names["sizes"])) == [2, 2, 4], "jobs run at several of their sizes"
+
+
+def test_the_rooms_and_paths_of_the_architecture_page_are_there() -> None:
+    rooms = re.findall(r"^\| `(\w+)/` \|", HOUSE, flags=re.MULTILINE)
+    assert rooms == list(ROOMS)
+    for path in re.findall(r"(?:^|[ ,])((?:widgets|[a-z]+)/[\w/]+(?:\.py|/))", HOUSE, flags=re.MULTILINE):
+        found = ROOT / path if path.startswith("widgets/") else ROOT / "workbench" / path
+        assert found.exists(), path
