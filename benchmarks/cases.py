@@ -80,7 +80,7 @@ def batch(policy: str) -> Callable[[int], Work]:
 
         def work() -> str:
             solved = finish_time_fairness_matrix.allocate(late).solved
-            return f"rho {solved.objective:.6f}, {solved.iterations} programmes"
+            return f"rho {solved.objective:.6f}, {solved.passes} programmes"
 
         return work
 
@@ -123,11 +123,11 @@ def parts(jobs: int) -> Work:
     from workbench.papers.gavel.pop import by_parts
 
     data = fairness_data(jobs)
-    whole = allocate(data).solved.objective
+    whole = allocate(data).solved.value
 
     def work() -> str:
         found = by_parts(data, {"partitions": 16}, lambda part, _: allocate(part), min)
-        return f"loses {1 - found.solved.objective / whole:.2%}"
+        return f"loses {1 - found.solved.value / whole:.2%}"
 
     return work
 
@@ -257,7 +257,7 @@ def water_filling(policy: str) -> Callable[[int], Work]:
             entity_weight=np.array([1.0, 2.0, 3.0, 2.0, 1.0]),
             fifo=np.array({"fairness": [0.0] * 5, "fifo": [1.0] * 5, "mixed": [0.0, 1.0, 0.0, 1.0, 0.0]}[policy]),
         )
-        return lambda: f"{allocate(data).solved.iterations} programmes"
+        return lambda: f"{allocate(data).solved.passes} programmes"
 
     return prepare
 

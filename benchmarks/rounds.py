@@ -26,9 +26,9 @@ def hadar_round(jobs: int) -> Work:
     def work() -> str:
         decision = hadar.decide(snapshot, memory, knobs, np.random.default_rng(0))[0]
         held = sum(sum(given.gpus.values()) for given in decision.assign)
-        found = decision.solution
+        found = decision.solved
         assert found is not None and found.gap is not None
-        return f"{found.status}, gap {found.gap:.3%}, {found.iterations} passes, {held} of {12 * nodes} GPUs held"
+        return f"{found.status}, gap {found.gap:.3%}, {found.passes} passes, {held} of {12 * nodes} GPUs held"
 
     return work
 
@@ -135,7 +135,7 @@ def hops_queue(jobs: int) -> Work:
 
     def work() -> str:
         decision = hops.decide(snapshot, memory, knobs, np.random.default_rng(0))[0]
-        found = decision.solution
+        found = decision.solved
         assert found is not None
         inside = len(decision.signals["weight"])
         return f"{inside} of {jobs} jobs in the window, {len(decision.assign)} served, solved in {found.solve_s:.2f} s"

@@ -20,11 +20,11 @@ from workbench.scheduling.decision import (
     Reason,
     Shares,
     Slot,
-    Solution,
     Switch,
     Task,
     WorkerType,
 )  # fmt: skip
+from workbench.scheduling.solvers.report import SolveReport
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 
@@ -42,7 +42,7 @@ class Odd:
 NONSENSE: tuple[Any, ...] = (
     None, "", JOB, HALF, "turned \u202e", "two\nlines", "y" * 9_999, b"bytes", True, -1, 2.5, HUGE, math.nan, math.inf,
     (JOB, JOB), (JOB, -1), (JOB, HALF), [], {}, {JOB: None}, {HALF: 1.0}, np.array([1.0, 2.0]), np.array([[0.5]]),
-    np.array([[None]], dtype=object), Odd(), Solution("x"),
+    np.array([[None]], dtype=object), Odd(), SolveReport("x", None),
 )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def keyed(value: Any, build: Callable[[dict[Any, Any]], Decision], item: Any) ->
 FIELDS: dict[str, Callable[[Any], Decision]] = {
     **{
         name: lambda v, name=name: of(**{name: v})
-        for name in ("assign", "preempt", "switching", "verdicts", "shares", "signals", "solution", "why", "next_s")
+        for name in ("assign", "preempt", "switching", "verdicts", "shares", "signals", "solved", "why", "next_s")
     },
     "an assignment": lambda v: of(assign=(v,)),
     **{
@@ -126,8 +126,8 @@ FIELDS: dict[str, Callable[[Any], Decision]] = {
     "a signal's job": lambda v: of(signals={"x": {v: 1.0}}),
     "a signal's value": lambda v: of(signals={"x": {JOB: v}}),
     **{
-        f"solution {name}": lambda v, name=name: of(solution=Solution(**{"status": "optimal", name: v}))
-        for name in Solution._fields
+        f"solved {name}": lambda v, name=name: of(solved=SolveReport(**{"status": "", "objective": None, name: v}))
+        for name in ("status", "objective", "bound", "gap", "build_s", "solve_s", "made_by")
     },
     "a reason's job": lambda v: of(why={v: Reason("a", "b")}),
     "a reason": lambda v: of(why={JOB: v}),
@@ -180,7 +180,7 @@ def test_nonsense_is_refused_where_it_is_answered_or_harmless(field: str, tmp_pa
         (of(signals={"x": {"j9": 1.0}}), r"got a job of signals\['x'\], 'j9'; expected the name of a job"),
         (share(values=np.ones((2, 1))), r"got shares.values of shape \(2, 1\); expected 1 units x 1 types"),
         (share(values=np.array([[math.nan]])), "got shares of j0 on t: nan; expected a share from 0 to 1"),
-        (of(solution=Solution("ok", "x")), "got solution.objective 'x'; expected a number, or None"),  # type: ignore[arg-type]
+        (of(solved=SolveReport("ok", "x")), "got solved.objective 'x'; expected a number, or None"),  # type: ignore[arg-type]
         (of(why={JOB: Reason("a", HALF)}), r"got why\['j0'\].text 'half \\ud800'; expected text on one line"),
     ],
 )  # fmt: skip

@@ -19,7 +19,8 @@ import workbench
 from tests.simulation.support import Scripted, greedy, make
 from workbench.base.errors import InputError
 from workbench.base.units import format_duration
-from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Solution
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
+from workbench.scheduling.solvers.report import SolveReport
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
@@ -34,7 +35,7 @@ def a_run(reason: str = "", name: str = "j0") -> Run:
             why={name: Reason("code", reason)},
             signals={"priority": {name: 0.1 + 0.2}, "price": {name: float("inf")}},
             shares=Shares((name,), ("t",), np.array([[1 / 3]])),
-            solution=Solution("optimal", 1e300, None, 1e-17, 0.25, 0.5),
+            solved=SolveReport("optimal", 1e300, gap=1e-17, build_s=0.25, solve_s=0.5, made_by="model"),
         )
 
     scenario = make([{"steps": 10 / 3, "name": name}])

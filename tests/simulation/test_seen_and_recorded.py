@@ -11,7 +11,8 @@ import pytest
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, played, spans, two_nodes
 from tests.simulation.support import Scripted, give, greedy, make, row, script
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Snapshot, Solution
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Snapshot
+from workbench.scheduling.solvers.report import SolveReport
 from workbench.simulation.loop import simulate
 from workbench.simulation.observers import Report, RunProgress
 from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished
@@ -179,7 +180,7 @@ def test_detail_limits_what_is_recorded_and_nothing_else() -> None:
             assign=(Assignment("j0", A, snapshot.now_s + 60.0),),
             signals={"priority": {"j0": snapshot.now_s}},
             shares=Shares(("j0",), snapshot.types, np.array([[min(1.0, 0.1 + snapshot.now_s)]])),
-            solution=Solution("optimal", 1.0),
+            solved=SolveReport("optimal", 1.0),
         )
 
     whole, part, none = (simulate(two_nodes([{"steps": 300.0}]), Scripted(answer), detail=d) for d in (None, 2, 0))

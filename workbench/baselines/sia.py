@@ -39,11 +39,19 @@ from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
-from workbench.scheduling.solvers import PROVEN, Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
+from workbench.scheduling.solvers import (
+    PROVEN,
+    Columns,
+    Programme,
+    Solver,
+    SolveReport,
+    SolverFailedError,
+    solve_matrix,
+)
 from workbench.scheduling.solvers.report import report
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
@@ -210,7 +218,7 @@ def _key(data: SiaData, spot: int) -> tuple[str, str, int]:
     return data.jobs[data.job[spot]], data.types[data.kind[spot]], int(data.gpus[spot])
 
 
-def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None = None) -> tuple[IntArray, Solved]:
+def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None = None) -> tuple[IntArray, SolveReport]:
     """The best configurations (their numbers), by the same programme as sparse matrices.
 
     A configuration whose reduced cost in the relaxed programme is above what an answer is off the relaxed optimum is in
@@ -221,7 +229,7 @@ def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None 
     spots = np.flatnonzero(_needed(data, cost))
     offset = idle_cost * len(data.jobs)
     relaxed = solve_matrix(_programme(data, spots, cost, offset, whole=False), solver)
-    least, seconds = relaxed.solved.objective, relaxed.solved.solve_s
+    least, seconds = relaxed.solved.value, relaxed.solved.solve_s
     reduced = relaxed.reduced if relaxed.reduced is not None else np.zeros(len(spots))
     near = 1e-4 * max(1.0, abs(least))
     while True:
@@ -229,16 +237,16 @@ def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None 
         near = near if len(kept) < len(spots) else np.inf
         found = solve_matrix(_programme(data, kept, cost, offset), solver)
         seconds += found.solved.solve_s
-        off = found.solved.objective - least
-        if off <= near or off <= solver.gap * abs(found.solved.objective):
+        off = found.solved.value - least
+        if off <= near or off <= solver.gap * abs(found.solved.value):
             break
         near = off
-    solved = report(found.solved.objective, _bound(found.solved, least, near), found.solved.status == "time_limit")
+    solved = report(found.solved.value, _bound(found.solved, least, near), found.solved.status == "time_limit")
     solved = replace(solved, solver=found.solved.solver, solve_s=seconds, nodes=found.solved.nodes)
     return _checked(data, kept[found.values > 0.5]), solved
 
 
-def _bound(solved: Solved, least: float, near: float) -> float:
+def _bound(solved: SolveReport, least: float, near: float) -> float:
     """What no answer is below; those with a configuration that was left out are at least `near` above `least`."""
     return least if solved.bound is None else max(least, min(solved.bound, least + near))
 
@@ -448,7 +456,7 @@ class SiaScheduler(Scheduler):
             assign=tuple(Assignment(name, gpus, end_s) for name, gpus in placed.items() if name not in stay),
             preempt=frozenset(unit for unit in leases if unit not in stay),
             signals={"gain": {data.jobs[data.job[spot]]: float(data.gain[spot]) for spot in chosen.tolist()}},
-            solution=_solution(solved, build_s),
+            solved=replace(solved, build_s=build_s + solved.build_s),
             why=_why(data, chosen, placed, power_of(knobs)),
         )
         return decision, None
@@ -475,10 +483,6 @@ def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: FreeG
         requests.append(Request(name, int(data.kind[spot]), gpus, held.get(name), most=most))
     found = place(requests, room, accept=runs_spread(snapshot))
     return {str(unit): gpus for unit, gpus in found.items()}
-
-
-def _solution(solved: Solved, build_s: float) -> Solution:
-    return Solution(solved.status, solved.objective, solved.bound, solved.gap, build_s + solved.build_s, solved.solve_s)
 
 
 def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus], power: float) -> dict[str, Reason]:

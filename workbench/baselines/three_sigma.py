@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,11 +39,11 @@ from workbench.base.errors import InputError, counted
 from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Solution, Unit
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
-from workbench.scheduling.solvers import Columns, Programme, Solved, Solver, SolverFailedError, solve_matrix
+from workbench.scheduling.solvers import Columns, Programme, Solver, SolveReport, SolverFailedError, solve_matrix
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "three_sigma"
@@ -151,7 +151,7 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     return m
 
 
-def choose(data: ThreeSigmaData, solver: Solver | None = None) -> tuple[IntArray, Solved]:
+def choose(data: ThreeSigmaData, solver: Solver | None = None) -> tuple[IntArray, SolveReport]:
     """The best options (their numbers), by the same programme as a sparse matrix; it begins from nobody starting."""
     count, slots = data.hold.shape
     option, t = np.nonzero(data.hold)
@@ -359,9 +359,7 @@ class ThreeSigmaScheduler(Scheduler):
             assign=tuple(Assignment(name, gpus, math.inf) for name, gpus in new.items()),
             preempt=gone,
             signals={"worth": _worth(planned.data, chosen)},
-            solution=Solution(
-                solved.status, solved.objective, solved.bound, solved.gap, build_s + solved.build_s, solved.solve_s
-            ),
+            solved=replace(solved, build_s=build_s + solved.build_s),
             why={**_waiting(planned, chosen, held, snapshot.jobs.names), **_why(planned, chosen, new, gone)},
             next_s=math.inf if len(held) == len(snapshot.jobs) else snapshot.now_s + float(knobs["slot_s"]),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -21,11 +21,12 @@ from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Cause, Decision, Snapshot
 from workbench.scheduling.knob import Knob, Value, settle
+from workbench.scheduling.solvers.report import SolveReport
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from workbench.scheduling.solvers import Solved, Solver
+    from workbench.scheduling.solvers import Solver
 
 Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
@@ -36,23 +37,16 @@ ROWS_SHOWN = 10
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(SolveReport):
     """What a formulation found, in the words of the command line.
 
-    status: optimal | feasible | time_limit; objective: recomputed from the values, not the solver's word; bound, gap:
-    None if unknown; seconds of wall time; values: `allocation {job: {type: share}}` and the like.
+    objective: recomputed from the values, not the solver's word; values: `allocation {job: {type: share}}` and the
+    like; iterations: what each pass of an iterating algorithm said.
     """
 
-    status: str
-    objective: float | None
     sense: str
     unit: str
     values: Mapping[str, Any]
-    bound: float | None = None
-    gap: float | None = None
-    solver: str = ""
-    build_s: float = 0.0
-    solve_s: float = 0.0
     iterations: tuple[Mapping[str, Any], ...] = ()
 
     def headline(self) -> str:
@@ -81,18 +75,13 @@ class Result:
         more = f"and {left} more: allocation_table(result)" if left > 0 else ""
         return card("Shares of time:", rows[:ROWS_SHOWN], ["Job", *types], [more]) if rows else ""
 
-    def reported(self, solved: Solved, build_s: float = 0.0, iterations: Iterable[Mapping[str, Any]] = ()) -> Result:
+    def reported(
+        self, solved: SolveReport, build_s: float = 0.0, iterations: Iterable[Mapping[str, Any]] = ()
+    ) -> Result:
         """The same with the report on its solve; build_s: seconds beside those that the report has for building."""
-        return replace(
-            self,
-            status=solved.status,
-            bound=solved.bound,
-            gap=solved.gap,
-            solver=solved.solver,
-            build_s=build_s + solved.build_s,
-            solve_s=solved.solve_s,
-            iterations=tuple(iterations),
-        )
+        said = {each.name: getattr(solved, each.name) for each in fields(SolveReport) if each.name != "objective"}
+        said["build_s"] += build_s
+        return replace(self, **said, iterations=tuple(iterations))
 
 
 class Formulation(ABC, Generic[Data]):

@@ -19,6 +19,7 @@ from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Entity, Model
 from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.solvers.report import SolveReport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,18 +142,6 @@ class Reason(NamedTuple):
     facts: Mapping[str, float | str] = {}
 
 
-class Solution(NamedTuple):
-    """How a decision was computed. Seconds of wall time; bound and gap as the solver reports them, None if unknown."""
-
-    status: str
-    objective: float | None = None
-    bound: float | None = None
-    gap: float | None = None
-    build_s: float = 0.0
-    solve_s: float = 0.0
-    iterations: int = 1
-
-
 class WorkerType(NamedTuple):
     """What shares of time are shares of: the GPUs of a type, for gangs on the fewest nodes or on more (None: either).
 
@@ -192,9 +181,8 @@ class Decision:
 
     assign: new, renewed and moved assignments; units not named keep the leases they have, and lose those that end now.
     preempt: leases to end at once. sequences: tasks per slot (Hare), switching: what they cost (None:
-    nothing). verdicts: admission. shares, signals
-    (`{signal: {job: value}}`), solution and why are recorded, not executed. next_s: ask again at this time at the
-    latest.
+    nothing). verdicts: admission. shares, signals (`{signal: {job: value}}`), solved (how it was computed; a
+    formulation's Result is one) and why are recorded, not executed. next_s: ask again at this time at the latest.
     """
 
     assign: tuple[Assignment, ...] = ()
@@ -204,7 +192,7 @@ class Decision:
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     shares: Shares | None = None
     signals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    solution: Solution | None = None
+    solved: SolveReport | None = None
     why: Mapping[str, Reason] = field(default_factory=dict)
     next_s: float | None = None
 

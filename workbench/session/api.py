@@ -20,7 +20,15 @@ from workbench.scheduling.decision import Belief, Learns, Snapshot
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
-from workbench.scheduling.solvers import DEFAULT, InfeasibleError, Solved, Solver, SolverName, explained, of_a_solve
+from workbench.scheduling.solvers import (
+    DEFAULT,
+    InfeasibleError,
+    Solver,
+    SolveReport,
+    SolverName,
+    explained,
+    of_a_solve,
+)
 from workbench.scheduling.solvers import solve_model as solve_plainly
 from workbench.session.registry import find_formulation, find_scheduler, formulations, schedulers
 from workbench.simulation.fluid import Fluid, flow
@@ -219,7 +227,7 @@ def _with_conflict(
     return explained(error, model, solver)
 
 
-def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solved:
+def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> SolveReport:
     """Solve a Pyomo model and load the values into its variables, see `workbench.scheduling.solvers.solve_model`.
 
     Raises the errors of `workbench.scheduling.solvers`; an infeasible model's names rows that cannot hold together.

@@ -23,7 +23,6 @@ from workbench.scheduling.decision import (
     Reason,
     Shares,
     Slot,
-    Solution,
     Switch,
     Switching,
     Task,
@@ -34,10 +33,11 @@ from workbench.scheduling.decision import (
     members,
     unit_name,
 )
+from workbench.scheduling.solvers.report import MadeBy, SolveReport
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"
 
-KINDS, VERDICTS, PLACEMENTS = get_args(Kind), get_args(Verdict), get_args(Placement)
+KINDS, VERDICTS, PLACEMENTS, MAKERS = map(get_args, (Kind, Verdict, Placement, MadeBy))
 NAME = "text of 1 to 200 characters, without control and bidirectional characters"
 LINE = "text on one line, without control and bidirectional characters"
 A_JOB = "the name of a job of the scenario"
@@ -52,7 +52,7 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("verdicts", (dict, Mapping), "{job: verdict}"),
     ("shares", (Shares, type(None)), "Shares, or None"),
     ("signals", (dict, Mapping), "{signal: {job: value}}"),
-    ("solution", (Solution, type(None)), "a Solution, or None"),
+    ("solved", (SolveReport, type(None)), "a SolveReport, or None"),
     ("why", (dict, Mapping), "{job: Reason}"),
 )
 """Parts of a decision, and what each is: the usual class first, about abstract ones Python takes long to tell."""
@@ -110,7 +110,7 @@ class Checker:
             self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
 
     def told(self, decision: Decision, now_s: float) -> None:
-        """What is recorded and not executed: signals, shares, solution and reasons."""
+        """What is recorded and not executed: signals, shares, the report and reasons."""
 
         def fail(where: str, value: object, limit: str) -> NoReturn:
             self.fail(now_s, None, Found(where, value), limit)
@@ -130,8 +130,8 @@ class Checker:
         if decision.shares is not None and decision.shares is not self._shares:
             self._check_shares(decision.shares, fail)
             self._shares = decision.shares
-        if decision.solution is not None:
-            _check_solution(decision.solution, fail)
+        if decision.solved is not None:
+            _check_report(decision.solved, fail)
         for job, reason in decision.why.items():
             if reason is None or self._why.get(job) is not reason:
                 if job not in self._jobs:
@@ -248,19 +248,19 @@ class Checker:
             self.fail(now_s, a.unit, Words(counted(total, "GPU")), f"its gang, {counted(job.sizes, 'GPU')}")
 
 
-def _check_solution(solution: Solution, fail: Callable[[str, object, str], NoReturn]) -> None:
-    if not is_seen(solution.status):
-        fail("solution.status", solution.status, LINE)
+def _check_report(solved: SolveReport, fail: Callable[[str, object, str], NoReturn]) -> None:
+    if not is_seen(solved.status):
+        fail("solved.status", solved.status, LINE)
     for name in ("objective", "bound", "gap"):
-        value = getattr(solution, name)
+        value = getattr(solved, name)
         if value is not None and not _is_number(value):
-            fail(f"solution.{name}", value, "a number, or None")
+            fail(f"solved.{name}", value, "a number, or None")
     for name in ("build_s", "solve_s"):
-        value = getattr(solution, name)
+        value = getattr(solved, name)
         if not _is_number(value) or not 0 <= value < math.inf:
-            fail(f"solution.{name}", value, "a number of seconds >= 0")
-    if not _is_whole(solution.iterations) or solution.iterations < 0:
-        fail("solution.iterations", solution.iterations, "a whole number >= 0")
+            fail(f"solved.{name}", value, "a number of seconds >= 0")
+    if solved.made_by is not None and not (is_seen(solved.made_by) and solved.made_by in MAKERS):
+        fail("solved.made_by", solved.made_by, f"{', '.join(MAKERS)} or None")
 
 
 def _check_reason(where: str, reason: object, fail: Callable[[str, object, str], NoReturn]) -> None:

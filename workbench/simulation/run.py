@@ -21,7 +21,7 @@ from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
-FORMAT = "workbench-run/2"
+FORMAT = "workbench-run/3"
 SCENARIO_FILE = "scenario.json"
 HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail")
 """What run.json says beside the format, the key and the digests; `_HEAD_CHECKS` says what each may be."""

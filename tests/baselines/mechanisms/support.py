@@ -122,7 +122,8 @@ def plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return {key: plain(item) for key, item in value._asdict().items() if key not in WALL_TIMES}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        names = (field.name for field in dataclasses.fields(value) if field.name not in WALL_TIMES)
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         wrong = [key for key in value if not isinstance(key, (str, tuple))]
         if wrong:

@@ -308,7 +308,7 @@ def test_isolated_time_grows_by_the_isolated_throughput_then_in_force():
     assert third.memory.accounts["j1"] == (pytest.approx(100.0), 50.0, 0.5)
     # t = 200 and D = 90 + 60 / 0.5, 100 + 50 / 0.5 for both.
     x = brentq(lambda x: (200 + 60 / x) / 210 - (200 + 50 / (1 - x)) / 200, 1e-6, 1 - 1e-6)
-    assert third.solution.objective == pytest.approx((200 + 60 / x) / 210)
+    assert third.solved.objective == pytest.approx((200 + 60 / x) / 210)
     again = policy(look(scenario, 200.0, left={"j0": 60.0, "j1": 50.0}, gone=["j2"]), knobs, second.memory)
     assert plain(third.memory) == plain(again.memory)
 
@@ -342,6 +342,6 @@ def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
         scheduler.policy(look(scenario, 50.0), scheduler.settle({"method": method, "model": model}), None)
         for model in ("matrix", "pyomo")
     ]
-    assert found[0].solution.objective == pytest.approx(found[1].solution.objective, rel=1e-7)
-    assert found[0].solution.status == found[1].solution.status == "optimal"
+    assert found[0].solved.objective == pytest.approx(found[1].solved.objective, rel=1e-7)
+    assert found[0].solved.status == found[1].solved.status == "optimal"
     assert plain(found[0].memory) == plain(found[1].memory)

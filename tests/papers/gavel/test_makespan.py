@@ -318,8 +318,8 @@ def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
     knobs = {"method": method, "tolerance": 1e-6}
     for model in ("matrix", "pyomo"):
         found = scheduler.policy(look(scenario), scheduler.settle({**knobs, "model": model}), None)
-        assert found.solution.objective == pytest.approx(150, rel=1e-5)
-        assert found.solution.status == "optimal"
+        assert found.solved.objective == pytest.approx(150, rel=1e-5)
+        assert found.solved.status == "optimal"
         assert found.shares.values.sum(axis=0) == pytest.approx([1, 1], rel=1e-4)
 
 

@@ -144,7 +144,7 @@ def test_the_scheduler_gives_the_fastest_job_the_fastest_type():
     scheduler = find_scheduler("gavel.max_throughput")
     found = {model: scheduler.policy(look(scenario), scheduler.settle({"model": model}), None) for model in MODELS}
     for each in found.values():
-        assert each.solution.objective == pytest.approx(4)
+        assert each.solved.objective == pytest.approx(4)
         assert each.shares.values.sum(axis=0) == pytest.approx([1, 1])
 
 

@@ -85,7 +85,7 @@ def test_the_stated_model_is_divided_as_the_matrix_is(name):
         for model in ("matrix", "pyomo")
         for parts in (1, 3)
     }
-    objective = {case: allocated.solution.objective for case, allocated in found.items()}
+    objective = {case: allocated.solved.objective for case, allocated in found.items()}
     for parts in (1, 3):
         assert objective["pyomo", parts] == pytest.approx(objective["matrix", parts], rel=1e-5)
     assert objective["pyomo", 1] != pytest.approx(objective["pyomo", 3], rel=1e-3)

@@ -129,7 +129,7 @@ def test_the_matrix_and_the_pyomo_model_give_the_same_level() -> None:
             scheduler.policy(snapshot, scheduler.settle({"model": model, "heterogeneity_aware": aware}), None)
             for model in ("matrix", "pyomo")
         ]
-        one, two = (each.solution for each in found)
+        one, two = (each.solved for each in found)
         assert one is not None and two is not None and one.status == two.status == "optimal"
         assert one.objective == pytest.approx(two.objective, rel=1e-6)
 
@@ -140,7 +140,7 @@ def test_jobs_that_can_run_nowhere_now_have_no_share() -> None:
     found = scheduler.policy(look(scenario, down=["a-0"]), scheduler.settle({}), None)
     assert found.shares.units == ("j1",)
     nobody = scheduler.policy(look(scenario, down=["a-0", "b-0"]), scheduler.settle({}), None)
-    assert nobody.shares.units == () and nobody.solution is not None and nobody.solution.objective is None
+    assert nobody.shares.units == () and nobody.solved is not None and nobody.solved.objective is None
 
 
 def test_shares_are_solved_once_for_the_same_jobs() -> None:

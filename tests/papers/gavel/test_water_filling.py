@@ -338,7 +338,7 @@ def test_simulation_by_matrix_and_by_model(name):
     for aware in (True, False):
         knobs = [scheduler.settle({"model": model, "heterogeneity_aware": aware}) for model in ("matrix", "pyomo")]
         one, two = (scheduler.policy(snapshot, knob, None) for knob in knobs)
-        assert one.solution.objective == pytest.approx(two.solution.objective, rel=1e-5)
+        assert one.solved.objective == pytest.approx(two.solved.objective, rel=1e-5)
         assert one.signals["levels"] == pytest.approx(two.signals["levels"], abs=2e-4)
 
 

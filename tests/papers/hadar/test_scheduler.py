@@ -108,13 +108,13 @@ def test_the_solution_is_what_real_servers_got():
     """Three gangs of 2 fit on two nodes of 3 by their number: the last is placed on both, in a second selection."""
     scenario = make({"a": ("t", 3), "b": ("t", 3)}, [{"gpus": 2}, {"gpus": 2}, {"gpus": 2}])
     decision = decide(scenario)
-    solution = decision.solution
-    assert solution.iterations == 2 and solution.status == "feasible"
+    solution = decision.solved
+    assert solution.passes == 2 and solution.status == "feasible"
     assert solution.objective == pytest.approx(sum(decision.signals["payoff"].values()))
     assert solution.bound > solution.objective
     assert solution.gap == pytest.approx((solution.bound - solution.objective) / solution.objective)
-    whole = decide(scenario.replace(jobs=scenario.jobs[:2])).solution
-    assert (whole.status, whole.iterations, whole.gap) == ("optimal", 1, 0.0)
+    whole = decide(scenario.replace(jobs=scenario.jobs[:2])).solved
+    assert (whole.status, whole.passes, whole.gap) == ("optimal", 1, 0.0)
     assert whole.objective == pytest.approx(whole.bound)
 
 
@@ -122,7 +122,7 @@ def test_a_round_by_the_linear_programme_says_so():
     scenario = make({"a": ("t", 3)}, [{}, {"steps": 2000}])
     for knobs, status in (({}, "feasible"), ({"prices": "start_of_round"}, "optimal")):
         decision = decide(scenario, method="lp", **knobs)
-        assert decision.solution.status == status
+        assert decision.solved.status == status
         assert ("linear programme" in decision.why["j0"].text) == (status == "feasible")
     assert "linear programme" not in decide(scenario).why["j0"].text
 
@@ -209,7 +209,7 @@ def test_reasons_and_signals():
     assert decision.why["j0"].code == "positive_payoff"
     assert decision.signals["payoff"]["j0"] == decision.why["j0"].facts["payoff"]
     assert decision.signals["payoff"]["j0"] <= decision.signals["utility"]["j0"]
-    assert decision.solution.status == "optimal"
+    assert decision.solved.status == "optimal"
 
 
 def test_course_of_prices_of_a_run():

@@ -182,7 +182,7 @@ def test_a_plan_that_time_cut_short_says_so(monkeypatch):
 
     monkeypatch.setattr(moment, "make_plan", cut)
     found = decided(scenario([job("a")]), replan=False)
-    assert found.solution.status == "time_limit" and found.solution.gap == 0.25
+    assert found.solved.status == "time_limit" and found.solved.gap == 0.25
     assert found.why["a"].code == "incumbent" and "25.00%" in found.why["a"].text
 
 
@@ -273,9 +273,9 @@ def test_the_order_of_the_job_list_does_not_matter(jobs, seed):
     mixed = [jobs[i] for i in np.random.default_rng(seed).permutation(len(jobs))]
     one, two = first_plan(jobs)[0], first_plan(mixed)[0]
     assert one.signals["priority"] == pytest.approx(two.signals["priority"])
-    assert (one.solution is None) == (two.solution is None)
-    if one.solution is not None:
-        assert one.solution.objective == pytest.approx(two.solution.objective)
+    assert (one.solved is None) == (two.solved is None)
+    if one.solved is not None:
+        assert one.solved.objective == pytest.approx(two.solved.objective)
     assert one.signals["sensitivity"].keys() == two.signals["sensitivity"].keys()
 
 

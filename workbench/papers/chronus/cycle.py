@@ -36,7 +36,8 @@ from workbench.papers.chronus.profiling import Known, Profiler
 from workbench.papers.chronus.terms import leases_needed, next_boundary, seconds_up
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import Assignment, Reason, Snapshot, Solution, Verdict
+from workbench.scheduling.decision import Assignment, Reason, Snapshot, Verdict
+from workbench.scheduling.solvers.report import SolveReport
 
 PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0
 """Values of the signal `queue`."""
@@ -51,7 +52,7 @@ class Outcome:
     verdicts: Mapping[str, Verdict]
     why: Mapping[str, Reason]
     signals: Mapping[str, Mapping[str, float]]
-    solution: Solution
+    solution: SolveReport
 
 
 class Cycle:
@@ -75,7 +76,7 @@ class Cycle:
         self._promises = [own.at(self._start_s, self._slo_s) for own in promises]
         self._left = self._steps_ahead()
         self._solver = planning.solver_of(knobs)
-        self._solutions: list[Solution] = []
+        self._solutions: list[SolveReport] = []
         self._verdicts: dict[str, Verdict] = {}
         self._why: dict[str, Reason] = {}
         self._broken: dict[str, float] = {}
@@ -335,7 +336,7 @@ class Cycle:
 
     # One type by itself ----------------------------------------------------------------------------------------------
 
-    def _planned(self, kind: int) -> Solution:
+    def _planned(self, kind: int) -> SolveReport:
         """Plan the leases of a type where they are given out and something has changed."""
         promises = self._promises[kind]
         if not self._slo or not promises.changed:

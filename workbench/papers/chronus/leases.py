@@ -43,7 +43,7 @@ from workbench.papers.chronus.plan import LeasePlan, nothing, still_holds
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import Snapshot
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.solvers import Solved, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 from workbench.scheduling.solvers.report import report
 
 MODEL = Knob(
@@ -256,7 +256,7 @@ class Leases(Formulation[Instance]):
 
 
 def _printed(
-    data: Instance, solver: Solver, start: LeasePlan | None, before: Solved | None = None, *, options: bool = False
+    data: Instance, solver: Solver, start: LeasePlan | None, before: SolveReport | None = None, *, options: bool = False
 ) -> Result:
     """The printed model's answer; before: the report of the master that came first, whose bound holds too.
 

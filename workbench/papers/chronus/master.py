@@ -40,8 +40,8 @@ from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,
     Programme,
-    Solved,
     Solver,
+    SolveReport,
     TimeLimitError,
     solve_matrix,
 )
@@ -292,7 +292,7 @@ class Found:
 
     plan: LeasePlan | None
     bound: float
-    solved: Solved
+    solved: SolveReport
     linear: float
 
 
@@ -309,7 +309,7 @@ def solve(data: Instance, solver: Solver | None = None) -> Found:
     programme = master.programme()
     built = time.perf_counter()
     point = solve_matrix(programme, solver)
-    linear = bound = point.solved.objective
+    linear = bound = point.solved.value
     plans = [_lifted(master, point.values)]
     near = NEAR if data.options is None else NEAR_WITH_OPTIONS
     if plans[0] is None or bound - plans[0].objective > near * abs(bound):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from workbench.papers.chronus.guarantees import Promises, leases_of, total_best
 from workbench.papers.chronus.instance import Instance, Leases
@@ -23,10 +24,9 @@ from workbench.papers.chronus.lifting import improved
 from workbench.papers.chronus.options import Choice
 from workbench.papers.chronus.plan import LeasePlan, of_leases
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import Solution
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver, TimeLimitError
-from workbench.scheduling.solvers.report import relative_gap, report
+from workbench.scheduling.solvers.report import SolveReport, relative_gap, report
 
 PLAN_BY = Knob(
     "plan_by",
@@ -66,19 +66,19 @@ def solver_of(knobs: Knobs) -> Solver:
     return Solver(gap=float(knobs["gap"]), node_limit=int(knobs["nodes"]))
 
 
-def plan(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, Solution]:
+def plan(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
     """Leases of all jobs, all guaranteed and in the last plan; what they run as; and how good the plan is.
 
     What took time beside building a model counts as solving.
     """
     if not data.jobs:
-        return {}, {}, Solution("optimal", 0.0, 0.0, 0.0)
+        return {}, {}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0)
     begun_s = time.perf_counter()
     leases, choices, found = _planned(data, knobs)
-    return leases, choices, found._replace(solve_s=time.perf_counter() - begun_s - found.build_s)
+    return leases, choices, replace(found, solve_s=time.perf_counter() - begun_s - found.build_s)
 
 
-def _planned(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, Solution]:
+def _planned(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
     by, gap = str(knobs["plan_by"]), float(knobs["gap"])
     kept = of_leases(data, data.previous)
     if by in ("feasibility", "greedy"):
@@ -102,7 +102,7 @@ def _planned(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, Solution]:
         leases, choices = kept.shifted_left.leases, kept.choices
     objective = max(found.objective or 0.0, kept.objective)
     told = report(objective, found.bound, found.status == "time_limit")
-    return leases, choices, Solution(told.status, objective, told.bound, told.gap, found.build_s, found.solve_s)
+    return leases, choices, replace(told, build_s=found.build_s, solve_s=found.solve_s)
 
 
 def _model(by: str, data: Instance) -> str:
@@ -112,18 +112,18 @@ def _model(by: str, data: Instance) -> str:
     return by
 
 
-def _told(status: str, chosen: LeasePlan, bound: float) -> Solution:
+def _told(status: str, chosen: LeasePlan, bound: float) -> SolveReport:
     told = report(chosen.objective, bound, timed_out=False)
-    return Solution(status or told.status, chosen.objective, told.bound, told.gap)
+    return replace(told, status=status or told.status)
 
 
-def kept(promises: Promises) -> Solution:
+def kept(promises: Promises) -> SolveReport:
     """The plan of a type that goes on as it is: its objective and bound are those of when it was made."""
     gap = relative_gap(promises.objective or 0.0, promises.bound)
-    return Solution(KEPT, promises.objective, promises.bound, gap)
+    return SolveReport(KEPT, promises.objective, bound=promises.bound, gap=gap, made_by="kept")
 
 
-def together(solutions: Sequence[Solution]) -> Solution:
+def together(solutions: Sequence[SolveReport]) -> SolveReport:
     """What the plans of several types come to; the status is the worst."""
     if len(solutions) == 1:
         return solutions[0]
@@ -131,5 +131,13 @@ def together(solutions: Sequence[Solution]) -> Solution:
     objective = sum(one.objective or 0.0 for one in solutions)
     bounds = [one.bound for one in solutions if one.bound is not None]
     bound = sum(bounds) if len(bounds) == len(solutions) else None
-    build_s, solve_s = sum(one.build_s for one in solutions), sum(one.solve_s for one in solutions)
-    return Solution(status, objective, bound, relative_gap(objective, bound), build_s, solve_s)
+    makers = {one.made_by for one in solutions}
+    return SolveReport(
+        status,
+        objective,
+        bound=bound,
+        gap=relative_gap(objective, bound),
+        build_s=sum(one.build_s for one in solutions),
+        solve_s=sum(one.solve_s for one in solutions),
+        made_by=makers.pop() if len(makers) == 1 else None,
+    )

@@ -122,12 +122,12 @@ class Chronus(Scheduler):
             return _cycle(snapshot, memory, knobs)
         plan = planning.together([planning.kept(promises) for promises in memory.promises])
         if not memory.profiler.line:
-            return Decision(solution=plan, next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
+            return Decision(solved=plan, next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
         nodes = Nodes.of(snapshot)
         started, profiler = _profiles(snapshot, memory.profiler, nodes, _free(snapshot, memory.profiler, nodes), knobs)
         why = {str(one.unit): _profiled(one) for one in started}
         next_s = _next_s(profiler, snapshot.now_s, knobs)
-        return Decision(started, solution=plan, why=why, next_s=next_s), replace(memory, profiler=profiler)
+        return Decision(started, solved=plan, why=why, next_s=next_s), replace(memory, profiler=profiler)
 
 
 def _cycle(snapshot: Snapshot, memory: Memory, knobs: Knobs) -> tuple[Decision, Memory]:
@@ -144,7 +144,7 @@ def _cycle(snapshot: Snapshot, memory: Memory, knobs: Knobs) -> tuple[Decision, 
         (*outcome.assign, *profiles),
         verdicts=outcome.verdicts,
         signals=outcome.signals,
-        solution=outcome.solution,
+        solved=outcome.solution,
         why=why,
         next_s=_next_s(profiler, snapshot.now_s, knobs),
     )

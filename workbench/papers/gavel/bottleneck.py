@@ -38,13 +38,13 @@ from workbench.papers.gavel.view import numbers
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray, Snapshot
-from workbench.scheduling.solvers import Solved, Solver
+from workbench.scheduling.solvers import Solver, SolveReport
 
 NAME = "gavel.bottleneck"
 OVERSTEPPED = 1e-8
 """How far a solution of the mixed-integer programme may overstep a limit: much less than a rise that counts, and more
 than HiGHS rounds (with 1e-9 it has found no solution where there is one)."""
-Solve = Callable[[Callable[[], pyo.ConcreteModel], Solver], tuple[pyo.ConcreteModel, Solved]]
+Solve = Callable[[Callable[[], pyo.ConcreteModel], Solver], tuple[pyo.ConcreteModel, SolveReport]]
 
 
 def build(data: LevelData) -> pyo.ConcreteModel:
@@ -184,5 +184,5 @@ def at_first(data: AllocationData) -> LevelData:
     """The jobs at their levels after the first iteration on one level: `w_m t / z_m`, t the max-min optimum."""
     if not data.jobs:
         return LevelData.of(data, np.zeros(0), np.zeros(0))
-    step = allocate(data).solved.objective
+    step = allocate(data).solved.value
     return LevelData.of(data, step * data.weight / data.gang, data.weight)

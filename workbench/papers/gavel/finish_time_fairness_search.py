@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.solvers import PROVEN, Solved, SolverFailedError
+from workbench.scheduling.solvers import PROVEN, SolveReport, SolverFailedError
 from workbench.scheduling.solvers.report import report
 
 NAME = "gavel.finish_time_fairness"
@@ -70,7 +70,7 @@ class Tried(NamedTuple):
     largest: float
     part: float
     prices: FloatArray
-    solved: Solved
+    solved: SolveReport
 
 
 Try = Callable[[float], Tried]
@@ -91,13 +91,11 @@ class Found:
     build_s: float
     iterations: tuple[Mapping[str, Any], ...]
 
-    def solved(self, largest: float) -> Solved:
+    def solved(self, largest: float) -> SolveReport:
         """The report, for shares with that largest rho."""
         found = report(largest, min(self.bound, largest), timed_out=False)
-        return Solved(
-            found.status, largest, found.bound, found.gap, self.solver, self.build_s, self.solve_s,
-            iterations=len(self.iterations),
-        )  # fmt: skip
+        passes = len(self.iterations)
+        return replace(found, solver=self.solver, build_s=self.build_s, solve_s=self.solve_s, passes=passes)
 
 
 def search(terms: Terms, method: str, tolerance: float, attempt: Try) -> Found:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
@@ -26,7 +27,7 @@ from workbench.papers.gavel.alone import fastest_throughput, isolated_throughput
 from workbench.papers.gavel.model import lay_out
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.solvers import InfeasibleError, Solved, Solver, solve_model
+from workbench.scheduling.solvers import InfeasibleError, Solver, SolveReport, solve_model
 from workbench.scheduling.solvers.report import report
 
 TOLERANCE = Knob(
@@ -56,7 +57,7 @@ class Attempt(NamedTuple):
     """(combinations x types) shares with which a makespan is kept, and the report of the solve."""
 
     shares: FloatArray
-    solved: Solved
+    solved: SolveReport
 
 
 class Found(NamedTuple):
@@ -76,14 +77,11 @@ class Found(NamedTuple):
         """The last makespan that could be kept."""
         return min(float(tried["makespan_s"]) for tried in self.iterations if tried["feasible"])
 
-    def solved(self, makespan_s: float | None) -> Solved:
+    def solved(self, makespan_s: float | None) -> SolveReport:
         """The report, for shares with that makespan."""
         assert makespan_s is not None
         found = report(makespan_s, min(self.too_short_s, makespan_s), timed_out=False)
-        return Solved(
-            found.status, makespan_s, found.bound, found.gap, self.solver, solve_s=self.seconds,
-            iterations=len(self.iterations),
-        )  # fmt: skip
+        return replace(found, solver=self.solver, solve_s=self.seconds, passes=len(self.iterations))
 
 
 def build(data: AllocationData, steps: FloatArray, makespan_s: float) -> pyo.ConcreteModel:

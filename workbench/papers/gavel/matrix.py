@@ -18,7 +18,7 @@ from workbench.papers.gavel.classes import Classing, classes, one_each
 from workbench.papers.gavel.sifting import Siftable, sift
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.solvers import Columns, Method, Point, Programme, Solved, Solver, solve_matrix
+from workbench.scheduling.solvers import Columns, Method, Point, Programme, Solver, SolveReport, solve_matrix
 
 SIMPLEX_UP_TO = 1000
 """Classes up to which the simplex method is the faster one; above, interior point with crossover."""
@@ -35,13 +35,13 @@ class Allocation:
     """
 
     shares: FloatArray
-    solved: Solved
+    solved: SolveReport
     by_job: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
     def of_nobody(cls, data: AllocationData) -> Allocation:
         """The allocation when there are no jobs."""
-        return cls(np.zeros((0, len(data.types))), Solved("optimal", np.nan, np.nan, None, "none needed"))
+        return cls(np.zeros((0, len(data.types))), SolveReport("optimal", np.nan, bound=np.nan, solver="none needed"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +265,11 @@ def solve(programme: Programme, classes: int, optimum: str = "vertex", solver: S
     A vertex is looked for without pairs first, which come in where they improve the objective: faster, and jobs that
     lose nothing by it keep their GPUs to themselves.
     """
-    solver = solver or Solver()
+    point = _solve(programme, classes, optimum, solver or Solver())
+    return replace(point, solved=replace(point.solved, made_by="assembly"))
+
+
+def _solve(programme: Programme, classes: int, optimum: str, solver: Solver) -> Point:
     if solver.method != "auto":
         return solve_matrix(programme, solver)
     # There is nothing for presolve to remove, and without it the interior point lies nearer the centre of the face.

@@ -72,7 +72,7 @@ def allocate(
         gap=relative_gap(found, ratio),
         build_s=time.perf_counter() - began - solve_s,
         solve_s=solve_s,
-        iterations=len(points),
+        passes=len(points),
     )
     return Allocation(shares, solved)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,8 @@ from workbench.papers.gavel.pop import Combine, by_parts
 from workbench.papers.gavel.view import able
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.decision import Shares, Snapshot, Solution, Unit, WorkerType
+from workbench.scheduling.decision import Shares, Snapshot, Unit, WorkerType
 from workbench.scheduling.knob import Value
-from workbench.scheduling.solvers import Solved
-from workbench.scheduling.solvers.report import Status
 
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationData, Any]]
 Allocate = Callable[[Any, Knobs], Allocation]
@@ -55,33 +53,21 @@ class Policy:
         if self.numbers is not None:
             signals |= {name: data.given(values) for name, values in self.numbers(data, knobs).items()}
         kinds = worker_types(snapshot.cluster, knobs)
-        return Allocated(_shares(data, found.shares, kinds), _solution(found, data), memory, signals)
+        solved = found.solved if data.jobs else replace(found.solved, objective=None)
+        return Allocated(_shares(data, found.shares, kinds), solved, memory, signals)
 
     def _as_stated(self, data: AllocationData, knobs: Knobs) -> Allocation:
         """By the formulation's Pyomo model."""
         found = self.formulation.run(data, knobs)
         rows = [list(row.values()) for row in found.values["allocation"].values()]
         shares = np.array(rows, dtype=float).reshape(len(data.units), len(data.types))
-        objective = np.nan if found.objective is None else found.objective
-        status = cast(Status, found.status)
-        solved = Solved(
-            status, objective, found.bound, found.gap, found.solver, found.build_s, found.solve_s, iterations=1
-        )
         by_job = {name: found.values[name] for name in self.signals}
-        return Allocation(shares, solved, {name: _column(data, values) for name, values in by_job.items()})
+        return Allocation(shares, found, {name: _column(data, values) for name, values in by_job.items()})
 
 
 def _column(data: AllocationData, values: Mapping[str, float]) -> FloatArray:
     """(jobs,) values, NaN for a job without one."""
     return np.array([values.get(job, np.nan) for job in data.jobs], dtype=float)
-
-
-def _solution(allocation: Allocation, data: AllocationData) -> Solution:
-    solved = allocation.solved
-    objective = solved.objective if data.jobs else None
-    return Solution(
-        solved.status, objective, solved.bound, solved.gap, solved.build_s, solved.solve_s, solved.iterations
-    )
 
 
 def _shares(data: AllocationData, values: FloatArray, kinds: tuple[WorkerType, ...]) -> Shares:

@@ -48,11 +48,11 @@ def by_parts(
     reports = [part.solved for part in found]
     solved = replace(
         reports[0],
-        objective=combine(report.objective for report in reports),
+        objective=combine(report.value for report in reports),
         bound=None,
         gap=None,
         build_s=sum(report.build_s for report in reports),
         solve_s=sum(report.solve_s for report in reports),
-        iterations=sum(report.iterations for report in reports),
+        passes=sum(report.passes for report in reports),
     )
     return Allocation(shares, solved, by_job)

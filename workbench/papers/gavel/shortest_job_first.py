@@ -91,7 +91,7 @@ def allocate(data: StepsData, knobs: Knobs) -> Allocation:
         one = weighted_sum(known, worth(known, one_job.alone(known, row)), NAME, optimum=optimum)
         duration_s = float(known.steps[row] / known.throughput(one.shares)[row])
         found.append(Allocation(one.shares, replace(one.solved, objective=duration_s, bound=None, gap=None)))
-    best = min(found, key=lambda each: each.solved.objective)
+    best = min(found, key=lambda each: each.solved.value)
     build_s, solve_s = (sum(getattr(each.solved, name) for each in found) for name in ("build_s", "solve_s"))
     return replace(best, solved=replace(best.solved, build_s=build_s, solve_s=solve_s))
 

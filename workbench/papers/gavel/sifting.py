@@ -41,19 +41,19 @@ def sift(programme: Siftable, solver: Solver) -> Point:
             found = solve_matrix(_only(programme, columns), solver)
         except InfeasibleError:
             return solve_matrix(programme, solver)
-        seconds, iterations = seconds + found.solved.solve_s, iterations + found.solved.iterations
+        seconds, iterations = seconds + found.solved.solve_s, iterations + found.solved.passes
         if found.duals is None:
             return solve_matrix(programme, solver)
         worth = _reduced(programme, found.duals) * (1 if programme.maximise else -1)
         worth[active] = 0.0
-        better = np.flatnonzero(worth > IMPROVES * max(1.0, abs(found.solved.objective)))
+        better = np.flatnonzero(worth > IMPROVES * max(1.0, abs(found.solved.value)))
         if not len(better) or found.solved.status != "optimal":
             break
         most = min(len(better), len(programme.row_upper))
         active[better[np.argsort(-worth[better], kind="stable")[:most]]] = True
     values, reduced = np.zeros(len(active)), _reduced(programme, found.duals)
     values[columns] = found.values
-    report = replace(found.solved, solve_s=seconds, iterations=iterations)
+    report = replace(found.solved, solve_s=seconds, passes=iterations)
     return Point(values, found.duals, reduced, report)
 
 

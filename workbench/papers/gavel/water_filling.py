@@ -42,7 +42,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray, Snapshot
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.solvers import Solved, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 
 NAME = "gavel.water_filling"
 JOB_WEIGHT = """w^job_m | weight in this iteration | 1
@@ -95,7 +95,7 @@ class Filled:
     shares: FloatArray
     level: FloatArray
     iterations: tuple[dict[str, Any], ...]
-    first: Solved
+    first: SolveReport
     build_s: float
     solve_s: float
 
@@ -104,9 +104,9 @@ class Filled:
 class _Clock:
     build_s: float = 0.0
     solve_s: float = 0.0
-    found: list[Solved] = field(default_factory=list)
+    found: list[SolveReport] = field(default_factory=list)
 
-    def solve(self, build: Callable[[], pyo.ConcreteModel], solver: Solver) -> tuple[pyo.ConcreteModel, Solved]:
+    def solve(self, build: Callable[[], pyo.ConcreteModel], solver: Solver) -> tuple[pyo.ConcreteModel, SolveReport]:
         began = time.perf_counter()
         model = build()
         self.build_s += time.perf_counter() - began

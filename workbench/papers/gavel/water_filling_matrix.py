@@ -22,7 +22,7 @@ from workbench.papers.gavel.entities import HierarchicalData, Rule
 from workbench.papers.gavel.matrix import SIMPLEX_UP_TO, Allocation, Grid, Rows, solve
 from workbench.papers.gavel.water_filling import NAME, objective
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.solvers import Kept, Point, Programme, Solved, Solver, SolverFailedError
+from workbench.scheduling.solvers import Kept, Point, Programme, Solver, SolveReport, SolverFailedError
 
 WHOLE = 1e-9
 """A way of which all but this part is possible is possible."""
@@ -47,9 +47,9 @@ def allocate(data: HierarchicalData, optimum: str = "vertex", solver: Solver | N
     shares = check(data, grid.shares(point.values[: len(grid)]), NAME)
     value = objective(data, shares)
     assert value is not None
-    report = Solved(
+    report = SolveReport(
         "optimal", value, solver=point.solved.solver, build_s=build_s, solve_s=phases.solve_s,
-        iterations=phases.programmes,
+        passes=phases.programmes,
     )  # fmt: skip
     return Allocation(shares, report, {"levels": phases.level[grid.member]})
 

@@ -35,9 +35,10 @@ from workbench.papers.hadar.rules import Rules
 from workbench.papers.hadar.selection import MOST_CELLS, TOLERANCE, Problem, Selection, exact, relaxed
 from workbench.papers.hadar.utility import Utility
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, Snapshot, Solution
+from workbench.scheduling.decision import IntArray, Snapshot
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.solvers import relative_gap
+from workbench.scheduling.solvers.report import SolveReport
 
 Prices = Literal["within_round", "start_of_round"]
 Method = Literal["auto", "dp", "lp"]
@@ -81,7 +82,7 @@ class Allocation:
     other_prices: bool = False
 
     @property
-    def solution(self) -> Solution:
+    def solution(self) -> SolveReport:
         """The sum of payoffs of those that were placed, against the first selection's bound.
 
         The bound is of GPUs counted by type. With more selections than one it is feasible only, and where jobs placed
@@ -95,7 +96,15 @@ class Allocation:
         as_chosen = self.iterations == 1 and abs(placed - self.first.objective) <= slack
         status = self.first.status if as_chosen else "feasible"
         gap = self.first.gap if as_chosen else relative_gap(placed, bound)
-        return Solution(status, placed, bound, gap, self.build_s, self.solve_s, self.iterations)
+        return SolveReport(
+            status,
+            placed,
+            bound=bound,
+            gap=gap,
+            build_s=self.build_s,
+            solve_s=self.solve_s,
+            passes=self.iterations,
+        )
 
 
 def problem(

@@ -177,7 +177,7 @@ def _recorded(
         assign=assign,
         preempt=preempt,
         signals=signals,
-        solution=found.solution,
+        solved=found.solution,
         why={name: _reason(snapshot, queue, found, row) for row, name in enumerate(names)},
     )
 

@@ -47,7 +47,7 @@ from workbench.papers.hare.windows import windows
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.solvers import Solved, Solver, solve_model
+from workbench.scheduling.solvers import Solver, SolveReport, solve_model
 
 NAME = "hare.exact"
 MOST_TASKS = 40
@@ -302,7 +302,7 @@ class Exact(TaskFormulation):
         )
 
 
-def ends_first(best: Schedule, solver: Solver) -> tuple[Schedule, Solved]:
+def ends_first(best: Schedule, solver: Solver) -> tuple[Schedule, SolveReport]:
     """The schedule that ends first among those as good as `best`, and the report of the solve (`tie_break`)."""
     model = build(best.instance, best)
     tie_break.add(model, best.objective)

@@ -37,8 +37,9 @@ from workbench.papers.hare.together import place_together
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Reason, Snapshot, Solution
+from workbench.scheduling.decision import Decision, Reason, Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers.report import SolveReport
 
 NAME = "hare"
 RELAXATION = Knob(
@@ -108,7 +109,7 @@ class Hare(Scheduler):
             },
             switching=memory.switches,
             signals={**_signals(found, plan, middle), **_profile_signal(snapshot, memory)},
-            solution=Solution("feasible", plan.objective, bound, solve_s=solve_s),
+            solved=SolveReport("feasible", plan.objective, bound=bound, solve_s=solve_s),
             why=_reasons(found, plan),
             next_s=min(waits_s, default=None),
         )

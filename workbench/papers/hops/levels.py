@@ -11,7 +11,7 @@ from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.weights import classes, tiers
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.solvers import Solved, relative_gap
+from workbench.scheduling.solvers import SolveReport, relative_gap
 
 
 class Level(NamedTuple):
@@ -37,18 +37,18 @@ def _level(data: RoundData, rows: IntArray, weight: FloatArray, scale: float) ->
     return Level(rows, own, float(top) * scale)
 
 
-def in_paper_units(solved: Solved, value: float | None, order: list[Level], data: RoundData) -> Solved:
+def in_paper_units(solved: SolveReport, value: float | None, order: list[Level], data: RoundData) -> SolveReport:
     """The report on the first level's solve as one on the plan, worth `value`; without a bound at lambda = infinity.
 
     What the lower levels could add at most is part of the bound.
     """
     if value is None:
-        return _said(solved, solved.objective, None)
+        return _said(solved, solved.value, None)
     most = np.zeros(len(data.jobs))
     np.maximum.at(most, data.job, data.gain)
     later = sum(level.scale * float(level.weight @ most) for level in order[1:])
     return _said(solved, value, None if solved.bound is None else solved.bound * order[0].scale + later)
 
 
-def _said(solved: Solved, value: float, bound: float | None) -> Solved:
+def _said(solved: SolveReport, value: float, bound: float | None) -> SolveReport:
     return replace(solved, objective=value, bound=bound, gap=relative_gap(value, bound))

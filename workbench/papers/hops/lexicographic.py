@@ -24,7 +24,7 @@ import pyomo.environ as pyo
 
 from workbench.papers.hops.instance import RoundData
 from workbench.papers.hops.levels import Level
-from workbench.scheduling.solvers import Solved, Solver, Status, solve_model
+from workbench.scheduling.solvers import Solver, SolveReport, solve_model
 
 SLACK = 1e-6
 """How far below its gain a class may fall while later ones are served, relative to the gain (at least 1): rounding."""
@@ -71,27 +71,27 @@ def serve(model: pyo.ConcreteModel, data: RoundData, order: Sequence[Level], sol
     """
     [goal] = model.component_data_objects(pyo.Objective, active=True)
     steps: list[Step] = []
-    first: Solved | None = None
-    status: Status = "optimal"
+    first: SolveReport | None = None
+    status: str = "optimal"
     for position, level in enumerate(order):
         weight = {data.jobs[row]: float(level.weight[row]) for row in level.rows.tolist()}
         goal.set_value(_gain(model, weight))
         solved = solve_model(model, solver)
         first = first or solved
-        steps.append(Step(len(weight), float(data.priority[level.rows].max()), solved.objective, solved.solve_s))
+        steps.append(Step(len(weight), float(data.priority[level.rows].max()), solved.value, solved.solve_s))
         if solved.status != "optimal":
             status = solved.status
         if solved.status == "time_limit" or position == len(order) - 1:
             break
         model.CLASSES.add(position)
-        model.value[position] = solved.objective
-        slack = SLACK * max(1.0, solved.objective)
+        model.value[position] = solved.value
+        slack = SLACK * max(1.0, solved.value)
         model.kept.add(position, _gain(model, weight) >= model.value[position] - slack)
     assert first is not None
     return steps, replace(first, status=status, solve_s=sum(step.solve_s for step in steps))
 
 
-Served = tuple[list[Step], Solved]
+Served = tuple[list[Step], SolveReport]
 
 
 def _gain(model: Any, weight: Mapping[str, float]) -> Any:

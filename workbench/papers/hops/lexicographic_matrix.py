@@ -17,7 +17,7 @@ from workbench.papers.hops.lexicographic import SLACK
 from workbench.papers.hops.matrix import Aggregated, Printed
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.solvers import Columns, Point, Programme, Solved, Solver, Status, TimeLimitError, solve_matrix
+from workbench.scheduling.solvers import Columns, Point, Programme, Solver, SolveReport, TimeLimitError, solve_matrix
 
 FIRST = 8
 """Levels in the first block, where each is solved to its optimum; with a gap they are solved one by one."""
@@ -25,7 +25,7 @@ FIRST = 8
 
 def serve(
     twin: Printed | Aggregated, order: Sequence[Level], solver: Solver, start: FloatArray | None = None
-) -> tuple[FloatArray, Solved]:
+) -> tuple[FloatArray, SolveReport]:
     """Values of the twin's columns in the plan, and the report on the first solve with the time of all.
 
     start: (columns,) values to begin the first solve from, NaN where there is none.
@@ -33,7 +33,7 @@ def serve(
     passed, those left keep what the last solve left them, and the status says so.
     """
     ladder = _Ladder(twin, start)
-    solved: list[Solved] = []
+    solved: list[SolveReport] = []
     began, spot, values = time.perf_counter(), 0, np.zeros(0)
     width = 1 if solver.gap else FIRST
     while spot < len(order):
@@ -66,8 +66,8 @@ def _left(solver: Solver, began: float, name: str) -> Solver:
     return replace(solver, time_limit_s=left_s)
 
 
-def _report(solved: Sequence[Solved], status: Status) -> Solved:
-    return replace(solved[0], status=status, solve_s=sum(each.solve_s for each in solved), iterations=len(solved))
+def _report(solved: Sequence[SolveReport], status: str) -> SolveReport:
+    return replace(solved[0], status=status, solve_s=sum(each.solve_s for each in solved), passes=len(solved))
 
 
 @dataclass(eq=False)

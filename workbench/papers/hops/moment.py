@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,10 @@ from workbench.papers.hops.sensitivity import sensitivities
 from workbench.papers.hops.window import adjusted_window, service_window
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import IntArray, Reason, Snapshot, Solution
+from workbench.scheduling.decision import IntArray, Reason, Snapshot
 from workbench.scheduling.queues import take
 from workbench.scheduling.solvers import Solver, TimeLimitError
+from workbench.scheduling.solvers.report import SolveReport
 
 Placements = Mapping[str, Mapping[str, int]]
 """`{job: {server: GPUs}}`."""
@@ -40,7 +42,7 @@ class Past(NamedTuple):
 
     key: str
     placed: Placements
-    solution: Solution
+    solution: SolveReport
 
 
 class Due(NamedTuple):
@@ -111,7 +113,7 @@ class Moment:
         if found is None:
             return self.before, None
         self.solved = True
-        report = _report(self._made[0])
+        report = self._made[0].planned.solved
         return found, None if report.status == "time_limit" else Past(key, found, report)
 
     def fill(self, adjust: bool) -> None:
@@ -265,18 +267,19 @@ class Moment:
                 found[name] = scaled(1.0, sizes[0], sum(gpus.values()), rule)
         return found
 
-    def solution(self) -> Solution | None:
+    def solution(self) -> SolveReport | None:
         """How the plans were found; the objective is the first one's."""
         if not self._made:
             if self._again is not None:
-                return self._again.solution._replace(build_s=0.0, solve_s=0.0, iterations=0)
-            return Solution("time_limit") if self._late else None
-        first = _report(self._made[0])
-        return first._replace(
+                return replace(self._again.solution, build_s=0.0, solve_s=0.0, passes=0, made_by="kept")
+            return SolveReport("time_limit", None) if self._late else None
+        first = self._made[0].planned.solved
+        return replace(
+            first,
             status="time_limit" if self._late else first.status,
             build_s=sum(made.planned.solved.build_s for made in self._made),
             solve_s=sum(made.planned.solved.solve_s for made in self._made),
-            iterations=len(self._made),
+            passes=len(self._made),
         )
 
     def why(self, due: Due | None) -> dict[str, Reason]:
@@ -323,8 +326,3 @@ class Moment:
                 names = (data.jobs[row] for row in planned.plan)
                 found.update({name: Reason("incumbent", text) for name in names if name in self.placed})
         return found
-
-
-def _report(made: Made) -> Solution:
-    solved = made.planned.solved
-    return Solution(solved.status, solved.objective, solved.bound, solved.gap, solved.build_s, solved.solve_s)

@@ -20,7 +20,7 @@ from workbench.papers.hops.lifting import NO_LAYOUTS
 from workbench.papers.hops.matrix import Aggregated, Printed
 from workbench.papers.hops.repeat import unbeatable
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.solvers import Solved, Solver
+from workbench.scheduling.solvers import Solver, SolveReport
 
 Model = Literal["printed", "aggregated"]
 
@@ -30,7 +30,7 @@ class SolvedPlan:
     """What each job (row) gets, and how it was found."""
 
     plan: RoundPlan
-    solved: Solved
+    solved: SolveReport
     model: Model
 
 
@@ -58,7 +58,7 @@ def make_plan(
     """
     model = model_of(data, knobs)
     if nobody(data):
-        return SolvedPlan({}, Solved("optimal", 0.0, 0.0, 0.0, "none needed"), model)
+        return SolvedPlan({}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0, solver="none needed"), model)
     power, began = power_of(knobs), time.perf_counter()
     stay = unbeatable(data, previous)
     if stay is not None:
@@ -73,13 +73,13 @@ def make_plan(
     return SolvedPlan(plan, replace(solved, build_s=solved.build_s + build_s), model)
 
 
-def _proven(data: RoundData, plan: RoundPlan, power: float, build_s: float) -> Solved:
+def _proven(data: RoundData, plan: RoundPlan, power: float, build_s: float) -> SolveReport:
     """The report on a plan that no other one beats; with lambda = infinity on its highest class, as `serve` does."""
     gain = gain_of(data, plan)
     value = objective(data, gain, power)
     if value is None:
-        return Solved("optimal", class_gains(data, gain)[0], solver="none needed", build_s=build_s)
-    return Solved("optimal", value, value, 0.0, "none needed", build_s)
+        return SolveReport("optimal", class_gains(data, gain)[0], solver="none needed", build_s=build_s)
+    return SolveReport("optimal", value, bound=value, gap=0.0, solver="none needed", build_s=build_s)
 
 
 def stopping(solver: Solver, data: RoundData, knobs: Knobs) -> Solver:

@@ -147,7 +147,7 @@ class _Turn:
         return Decision(
             (*self._started, *(Assignment(name, gpus, end_s) for name, gpus in moment.placed.items())),
             signals=moment.signals(),
-            solution=moment.solution(),
+            solved=moment.solution(),
             why=moment.why(self._due()),
             next_s=self._next_s(),
         )

@@ -24,7 +24,7 @@ from workbench.scheduling.solvers.errors import (
 from workbench.scheduling.solvers.highs import Kept
 from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
 from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
-from workbench.scheduling.solvers.report import PROVEN, Solved, Status, relative_gap
+from workbench.scheduling.solvers.report import PROVEN, MadeBy, SolveReport, relative_gap
 from workbench.scheduling.solvers.solve import solve_matrix, solve_model, warm_up
 
 __all__ = [
@@ -36,18 +36,18 @@ __all__ = [
     "ConflictError",
     "InfeasibleError",
     "Kept",
+    "MadeBy",
     "Method",
     "MissingSolverError",
     "Point",
     "Programme",
     "SolveError",
     "SolveProgress",
-    "Solved",
+    "SolveReport",
     "Solver",
     "SolverFailedError",
     "SolverName",
     "Sparse",
-    "Status",
     "TimeLimitError",
     "UnboundedError",
     "conflict_of",

@@ -276,7 +276,7 @@ def _point(highs: Any, highspy: Any, programme: Programme, solver: Solver, solve
         solver=f"highs {highs.version()}",
         solve_s=solve_s,
         nodes=max(0, int(info.mip_node_count)) if programme.mixed else 0,
-        iterations=max(0, int(info.simplex_iteration_count)) + max(0, int(info.ipm_iteration_count)),
+        passes=max(0, int(info.simplex_iteration_count)) + max(0, int(info.ipm_iteration_count)),
     )
     if programme.mixed or not solution.dual_valid:
         return Point(values, None, None, solved)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.solvers.report import Solved
+from workbench.scheduling.solvers.report import SolveReport
 
 
 class Sparse(Protocol):
@@ -94,4 +94,4 @@ class Point:
     values: FloatArray
     duals: FloatArray | None
     reduced: FloatArray | None
-    solved: Solved
+    solved: SolveReport

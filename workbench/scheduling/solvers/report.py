@@ -3,44 +3,54 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-Status = Literal["optimal", "feasible", "time_limit"]
+MadeBy = Literal["model", "assembly", "algorithm", "kept"]
+"""Who made a decision: the stated Pyomo model, its faster assembly as a matrix, an algorithm, or one before."""
 
 PROVEN = 1e-6
 """A gap below this (relative, absolute for small objectives) is a proof of optimality, a wider one is not."""
 
 
 @dataclass(frozen=True)
-class Solved:
-    """What a solve found.
+class SolveReport:
+    """What a solve found; a row of a run's `decisions` where a scheduler's decision carries it.
 
     status: optimal (proven to a gap of 1e-6), feasible (stopped by the gap or the node limit that was asked
-    for, or cancelled) or time_limit; bound: best value not excluded, gap: relative to the objective, None if unknown;
-    build_s: seconds to make the matrix, solve_s: seconds of the solver; solver: name and version; nodes, iterations.
+    for, or cancelled) or time_limit, empty if nothing was solved; objective: None if there is none; bound: best value
+    not excluded, gap: relative to the objective, None if unknown; solver: name and version; build_s, solve_s: seconds
+    of wall time to make the matrix and of the solver; nodes of the search tree; passes: iterations of the solver, or
+    programmes that an algorithm solved in turn; made_by: None if not known.
     """
 
-    status: Status
-    objective: float
+    status: str
+    objective: float | None
+    _: KW_ONLY
     bound: float | None = None
     gap: float | None = None
     solver: str = ""
     build_s: float = 0.0
     solve_s: float = 0.0
     nodes: int = 0
-    iterations: int = 0
+    passes: int = 0
+    made_by: MadeBy | None = None
+
+    @property
+    def value(self) -> float:
+        """The objective, NaN if there is none."""
+        return math.nan if self.objective is None else self.objective
 
 
-def report(objective: float, bound: float | None, timed_out: bool) -> Solved:
+def report(objective: float, bound: float | None, timed_out: bool) -> SolveReport:
     """The report of a solve that has a feasible point."""
     if bound is not None and not math.isfinite(bound):
         bound = None
     if bound is not None and abs(bound - objective) <= PROVEN * max(1.0, abs(objective)):
-        status: Status = "optimal"
+        status = "optimal"
     else:
         status = "time_limit" if timed_out else "feasible"
-    return Solved(status, objective, bound, relative_gap(objective, bound))
+    return SolveReport(status, objective, bound=bound, gap=relative_gap(objective, bound))
 
 
 def relative_gap(objective: float, bound: float | None) -> float | None:

@@ -33,7 +33,7 @@ class Sensitivity:
     @property
     def objective(self) -> float:
         """The best value."""
-        return self._point.solved.objective
+        return self._point.solved.value
 
     def slope(self, changed: Any) -> float:
         """Change of the objective, to first order, from this model to a slightly changed one of the same shape."""

@@ -13,13 +13,13 @@ from workbench.scheduling.solvers import glpk, highs
 from workbench.scheduling.solvers.errors import InfeasibleError, MissingSolverError, SolverFailedError
 from workbench.scheduling.solvers.options import Solver
 from workbench.scheduling.solvers.programme import Point, Programme
-from workbench.scheduling.solvers.report import PROVEN, Solved
+from workbench.scheduling.solvers.report import PROVEN, SolveReport
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
-def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solved:
+def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> SolveReport:
     """Solve a linear or mixed-integer Pyomo model and load the values into its variables.
 
     A model with an importing suffix `dual` gets the duals of its constraints. Variables that no constraint and no
@@ -34,7 +34,7 @@ def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solve
     build_s = time.perf_counter() - began
     point = solve_matrix(compiled.programme, solver)
     load(model, compiled, point)
-    return replace(point.solved, build_s=build_s)
+    return replace(point.solved, build_s=build_s, made_by="model")
 
 
 def solve_matrix(programme: Programme, solver: Solver | None = None) -> Point:
@@ -66,6 +66,6 @@ def warm_up() -> None:
 def _without_columns(programme: Programme) -> Point:
     if (programme.row_lower > PROVEN).any() or (programme.row_upper < -PROVEN).any():
         raise InfeasibleError(programme.name)
-    rows = np.zeros(len(programme.row_lower))
     value = programme.offset
-    return Point(np.zeros(0), rows, np.zeros(0), Solved("optimal", value, value, 0.0, "none needed"))
+    solved = SolveReport("optimal", value, bound=value, gap=0.0, solver="none needed")
+    return Point(np.zeros(0), np.zeros(len(programme.row_lower)), np.zeros(0), solved)

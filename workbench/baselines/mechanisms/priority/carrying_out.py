@@ -18,6 +18,10 @@ from workbench.baselines.mechanisms.priority.steady import steady_until_s
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Decision, IntArray, Snapshot, Unit, members
 from workbench.scheduling.placement import Gpus
+from workbench.scheduling.solvers.report import SolveReport
+
+KEPT = SolveReport("", None, made_by="kept")
+"""Nothing was solved: the shares are those of before."""
 
 
 def carry_out(
@@ -47,7 +51,7 @@ def carry_out(
         preempt=frozenset(snapshot.leases),
         shares=memory.shares,
         signals={"priority": signal, **(memory.signals if fresh else {})},
-        solution=memory.solution if fresh else None,
+        solved=memory.solved if fresh else None if memory.solved is None else KEPT,
         why=reasons(snapshot, memory, priority, signal, assign, running),
         next_s=work.until_s if last_job else steady_s,
     )

@@ -11,8 +11,9 @@ import numpy as np
 
 from workbench.baselines.mechanisms.worker_types import pools, speeds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, Shares, Snapshot, Solution, Unit, WorkerType, members
+from workbench.scheduling.decision import BoolArray, IntArray, Shares, Snapshot, Unit, WorkerType, members
 from workbench.scheduling.queues import take
+from workbench.scheduling.solvers.report import SolveReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ class Memory:
     begun_s: FloatArray
     ran: Ran
     shares: Shares | None = None
-    solution: Solution | None = None
+    solved: SolveReport | None = None
     reset_s: float = 0.0
     changed: bool = True
     policy: Any = None

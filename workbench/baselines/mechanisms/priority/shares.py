@@ -12,7 +12,8 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.memory import Memory, SharePlan, inherited
 from workbench.baselines.mechanisms.worker_types import speeds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Shares, Snapshot, Solution, Unit, WorkerType, members
+from workbench.scheduling.decision import Shares, Snapshot, Unit, WorkerType, members
+from workbench.scheduling.solvers.report import SolveReport
 
 SMALLEST_SHARE = 1e-9
 """Smaller shares are what a solver's rounding left; they count as 0."""
@@ -22,7 +23,7 @@ class Allocated(NamedTuple):
     """What a policy answers: shares of time, how they were computed, its own memory, and signals to be recorded."""
 
     shares: Shares
-    solution: Solution | None = None
+    solved: SolveReport | None = None
     memory: Any = None
     signals: Mapping[str, Mapping[str, float]] = {}
 
@@ -66,7 +67,7 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
         total_s=np.full(len(plan.types), start_s * len(plan.units)),
         begun_s=np.full(len(plan.units), start_s),
         shares=found.shares,
-        solution=found.solution,
+        solved=found.solved,
         reset_s=snapshot.now_s,
         changed=False,
         policy=found.memory,
