@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "highspy": ("workbench/scheduling/solvers/",),
     "altair": ("workbench/analysis/charts/",),
     "pooch": ("workbench/scenario/data.py",),
-    "sklearn": ("workbench/papers/hadar/hadare/training.py",),
+    "sklearn": ("reproduction/hadar/averaging.py",),
     "ipywidgets": ("widgets/",),
     "anywidget": ("widgets/",),
     "traitlets": ("widgets/",),

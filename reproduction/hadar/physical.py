@@ -9,8 +9,8 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
 from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, Size, physical
+from reproduction.hadar.theorem3 import cru
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.papers.hadar.hadare.theorem3 import cru
 from workbench.session.api import simulate
 
 GAVEL, HADAR, HADARE, BALANCED = "Gavel", "Hadar", "HadarE", "HadarE, balanced (ours)"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
+from reproduction.hadar.averaging import ALONE, FORKED, AveragingOutcome, TrainingSetting, experiment
 from reproduction.hadar.settings import Size
 from workbench.analysis.charts.curves import curve
-from workbench.papers.hadar.hadare.averaging import ALONE, FORKED, Outcome, experiment
-from workbench.papers.hadar.hadare.training import Setting
 
 STEPS, TIME = "equal steps", "equal time"
 SHOWN = 0.3  # learning rate of the chart, one of every size
@@ -17,7 +16,7 @@ SHOWN = 0.3  # learning rate of the chart, one of every size
 def table_4(size: Size) -> Figure:
     """Accuracy on test images of a small network, each way at the learning rate that is best for it."""
     outcomes = {
-        rate: experiment(Setting(steps=size.steps, learning_rate=rate), range(size.seeds))
+        rate: experiment(TrainingSetting(steps=size.steps, learning_rate=rate), range(size.seeds))
         for rate in size.learning_rates
     }
     means = pd.concat([outcome.summary for outcome in outcomes.values()])
@@ -47,7 +46,7 @@ def table_4(size: Size) -> Figure:
     )
 
 
-def _course(outcome: Outcome) -> pd.DataFrame:
+def _course(outcome: AveragingOutcome) -> pd.DataFrame:
     """Accuracy at the end of each round: line, x (s), y, low, high (%)."""
     rounds = outcome.course.groupby(["way", "round"], sort=False)
     accuracy = 100 * rounds["accuracy"].agg(["mean", "min", "max"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.papers.hadar.hadare.training import Setting
+from reproduction.hadar.averaging import TrainingSetting
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
 from workbench.scenario.scenario import Scenario
 
@@ -89,7 +89,7 @@ SIZES = {
             decided=(32, 128, 512, 2048),
             mixes=tuple(HADARE_MIXES),
             slots_s=(90.0, 180.0, 360.0, 540.0),
-            steps=Setting().steps,
+            steps=TrainingSetting().steps,
             learning_rates=(0.1, 0.3, 1.0),
             seeds=5,
         ),

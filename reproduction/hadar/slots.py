@@ -8,8 +8,8 @@ import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
 from reproduction.hadar.settings import CLUSTERS, Size, physical
+from reproduction.hadar.theorem3 import cru
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.papers.hadar.hadare.theorem3 import cru
 from workbench.session.api import simulate
 
 LARGE_AWS, LARGE_LAB = ("M-8", "M-10", "M-12"), ("M-5", "M-8", "M-10", "M-12")

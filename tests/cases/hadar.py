@@ -7,26 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from workbench.papers.hadar.dual_subroutine import recursive
-from workbench.papers.hadar.hadare.forker import copy_ids
-from workbench.papers.hadar.hadare.split import split, whole_steps
-from workbench.papers.hadar.instance import Instance
-from workbench.papers.hadar.offline import Offline
-from workbench.papers.hadar.prices import price, utility_bounds
-from workbench.papers.hadar.round import Round, RoundData
-from workbench.papers.hadar.selection import exact
-from workbench.papers.hadar.utility import Utility, UtilityJobs
+from workbench.papers.hadar.algorithms.dual_subroutine import recursive
+from workbench.papers.hadar.algorithms.forking import copy_ids
+from workbench.papers.hadar.algorithms.prices import price, utility_bounds
+from workbench.papers.hadar.algorithms.selection import exact
+from workbench.papers.hadar.algorithms.tracker import split, whole_steps
+from workbench.papers.hadar.formulations.offline import Offline
+from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
+from workbench.papers.hadar.formulations.utility import Utility, UtilityJobs
+from workbench.papers.hadar.instance import HadarInstance
 from workbench.scheduling.estimators.pmi import estimate, performance_memory_index
 from workbench.scheduling.solvers import InfeasibleError
 
 Case = Mapping[str, Any]
 
 
-def p1_instance(case: Case, *, slots: int | None = None, utility: str | None = None) -> Instance:
+def p1_instance(case: Case, *, slots: int | None = None, utility: str | None = None) -> HadarInstance:
     """The instance of a P1 case; slots, utility: in place of the case's own."""
     stated = case["instance"]
     jobs = stated["jobs"]
-    return Instance.made(
+    return HadarInstance.made(
         stated["capacity"],
         stated["slots"] if slots is None else slots,
         [job["arrival"] for job in jobs],
@@ -109,9 +109,9 @@ def round_selection(case: Case, header: Case) -> dict[str, Any]:
     """
     stated, expect = case["instance"], case["expect"]
     own = [[(option["w"], option["payoff"]) for option in options] for options in stated["options"]]
-    data = RoundData.of(stated["capacity"], own)
-    found = Round().run(data, {"relaxed": False})
-    bound = Round().run(data, {"relaxed": True}).objective
+    data = RoundInstance.of(stated["capacity"], own)
+    found = HadarRound().run(data, {"relaxed": False})
+    bound = HadarRound().run(data, {"relaxed": True}).objective
     got = {
         "model": found.objective,
         "dynamic": exact(data.problem).objective,

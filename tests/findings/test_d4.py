@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from workbench.papers.hadar.competitive import admit_in_order, blocks, bounds_of, is_small, ratio
-from workbench.papers.hadar.instance import Instance
-from workbench.papers.hadar.schedules import enumerate_schedules
-from workbench.papers.hadar.utility import Utility
+from reproduction.hadar.optimality import admit_in_order, blocks, bounds_of, is_small, ratio
+from workbench.papers.hadar.formulations.schedules import enumerate_schedules
+from workbench.papers.hadar.formulations.utility import Utility
+from workbench.papers.hadar.instance import HadarInstance
 
 WORTH = Utility("worth", lambda jct, jobs: 0 * jct + jobs.weight)
 
 
-def one_slot(gpus: int, worth: np.ndarray) -> Instance:
+def one_slot(gpus: int, worth: np.ndarray) -> HadarInstance:
     """Jobs of one GPU and one slot, in the order in which they come."""
     ones = np.ones(len(worth), dtype=int)
-    return Instance.made([gpus], 1, 0 * ones, ones, ones, ones[:, None], WORTH, weight=worth)
+    return HadarInstance.made([gpus], 1, 0 * ones, ones, ones, ones[:, None], WORTH, weight=worth)
 
 
 def test_one_gpu_sold_too_early():
@@ -45,7 +45,7 @@ def test_where_the_premise_holds_the_bound_holds():
 
 def test_a_gang_that_may_be_split_over_types_is_not_blocked_by_the_price():
     """Of its two GPUs one is of the full type, and Umax is per GPU: it would pay half of what it is worth."""
-    data = Instance.made([50, 50], 1, [0] * 3, [1, 1, 2], [1] * 3, np.ones((3, 2)), WORTH, weight=[1.0, 1.1, 2.0])
+    data = HadarInstance.made([50, 50], 1, [0] * 3, [1, 1, 2], [1] * 3, np.ones((3, 2)), WORTH, weight=[1.0, 1.1, 2.0])
     assert not blocks(data, bounds_of(data))
     alone = one_slot(50, np.array([1.0, 1.1]))
     assert blocks(alone, bounds_of(alone))

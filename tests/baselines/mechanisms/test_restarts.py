@@ -6,7 +6,7 @@ import pytest
 
 from tests.baselines.mechanisms.support import make, plain
 from workbench.baselines.mechanisms.restarts import Restarts
-from workbench.papers.hadar.hadare.scheduler import HadarE
+from workbench.papers.hadar.scheduler import HadarE
 
 
 def test_restarts_by_size_of_gang_survive_json():

@@ -8,17 +8,19 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from workbench.papers.hadar.instance import Instance
+from workbench.papers.hadar.instance import HadarInstance
 
 UTILITIES = ("effective_throughput", "neg_jct", "count", "linear", "step")
 
 
-def random_instance(seed: int, jobs: int = 2, types: int = 2, slots: int = 3, utility: str = "neg_jct") -> Instance:
+def random_instance(
+    seed: int, jobs: int = 2, types: int = 2, slots: int = 3, utility: str = "neg_jct"
+) -> HadarInstance:
     """Jobs with gangs of 1 to 3 on 1 to 3 GPUs of each type; some cannot run on a type, some not at all."""
     rng = np.random.default_rng(seed)
     rate = rng.integers(0, 6, (jobs, types)).astype(float)
     deadline = rng.integers(1, slots + 1, jobs)
-    return Instance.made(
+    return HadarInstance.made(
         rng.integers(1, 4, types),
         slots,
         rng.integers(0, slots, jobs),
@@ -32,7 +34,7 @@ def random_instance(seed: int, jobs: int = 2, types: int = 2, slots: int = 3, ut
 
 
 @st.composite
-def instances(draw: st.DrawFn, jobs: int = 2, types: int = 2, slots: int = 4) -> Instance:
+def instances(draw: st.DrawFn, jobs: int = 2, types: int = 2, slots: int = 4) -> HadarInstance:
     """`random_instance` of up to so many jobs, types and slots."""
     return random_instance(
         draw(st.integers(0, 10**6)),
@@ -43,7 +45,7 @@ def instances(draw: st.DrawFn, jobs: int = 2, types: int = 2, slots: int = 4) ->
     )
 
 
-def brute_force(data: Instance, require_all: bool = False) -> float | None:
+def brute_force(data: HadarInstance, require_all: bool = False) -> float | None:
     """The optimum of P1 by trying every placement of every set of jobs in every slot; None if there is no plan."""
     kinds = range(len(data.types))
     ways = [

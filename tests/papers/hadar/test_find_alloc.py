@@ -9,16 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make, on, scenarios
-from workbench.papers.hadar import placing
-from workbench.papers.hadar.find_alloc import MOST_SPLITS, Servers, find, shapes, worth
-from workbench.papers.hadar.queued import gather
-from workbench.papers.hadar.rules import Rules
-from workbench.papers.hadar.splits import splits
-from workbench.papers.hadar.utility import Utility
+from workbench.papers.hadar.algorithms import dual_subroutine
+from workbench.papers.hadar.algorithms.find_alloc import MOST_SPLITS, FreeServers, find, shapes, splits, worth
+from workbench.papers.hadar.formulations.utility import Utility
+from workbench.papers.hadar.instance import HadarQueue
+from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.placement import FreeGpus
 
-RULES = Rules(360.0, Utility("effective_throughput"))
+RULES = HadarRules(360.0, Utility("effective_throughput"))
 
 
 def options(scenario, rules=RULES, **rest):
@@ -26,8 +25,8 @@ def options(scenario, rules=RULES, **rest):
     snapshot = look(scenario, **rest)
     held = {lease.unit for lease in rest.get("leases", ())}
     rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in held]
-    queue = gather(snapshot, rows, rules)
-    return find(snapshot, queue, Servers.of(snapshot, snapshot.nodes.free.tolist()), rules), queue
+    queue = HadarQueue.from_snapshot(snapshot, rows, rules)
+    return find(snapshot, queue, FreeServers.of(snapshot, snapshot.nodes.free.tolist()), rules), queue
 
 
 def listed(found):
@@ -45,7 +44,7 @@ def test_one_server_where_it_fits_and_mixed_types_at_the_bottleneck():
     scenario = make({"f": ("fast", 2), "s": ("slow", 2)}, [{"gpus": 2, "steps": 720}], {"fast": 1.0, "slow": 0.5})
     found, _ = options(scenario)
     assert listed(found) == [((2, 0), 1, 2.0, 1.0), ((0, 2), 1, 1.0, 2.0), ((1, 1), 2, 1.0, pytest.approx(2.2))]
-    alone, _ = options(scenario, Rules(360.0, Utility("count"), mixed=False))
+    alone, _ = options(scenario, HadarRules(360.0, Utility("count"), mixed=False))
     assert alone.workers.tolist() == [[2, 0], [0, 2]]
 
 
@@ -78,9 +77,11 @@ def spread_table(unconsolidated):
 
 def test_the_unconsolidated_row_counts_where_the_gang_is_spread():
     snapshot = look(spread_table(1.0))
-    queue = gather(snapshot, [0], RULES)
-    assert listed(find(snapshot, queue, Servers.of(snapshot, [2, 2]), RULES)) == [((2,), 1, 2.0, 10.0)]
-    assert listed(find(snapshot, queue, Servers.of(snapshot, [1, 1]), RULES)) == [((2,), 2, 1.0, pytest.approx(22.0))]
+    queue = HadarQueue.from_snapshot(snapshot, [0], RULES)
+    assert listed(find(snapshot, queue, FreeServers.of(snapshot, [2, 2]), RULES)) == [((2,), 1, 2.0, 10.0)]
+    assert listed(find(snapshot, queue, FreeServers.of(snapshot, [1, 1]), RULES)) == [
+        ((2,), 2, 1.0, pytest.approx(22.0))
+    ]
 
 
 def test_a_gang_that_is_faster_spread_may_be_so():
@@ -94,21 +95,21 @@ def test_a_job_that_runs_only_on_three_nodes_gets_three():
     found, _ = options(Scenario.from_dict(scenario))
     assert listed(found) == [((3,), 3, 3.0, pytest.approx(1.1))]
     room = FreeGpus(look(Scenario.from_dict(scenario)).nodes)
-    assert placing.place(room, np.array([3]), 3) == {"a-0": 1, "b-0": 1, "c-0": 1}
+    assert dual_subroutine.place_gpus(room, np.array([3]), 3) == {"a-0": 1, "b-0": 1, "c-0": 1}
 
 
 def test_a_restart_is_part_of_the_time_of_a_job_that_has_run_and_not_where_it_stays():
     scenario = make({"a": ("t", 1), "b": ("t", 1)}, [{"steps": 720}])
     snapshot = look(scenario, attained={"j0": 5.0})
-    queue = gather(snapshot, [0], RULES, {1: 10.0})
-    found = find(snapshot, queue, Servers.of(snapshot, [1, 1]), RULES, {"j0": {"a-0": 1}})
+    queue = HadarQueue.from_snapshot(snapshot, [0], RULES, {1: 10.0})
+    found = find(snapshot, queue, FreeServers.of(snapshot, [1, 1]), RULES, {"j0": {"a-0": 1}})
     assert found.rounds.tolist() == [2.0, pytest.approx(2 + 10 / 360)] and found.stay.tolist() == [True, False]
 
 
 def test_options_after_a_given_horizon_are_none():
     """On the slow type the job would take 4 rounds, the horizon is after 2."""
     scenario = make({"f": ("fast", 1), "s": ("slow", 1)}, [{"steps": 720}], {"fast": 1.0, "slow": 0.5})
-    found, _ = options(scenario, Rules(360.0, Utility("neg_jct"), horizon_s=720.0))
+    found, _ = options(scenario, HadarRules(360.0, Utility("neg_jct"), horizon_s=720.0))
     assert found.workers.tolist() == [[1, 0]]
 
 
@@ -116,17 +117,17 @@ def test_a_job_that_would_be_late_on_the_gpus_it_has_has_no_option_to_keep_them(
     scenario = make({"f": ("fast", 1), "s": ("slow", 1)}, [{"steps": 720}], {"fast": 1.0, "slow": 0.5})
     snapshot, held = look(scenario, attained={"j0": 5.0}), {"j0": {"s-0": 1}}
     for horizon_s, stay in ((720.0, [False]), (1440.0, [True, False, False])):
-        rules = Rules(360.0, Utility("count"), horizon_s=horizon_s)
-        queue = gather(snapshot, [0], rules, {1: 0.0})
-        found = find(snapshot, queue, Servers.of(snapshot, [1, 1]), rules, held)
+        rules = HadarRules(360.0, Utility("count"), horizon_s=horizon_s)
+        queue = HadarQueue.from_snapshot(snapshot, [0], rules, {1: 0.0})
+        found = find(snapshot, queue, FreeServers.of(snapshot, [1, 1]), rules, held)
         assert found.stay.tolist() == stay
 
 
 def test_rows_say_who_is_asked_for():
     scenario = make({"a": ("t", 2)}, [{}, {}, {"gpus": 2}])
     snapshot = look(scenario)
-    queue = gather(snapshot, range(3), RULES)
-    found = find(snapshot, queue, Servers.of(snapshot, [2]), RULES, {"j0": {"a-0": 1}}, np.array([1, 2]))
+    queue = HadarQueue.from_snapshot(snapshot, range(3), RULES)
+    found = find(snapshot, queue, FreeServers.of(snapshot, [2]), RULES, {"j0": {"a-0": 1}}, np.array([1, 2]))
     assert found.job.tolist() == [1, 2]
 
 
@@ -138,7 +139,7 @@ def test_worth_keeps_one_of_the_options_with_equal_gpus():
 
 def test_gangs_with_too_many_ways_are_divided_among_two_types():
     scenario = make({f"n{kind}": (f"t{kind}", 16) for kind in range(4)}, [{}])
-    servers = Servers.of(look(scenario), [16] * 4)
+    servers = FreeServers.of(look(scenario), [16] * 4)
     few, many = shapes(3, servers, True), shapes(16, servers, True)
     assert len(few) == 4 + 16 and all(sum(shape.workers) == 3 for shape in few)
     assert all(np.count_nonzero(shape.workers) <= 2 for shape in many)
@@ -149,7 +150,7 @@ def test_a_gang_larger_than_all_free_gpus_has_no_ways_at_once():
     """Listing all compositions of 64 into up to six parts took most of a minute."""
     scenario = make({f"n{kind}": (f"t{kind}", 2) for kind in range(6)}, [{}])
     began = time.process_time()
-    assert shapes(64, Servers.of(look(scenario), [2] * 6), True) == []
+    assert shapes(64, FreeServers.of(look(scenario), [2] * 6), True) == []
     assert time.process_time() - began < 1.0
 
 
@@ -164,13 +165,13 @@ def test_splits_are_all_tuples_of_the_product_with_that_sum(total, most, least, 
 @given(scenarios(), st.sampled_from(["effective_throughput", "neg_jct", "count"]))
 def test_every_option_can_be_put_on_real_servers_at_the_speed_it_says(scenario, utility):
     snapshot = look(scenario, now_s=400.0)
-    rules = Rules(60.0, Utility(utility))
-    queue = gather(snapshot, range(len(snapshot.jobs)), rules)
-    found = find(snapshot, queue, Servers.of(snapshot, snapshot.nodes.free.tolist()), rules)
+    rules = HadarRules(60.0, Utility(utility))
+    queue = HadarQueue.from_snapshot(snapshot, range(len(snapshot.jobs)), rules)
+    found = find(snapshot, queue, FreeServers.of(snapshot, snapshot.nodes.free.tolist()), rules)
     assert set(found.job.tolist()) == set(range(len(queue)))
     for option in range(len(found)):
         job = queue.view.jobs[found.job[option]]
-        gpus = placing.place(FreeGpus(snapshot.nodes), found.workers[option], int(found.servers[option]))
+        gpus = dual_subroutine.place_gpus(FreeGpus(snapshot.nodes), found.workers[option], int(found.servers[option]))
         assert gpus is not None and sum(gpus.values()) == job.gpus
         assert len(gpus) == found.servers[option]
         assert snapshot.belief.on_nodes(job, gpus) == pytest.approx(found.speed[option])
@@ -180,9 +181,9 @@ def test_every_option_can_be_put_on_real_servers_at_the_speed_it_says(scenario, 
 def test_taking_and_giving_back_leaves_the_room_as_it_was():
     snapshot = look(make({"a": ("t", 2), "b": ("u", 2)}, [{}]))
     room = FreeGpus(snapshot.nodes)
-    assert placing.place(room, np.array([1, 3]), 2) is None and room.free == [2, 2]
-    taken = placing.place(room, np.array([1, 1]), 2)
+    assert dual_subroutine.place_gpus(room, np.array([1, 3]), 2) is None and room.free == [2, 2]
+    taken = dual_subroutine.place_gpus(room, np.array([1, 1]), 2)
     assert taken == {"a-0": 1, "b-0": 1} and room.free == [1, 1]
-    assert not placing.keep(room, {"a-0": 1, "b-0": 2}) and room.free == [1, 1]
-    placing.give_back(room, taken)
-    assert placing.keep(room, {"a-0": 2, "b-0": 1}) and room.free == [0, 1]
+    assert not dual_subroutine.keep_gpus(room, {"a-0": 1, "b-0": 2}) and room.free == [1, 1]
+    dual_subroutine.give_back(room, taken)
+    assert dual_subroutine.keep_gpus(room, {"a-0": 2, "b-0": 1}) and room.free == [0, 1]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import workbench
+from reproduction.hadar import optimality
 from workbench.analysis.metrics.summary import summary
-from workbench.papers.hadar import competitive, dual
-from workbench.papers.hadar.instance import Instance
-from workbench.papers.hadar.round import by_every_method
-from workbench.papers.hadar.schedules import enumerate_schedules
-from workbench.papers.hadar.three_jobs import three_jobs
+from workbench.papers.hadar.formulations import dual
+from workbench.papers.hadar.formulations.schedules import enumerate_schedules
+from workbench.papers.hadar.instance import HadarInstance
+from workbench.papers.hadar.lessons.three_jobs import three_jobs
 from workbench.scenario.traces.synthetic import generate
 
 EXAMPLE = workbench.preset("hadar_example")
@@ -29,7 +29,7 @@ def test_exercise_1_a_second_k80_saves_two_slots():
 
 
 def test_exercise_2_a_price_that_nobody_pays_loosens_the_bound():
-    one_gpu = enumerate_schedules(Instance.made([1], 4, [0, 0], [1, 1], [4, 1], [[2], [2]]))
+    one_gpu = enumerate_schedules(HadarInstance.made([1], 4, [0, 0], [1, 1], [4, 1], [[2], [2]]))
     found = dual.Prices(one_gpu, np.array([[2.0, 0.0, 0.0, 0.0]]))
     assert found.payoff.tolist() == [2, 3] and found.objective == 7
     assert all(one_gpu.schedules[at].slots[0] > 0 for at in found.best if at is not None)
@@ -37,8 +37,8 @@ def test_exercise_2_a_price_that_nobody_pays_loosens_the_bound():
 
 def test_exercise_3_twice_eta_is_half_the_lowest_price():
     data = three_jobs(7)
-    first = competitive.bounds_of(data)
-    second = competitive.bounds_of(data, 2 * first.eta)
+    first = optimality.bounds_of(data)
+    second = optimality.bounds_of(data, 2 * first.eta)
     assert second.least == pytest.approx(first.least / 2) and second.most.tolist() == first.most.tolist()
     assert second.initial_dual == pytest.approx(first.initial_dual / 2)
     assert second.alpha - first.alpha == pytest.approx(math.log(2))
@@ -62,7 +62,7 @@ def test_exercise_6_gangs_of_one_gpu_make_the_linear_programme_whole():
     for seed in range(3):
         mix = generate("v100=1x2,p100=1x2,k80=1x2", 12, seed=seed, durations="short")
         assert {job.gpus for job in mix.jobs} == {1}
-        found = list(by_every_method(knobs.data(workbench.snapshot_at(mix), knobs.settle({}))).values())
+        found = list(optimality.by_every_method(knobs.data(workbench.snapshot_at(mix), knobs.settle({}))).values())
         assert found == pytest.approx([found[0]] * 4, rel=1e-6)
 
 
@@ -76,7 +76,7 @@ def test_exercise_7_a_near_horizon_gives_the_optimum():
         for knobs in ({}, {"horizon_s": 9 * 3600.0})
     ]
     ended = [dict(zip(jobs["job"], jobs["finish_s"], strict=True)) for jobs in runs]
-    default, near = competitive.measured([(data, end) for end in ended])["ratio"]
+    default, near = optimality.measured([(data, end) for end in ended])["ratio"]
     assert default > 1.1 and near == pytest.approx(1)
 
 
@@ -114,5 +114,5 @@ def test_on_two_of_six_mixes_prices_are_no_better_than_first_come_first_served()
     slotted = [offline.data(workbench.snapshot_at(mix), hour) for mix in small]
     runs = [workbench.simulate(mix, "hadar", round_s=3600.0).jobs for mix in small]
     ended = [dict(zip(jobs["job"], jobs["finish_s"], strict=True)) for jobs in runs]
-    found = competitive.measured(zip(slotted, ended, strict=True))
+    found = optimality.measured(zip(slotted, ended, strict=True))
     assert (found["ratio"] > 0.999 * found["first_come_ratio"]).sum() == 2

@@ -14,15 +14,15 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 import workbench
 from tests.papers.hadar.p1_support import brute_force, instances, random_instance
 from workbench.base.errors import InputError
-from workbench.papers.hadar import offline
-from workbench.papers.hadar.instance import Instance
-from workbench.papers.hadar.offline import Offline, build
-from workbench.papers.hadar.three_jobs import GANGS, completed_within, fewest_slots, three_jobs
+from workbench.papers.hadar.formulations import offline
+from workbench.papers.hadar.formulations.offline import Offline, build
+from workbench.papers.hadar.instance import HadarInstance
+from workbench.papers.hadar.lessons.three_jobs import GANGS, completed_within, fewest_slots, three_jobs
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 
 P1 = Offline()
 SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])
-TWO = Instance.made([2, 1], 3, [0, 0], [2, 1], [4, 3], [[2, 1], [3, 2]])
+TWO = HadarInstance.made([2, 1], 3, [0, 0], [2, 1], [4, 3], [[2, 1], [3, 2]])
 
 
 def relaxed(data, cuts):
@@ -75,7 +75,7 @@ def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
 @settings(max_examples=15, deadline=None)
 @given(data=instances())
 def test_more_gpus_never_lower_the_optimum(data):
-    more = Instance(**{**vars_of(data), "capacity": data.capacity + 1})
+    more = HadarInstance(**{**vars_of(data), "capacity": data.capacity + 1})
     assert P1.run(more, {}).objective >= P1.run(data, {}).objective - 1e-6
 
 
@@ -103,7 +103,7 @@ def test_the_values_tell_the_whole_plan():
 
 
 def test_no_jobs():
-    found = P1.run(Instance.made([2], 3, [], [], [], []), {})
+    found = P1.run(HadarInstance.made([2], 3, [], [], [], []), {})
     assert (found.status, found.objective) == ("optimal", 0.0)
 
 
@@ -117,19 +117,19 @@ def test_no_jobs():
     ],
 )
 def test_a_job_that_cannot_complete_is_named_and_left_out_or_an_error(arrival, gang, rate, work, why):
-    data = Instance.made([2], 3, [0, arrival], [1, gang], [1, work], [[1], rate])
+    data = HadarInstance.made([2], 3, [0, arrival], [1, gang], [1, work], [[1], rate])
     found = P1.run(data, {})
     assert found.objective == 3.0
     assert found.values["cannot_finish"].keys() == {"j1"} and why in found.values["cannot_finish"]["j1"]
     assert found.values["choices"]["j1"] is None and found.values["completion_s"]["j1"] is None
     with pytest.raises(InfeasibleError, match="job j1 cannot complete"):
         P1.run(data, {"require_all": True})
-    alone = Instance.made([2], 3, [arrival], [gang], [work], [rate])
+    alone = HadarInstance.made([2], 3, [arrival], [gang], [work], [rate])
     assert P1.run(alone, {}).objective == 0.0
 
 
 def test_too_few_slots_for_all_jobs_together_say_so():
-    data = Instance.made([1], 3, [0, 0], [1, 1], [2, 2], [[1], [1]])
+    data = HadarInstance.made([1], 3, [0, 0], [1, 1], [2, 2], [[1], [1]])
     with pytest.raises(InfeasibleError, match="cannot all complete in 3 slots"):
         P1.run(data, {"require_all": True})
     assert P1.run(data, {}).objective == 4 - 2
@@ -137,13 +137,13 @@ def test_too_few_slots_for_all_jobs_together_say_so():
 
 def test_work_that_exactly_fills_its_slots_takes_no_slot_more():
     """Three slots of a tenth are three tenths, whatever the rounding of 0.1 + 0.1 + 0.1."""
-    data = Instance.made([1], 4, [0], [1], [0.3], [[0.1]])
+    data = HadarInstance.made([1], 4, [0], [1], [0.3], [[0.1]])
     assert P1.run(data, {}).values["jct_slots"] == {"j0": 3}
 
 
 def test_a_mixed_gang_runs_at_its_slowest_type():
     """2 GPUs of r0 and 2 of r1: a gang of 4 needs all and does 1 a slot, though alone r0 would do 10."""
-    data = Instance.made([2, 2], 5, [0], [4], [4], [[10, 1]])
+    data = HadarInstance.made([2, 2], 5, [0], [4], [4], [[10, 1]])
     assert P1.run(data, {}).values["jct_slots"] == {"j0": 4}
 
 
@@ -210,7 +210,7 @@ def test_about_a_dozen_jobs_within_a_minute_of_cpu():
     rng = np.random.default_rng(0)
     rate = rng.uniform(2, 10, (12, 1)) * np.array([1.0, 0.6, 0.3])
     work = rate[:, 0] * rng.uniform(1, 3, 12)
-    data = Instance.made([8, 8, 8], 8, rng.integers(0, 3, 12), rng.choice([1, 2, 4], 12), work, rate)
+    data = HadarInstance.made([8, 8, 8], 8, rng.integers(0, 3, 12), rng.choice([1, 2, 4], 12), work, rate)
     began = time.process_time()
     assert P1.run(data, {}).status == "optimal"
     assert time.process_time() - began < 60

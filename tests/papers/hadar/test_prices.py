@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reproduction.hadar.optimality import price_table
 from workbench.base.errors import InputError
-from workbench.papers.hadar.prices import FLOOR, price, price_bounds, price_table, utility_bounds
+from workbench.papers.hadar.algorithms.prices import FLOOR, price, price_bounds, utility_bounds
 
 PART = st.floats(0.0, 1.0)
 

@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
+from reproduction.hadar.optimality import by_every_method
 from tests.baselines.mechanisms.support import look, make, on
 from workbench.base.errors import InputError
-from workbench.papers.hadar.round import Round, RoundData, build, by_every_method
+from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance, build
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import ScenarioError
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.api import solve
 
-ROUND = Round()
-TWO = RoundData.of([1, 2], [[((1, 1), 5.0), ((0, 2), 4.0)], [((0, 1), 3.0), ((1, 0), 1.0)]])
+ROUND = HadarRound()
+TWO = RoundInstance.of([1, 2], [[((1, 1), 5.0), ((0, 2), 4.0)], [((0, 1), 3.0), ((1, 0), 1.0)]])
 """Both first options together need two GPUs of type 1: 5 + 3 = 8."""
-ODD = RoundData.of([3], [[((2,), 3.0)], [((2,), 3.0)]])
+ODD = RoundInstance.of([3], [[((2,), 3.0)], [((2,), 3.0)]])
 """One of two gangs of 2 on 3 GPUs; in parts one and a half."""
 
 
@@ -36,7 +37,7 @@ def test_values():
     assert values["payoff"] == {"job 0": 5.0, "job 1": 3.0}
 
 
-@pytest.mark.parametrize("data", [RoundData.of([2], []), RoundData.of([2], [[], []]), RoundData.of([], [])])
+@pytest.mark.parametrize("data", [RoundInstance.of([2], []), RoundInstance.of([2], [[], []]), RoundInstance.of([], [])])
 def test_nobody_to_choose(data):
     found = ROUND.run(data, {"relaxed": False})
     assert found.status == "optimal" and found.objective == 0
@@ -44,7 +45,7 @@ def test_nobody_to_choose(data):
 
 
 def test_an_option_that_does_not_fit_is_not_chosen():
-    found = ROUND.run(RoundData.of([1], [[((2,), 9.0), ((1,), 1.0)]]), {"relaxed": False})
+    found = ROUND.run(RoundInstance.of([1], [[((2,), 9.0), ((1,), 1.0)]]), {"relaxed": False})
     assert found.objective == pytest.approx(1.0)
 
 
@@ -78,12 +79,12 @@ def test_values_that_break_a_limit_are_refused():
 )
 def test_bad_numbers_name_job_and_option(capacity, options, said):
     with pytest.raises(InputError, match=said):
-        RoundData.of(capacity, options)
+        RoundInstance.of(capacity, options)
 
 
 def test_positions_of_jobs_must_rise():
     with pytest.raises(InputError, match="rising positions"):
-        RoundData(("t",), [1], ("a", "b"), [1, 0], [[1], [1]], [1.0, 1.0])
+        RoundInstance(("t",), [1], ("a", "b"), [1, 0], [[1], [1]], [1.0, 1.0])
 
 
 def test_the_papers_example():
@@ -141,6 +142,6 @@ def test_the_methods_agree_on_random_rounds():
     rng = np.random.default_rng(7)
     for _ in range(5):
         options = [[(rng.integers(1, 3, 2).tolist(), float(rng.uniform(1, 9))) for _ in range(3)] for _ in range(6)]
-        found = by_every_method(RoundData.of([4, 5], options))
+        found = by_every_method(RoundInstance.of([4, 5], options))
         whole, by_states, linear, made_whole = found.values()
         assert whole == pytest.approx(by_states, rel=1e-6) and made_whole <= by_states + 1e-9 <= linear + 1e-6

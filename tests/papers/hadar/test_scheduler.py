@@ -13,11 +13,11 @@ from tests.baselines.mechanisms.support import Watched, look, make, on, plain, s
 from tests.baselines.mechanisms.support import given as gpus_of
 from workbench.analysis.charts import price_course
 from workbench.base.errors import InputError
-from workbench.papers.hadar.dual_subroutine import allocate
-from workbench.papers.hadar.queued import gather
-from workbench.papers.hadar.rules import Rules
+from workbench.papers.hadar.algorithms.dual_subroutine import allocate
+from workbench.papers.hadar.formulations.utility import NAMED, Utility
+from workbench.papers.hadar.instance import HadarQueue
+from workbench.papers.hadar.knobs import HadarRules
 from workbench.papers.hadar.scheduler import Hadar
-from workbench.papers.hadar.utility import NAMED, Utility
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import ScenarioError
 from workbench.scheduling.estimators.oracle import Oracle
@@ -71,7 +71,7 @@ def test_the_memory_says_the_same_after_a_round_trip_through_json():
     read = json.loads(json.dumps(plain(memory)))
     assert dict(read["restarts"]["seconds"]) == memory.restarts.by_gang == {1: 10.0, 2: 20.0}
     with pytest.raises(KeyError):  # a gang that the memory does not know is no gang without a restart
-        gather(look(scenario), [0, 1], Rules(360.0, Utility("count")), {1: 10.0})
+        HadarQueue.from_snapshot(look(scenario), [0, 1], HadarRules(360.0, Utility("count")), {1: 10.0})
 
 
 class Told(Oracle):
@@ -194,7 +194,7 @@ def test_the_horizon_is_the_longest_run_after_the_work_of_the_queue():
     scenario = make(
         {"f": ("fast", 2), "s": ("slow", 2)}, [{"steps": 1440}, {"gpus": 2, "steps": 720}], {"fast": 1.0, "slow": 0.5}
     )
-    queue = gather(look(scenario), range(2), Rules(360.0, Utility("neg_jct")))
+    queue = HadarQueue.from_snapshot(look(scenario), range(2), HadarRules(360.0, Utility("neg_jct")))
     assert queue.terms.horizon == 10.0 and queue.last.tolist() == [10.0, 10.0]
 
 
@@ -275,7 +275,7 @@ def best_of(snapshot, queue, prices):
     """The largest sum of payoffs by trying every way to put jobs on nodes, at the prices of the start."""
     belief, names = snapshot.belief, snapshot.nodes.names
     free, kinds = snapshot.nodes.free.tolist(), snapshot.nodes.kind.tolist()
-    rules = Rules(360.0, Utility("effective_throughput"))
+    rules = HadarRules(360.0, Utility("effective_throughput"))
 
     def ways(job):
         for split in itertools.product(*(range(n + 1) for n in free)):
@@ -329,8 +329,8 @@ def tiny(draw):
 def test_against_every_way_to_place_the_jobs(scenario):
     """The selection counts GPUs by type: it is no worse than any real placement; what it places keeps its payoff."""
     snapshot = look(scenario)
-    rules = Rules(360.0, Utility("effective_throughput"))
-    queue = gather(snapshot, range(len(snapshot.jobs)), rules)
+    rules = HadarRules(360.0, Utility("effective_throughput"))
+    queue = HadarQueue.from_snapshot(snapshot, range(len(snapshot.jobs)), rules)
     found = allocate(snapshot, queue, FreeGpus(snapshot.nodes), rules, "start_of_round")
     prices = queue.bounds.price(np.zeros(len(snapshot.types)))
     best = best_of(snapshot, queue, prices)
@@ -387,4 +387,4 @@ def test_a_utility_that_increases_is_refused():
     scenario = make({"a": ("t", 1)}, [{"steps": 360}])
     rising = Utility("mine", lambda jct, jobs: jct)
     with pytest.raises(InputError, match="does not increase"):
-        gather(look(scenario), [0], Rules(360.0, rising, horizon_s=36000.0))
+        HadarQueue.from_snapshot(look(scenario), [0], HadarRules(360.0, rising, horizon_s=36000.0))

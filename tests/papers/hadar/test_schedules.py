@@ -11,34 +11,35 @@ from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
+from reproduction.hadar.optimality import duality
 from tests.papers.hadar.p1_support import brute_force, instances
 from workbench.base.errors import InputError
-from workbench.papers.hadar import dual, schedules
-from workbench.papers.hadar.dual import Dual, Prices, duality
-from workbench.papers.hadar.instance import Instance
-from workbench.papers.hadar.offline import Offline
-from workbench.papers.hadar.schedules import Schedule, Schedules, enumerate_schedules, gangs
-from workbench.papers.hadar.three_jobs import three_jobs
+from workbench.papers.hadar.formulations import dual, schedules
+from workbench.papers.hadar.formulations.dual import Dual, Prices
+from workbench.papers.hadar.formulations.offline import Offline
+from workbench.papers.hadar.formulations.schedules import HadarSchedules, JobSchedule, enumerate_schedules, gangs
+from workbench.papers.hadar.instance import HadarInstance
+from workbench.papers.hadar.lessons.three_jobs import three_jobs
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
-P2, P3 = Schedules(), Dual()
-TWO = enumerate_schedules(Instance.made([2, 1], 3, [0, 0], [2, 1], [4, 3], [[2, 1], [3, 2]]))
+P2, P3 = HadarSchedules(), Dual()
+TWO = enumerate_schedules(HadarInstance.made([2, 1], 3, [0, 0], [2, 1], [4, 3], [[2, 1], [3, 2]]))
 
 
 def test_the_schedules_of_one_job_by_hand():
     """Work 3 at 2 on r0 or 1 on r1, three slots: 2 + 2, 2 + 1 or 1 + 2 in any two, 1 + 1 + 1; never a slot too many."""
-    data = enumerate_schedules(Instance.made([1, 1], 3, [0], [1], [3], [[2, 1]]))
+    data = enumerate_schedules(HadarInstance.made([1, 1], 3, [0], [1], [3], [[2, 1]]))
     fast, slow = (1, 0), (0, 1)
     expected = {
-        Schedule(0, pair, kinds)
+        JobSchedule(0, pair, kinds)
         for pair in itertools.combinations(range(3), 2)
         for kinds in ((fast, fast), (fast, slow), (slow, fast))
-    } | {Schedule(0, (0, 1, 2), (slow, slow, slow))}
+    } | {JobSchedule(0, (0, 1, 2), (slow, slow, slow))}
     assert set(data.schedules) == expected and len(data.schedules) == len(expected)
 
 
 def test_a_gang_may_mix_types_and_runs_at_the_slowest():
-    data = Instance.made([2, 3, 1], 1, [0], [3], [1], [[40, 20, 30]])
+    data = HadarInstance.made([2, 3, 1], 1, [0], [3], [1], [[40, 20, 30]])
     found = dict(gangs(data, 0))
     assert found == {
         (2, 1, 0): 20.0, (2, 0, 1): 30.0, (1, 2, 0): 20.0, (1, 1, 1): 20.0, (0, 3, 0): 20.0, (0, 2, 1): 20.0,
@@ -98,7 +99,7 @@ def test_schedules_that_are_not_listed_change_neither_optimum(data):
 
 def test_prices_of_one_gpu_that_two_jobs_want_by_hand():
     """One slot, one GPU, jobs worth 3 and 2: any price from 2 to 3 clears it, and (3) is 3."""
-    data = Instance(("a", "b"), ("r",), [1], 1, [0, 0], [1, 1], [1, 1], [[1], [1]], [[3.0], [2.0]])
+    data = HadarInstance(("a", "b"), ("r",), [1], 1, [0, 0], [1, 1], [1, 1], [[1], [1]], [[3.0], [2.0]])
     found = P3.run(enumerate_schedules(data), {})
     [row] = found.values["prices"]
     assert found.objective == pytest.approx(3) and found.sense == "min"
@@ -111,7 +112,7 @@ def test_prices_of_one_gpu_that_two_jobs_want_by_hand():
 
 def test_parts_of_schedules_can_be_worth_more_than_whole_ones():
     """Three gangs of 2 on 3 GPUs: one runs whole; halves of all three fill 3 GPUs and are worth half as much again."""
-    data = enumerate_schedules(Instance.made([3], 1, [0] * 3, [2] * 3, [1] * 3, [[1]] * 3, "count"))
+    data = enumerate_schedules(HadarInstance.made([3], 1, [0] * 3, [2] * 3, [1] * 3, [[1]] * 3, "count"))
     assert duality(data) == pytest.approx({"P2": 1.0, "P2 relaxed": 1.5, "P3": 1.5})
     parts = P2.run(data, {"relaxed": True}).values
     assert sum(parts["served"].values()) == pytest.approx(1.5)
@@ -133,7 +134,7 @@ def test_too_many_schedules_name_the_job():
 
 
 def test_no_jobs_and_no_schedules():
-    for data in (Instance.made([2], 3, [], [], [], []), Instance.made([1], 2, [0], [2], [1], [[1]])):
+    for data in (HadarInstance.made([2], 3, [], [], [], []), HadarInstance.made([1], 2, [0], [2], [1], [[1]])):
         listed = enumerate_schedules(data)
         assert listed.schedules == ()
         assert duality(listed) == {"P2": 0.0, "P2 relaxed": 0.0, "P3": 0.0}

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import InputError
-from workbench.papers.hadar.dual_subroutine import recursive, select
-from workbench.papers.hadar.prices import price
-from workbench.papers.hadar.round import Round, RoundData
-from workbench.papers.hadar.selection import Problem, exact, relaxed
+from workbench.papers.hadar.algorithms.dual_subroutine import recursive, select
+from workbench.papers.hadar.algorithms.prices import price
+from workbench.papers.hadar.algorithms.selection import Knapsack, exact, relaxed
+from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 
 
 @st.composite
@@ -33,7 +33,7 @@ def problems(draw, priced=None, most_jobs=5):
     if draw(st.booleans()) if priced is None else priced:
         curves = tuple(price(0.25, 8.0, int(c), int(c) - np.arange(f + 1)) for c, f in zip(capacity, free, strict=True))
     rows = np.array(workers, dtype=np.int64).reshape(len(job), types)
-    return Problem(jobs, free, np.array(job, dtype=np.int64), rows, np.array(value), np.array(charge), curves)
+    return Knapsack(jobs, free, np.array(job, dtype=np.int64), rows, np.array(value), np.array(charge), curves)
 
 
 def brute_force(problem):
@@ -87,8 +87,8 @@ def test_dynamic_programme_recursion_and_brute_force_agree(problem):
 def test_at_the_prices_of_the_start_the_dynamic_programme_is_the_model(problem):
     names = tuple(f"t{kind}" for kind in range(len(problem.free)))
     jobs = tuple(f"j{job}" for job in range(problem.jobs))
-    data = RoundData(names, problem.free, jobs, problem.job, problem.workers, problem.value)
-    whole, parts = (Round().run(data, {"relaxed": part}).objective for part in (False, True))
+    data = RoundInstance(names, problem.free, jobs, problem.job, problem.workers, problem.value)
+    whole, parts = (HadarRound().run(data, {"relaxed": part}).objective for part in (False, True))
     assert exact(problem).objective == pytest.approx(whole, abs=1e-6)
     assert parts >= whole - 1e-6
 
@@ -108,13 +108,13 @@ def test_the_linear_programme_made_whole_keeps_the_limits_and_says_what_it_lost(
 def test_passing_a_job_over_can_be_better():
     """The first job alone would earn 3, the two after it 2 each on the same two GPUs."""
     workers = np.array([[2], [1], [1]])
-    problem = Problem(3, np.array([2]), np.arange(3), workers, np.array([3.0, 2.0, 2.0]), np.ones(3))
+    problem = Knapsack(3, np.array([2]), np.arange(3), workers, np.array([3.0, 2.0, 2.0]), np.ones(3))
     assert exact(problem).choice.tolist() == [-1, 1, 2]
 
 
 def test_equal_sums_take_the_first_option_and_no_more_jobs_than_needed():
     workers = np.array([[1, 0], [0, 1], [1, 0]])
-    problem = Problem(2, np.array([1, 1]), np.array([0, 0, 1]), workers, np.array([2.0, 2.0, 0.0]), np.ones(3))
+    problem = Knapsack(2, np.array([1, 1]), np.array([0, 0, 1]), workers, np.array([2.0, 2.0, 0.0]), np.ones(3))
     assert exact(problem).choice.tolist() == [0, -1]
 
 
@@ -122,13 +122,13 @@ def test_later_jobs_pay_more_within_a_round():
     """One GPU of two costs 1, then 2: the second job, worth 1.5, would have run at the first price."""
     curve = (price(1.0, 4.0, 2, [2, 1, 0]),)
     workers, value = np.array([[1], [1]]), np.array([3.0, 1.5])
-    problem = Problem(2, np.array([2]), np.arange(2), workers, value, np.ones(2), curve)
+    problem = Knapsack(2, np.array([2]), np.arange(2), workers, value, np.ones(2), curve)
     assert exact(problem).payoff.tolist() == [2.0, 0.0]
 
 
 def test_lines_16_to_21_as_printed_schedule_nobody():
     curve = (price(0.1, 4.0, 2, [2, 1, 0]),)
-    problem = Problem(2, np.array([2]), np.arange(2), np.array([[1], [1]]), np.array([9.0, 9.0]), np.ones(2), curve)
+    problem = Knapsack(2, np.array([2]), np.arange(2), np.array([[1], [1]]), np.array([9.0, 9.0]), np.ones(2), curve)
     assert recursive(problem, compare="cost").choice.tolist() == [-1, -1]
     assert (recursive(problem).choice >= 0).all()
 
@@ -145,7 +145,7 @@ def test_more_gpus_are_never_worse(problem, data):
     kind = data.draw(st.integers(0, len(problem.free) - 1))
     more = problem.free.copy()
     more[kind] += 1
-    larger = Problem(problem.jobs, more, problem.job, problem.workers, problem.value, problem.charge)
+    larger = Knapsack(problem.jobs, more, problem.job, problem.workers, problem.value, problem.charge)
     assert exact(larger).objective >= exact(problem).objective - 1e-9
 
 
@@ -154,8 +154,8 @@ def test_the_method_is_chosen_by_the_number_of_states():
     jobs, types = 600, 3
     workers = np.eye(types, dtype=np.int64)[rng.integers(types, size=jobs)]
     value = rng.uniform(1.0, 2.0, jobs)
-    small = Problem(jobs, np.array([5, 5, 5]), np.arange(jobs), workers, value, np.ones(jobs))
-    large = Problem(jobs, np.array([150, 150, 150]), np.arange(jobs), workers, value, np.ones(jobs))
+    small = Knapsack(jobs, np.array([5, 5, 5]), np.arange(jobs), workers, value, np.ones(jobs))
+    large = Knapsack(jobs, np.array([150, 150, 150]), np.arange(jobs), workers, value, np.ones(jobs))
     assert select(small).solve_s < 5 and select(small).objective == pytest.approx(relaxed(small).objective)
     found = select(large)
     assert (found.choice == relaxed(large).choice).all() and found.status == "optimal"
@@ -166,14 +166,14 @@ def test_the_method_is_chosen_by_the_number_of_states():
 def test_where_prices_rise_the_linear_programme_is_feasible_only():
     """At the start both jobs pay 1; within the round the second pays 2: 3.5 by the programme, 2.5 really."""
     curve = (price(1.0, 4.0, 2, [2, 1, 0]),)
-    problem = Problem(2, np.array([2]), np.arange(2), np.array([[1], [1]]), np.array([3.0, 2.5]), np.ones(2), curve)
+    problem = Knapsack(2, np.array([2]), np.arange(2), np.array([[1], [1]]), np.array([3.0, 2.5]), np.ones(2), curve)
     dynamic, linear = exact(problem), relaxed(problem)
     assert (dynamic.method, dynamic.status, dynamic.objective) == ("dp", "optimal", pytest.approx(2.5))
     assert (linear.method, linear.status, linear.objective) == ("lp", "feasible", pytest.approx(3.5))
 
 
 def test_nothing_to_choose():
-    empty = Problem(0, np.array([3]), np.zeros(0, np.int64), np.zeros((0, 1), np.int64), np.zeros(0), np.zeros(0))
+    empty = Knapsack(0, np.array([3]), np.zeros(0, np.int64), np.zeros((0, 1), np.int64), np.zeros(0), np.zeros(0))
     for solve in (exact, relaxed, recursive):
         assert solve(empty).objective == 0
 
@@ -181,6 +181,6 @@ def test_nothing_to_choose():
 def test_dynamic_programming_that_needs_too_much_memory_is_refused():
     jobs = 2000
     workers, value = np.ones((jobs, 3), dtype=np.int64), np.ones(jobs)
-    problem = Problem(jobs, np.array([99, 99, 99]), np.arange(jobs), workers, value, value)
+    problem = Knapsack(jobs, np.array([99, 99, 99]), np.arange(jobs), workers, value, value)
     with pytest.raises(InputError, match=r"method: got dp, with 2e\+09 sums"):
         select(problem, "dp")

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.base.errors import InputError
-from workbench.papers.hadar.utility import NAMED, UTILITY, Utility, UtilityJobs
+from workbench.papers.hadar.formulations.utility import NAMED, Utility, UtilityJobs
+from workbench.papers.hadar.knobs import UTILITY
 
 JOBS = UtilityJobs(("a", "b"), [12.0, 6.0], [1.0, 2.5], (((2.0, 5.0), (4.0, 1.0)), None), horizon=6.0)
 

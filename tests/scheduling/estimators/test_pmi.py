@@ -13,7 +13,7 @@ from pytest import approx
 import workbench
 from workbench.analysis.metrics.summary import summary
 from workbench.base.errors import InputError
-from workbench.papers.hadar.hadare.scheduler import HadarE
+from workbench.papers.hadar.scheduler import HadarE
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Learns, Observation
 from workbench.scheduling.estimators.pmi import SCALE, Pmi, estimate, performance_memory_index

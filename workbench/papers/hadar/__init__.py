@@ -1,12 +1,11 @@
 """Hadar and HadarE: task-level heterogeneity-aware scheduling by prices, and forked copies of jobs (Sultana et al.)."""
 
 from workbench.papers.hadar import explain
-from workbench.papers.hadar.dual import Dual
-from workbench.papers.hadar.hadare.scheduler import HadarE
-from workbench.papers.hadar.offline import Offline
-from workbench.papers.hadar.round import Round
-from workbench.papers.hadar.scheduler import Hadar
-from workbench.papers.hadar.schedules import Schedules
+from workbench.papers.hadar.formulations.dual import Dual
+from workbench.papers.hadar.formulations.offline import Offline
+from workbench.papers.hadar.formulations.round import HadarRound
+from workbench.papers.hadar.formulations.schedules import HadarSchedules
+from workbench.papers.hadar.scheduler import Hadar, HadarE
 from workbench.scheduling.room import Room
 
 ROOM = Room(
@@ -15,7 +14,7 @@ ROOM = Room(
     citation="Resource Heterogeneity-Aware and Utilization-Enhanced Scheduling for Deep Learning Clusters "
     "(Sultana and others)",
     notebook="02_hadar",
-    formulations=(Offline(), Schedules(), Dual(), Round()),
+    formulations=(Offline(), HadarSchedules(), Dual(), HadarRound()),
     schedulers=(Hadar(), HadarE()),
     explanations={"hadar": explain.hadar, "hadare": explain.hadare},
     estimators=("pmi",),

@@ -17,7 +17,7 @@ BINDING = {
     "stays": "(8) total_payoff: its payoff is among those that were chosen under (8, s.t.) capacity",
     "positive_payoff": "(8) total_payoff: its payoff is among those that were chosen under (8, s.t.) capacity",
 }
-"""What decided in the round's problem (`workbench.papers.hadar.round`), by the code of the scheduler's reason."""
+"""What decided in the round's problem (`formulations.round`), by the code of the scheduler's reason."""
 
 
 NO_COPY = {

@@ -17,62 +17,82 @@ round is decided, the same for all jobs: recorded with the first one of the queu
 sum of payoffs of the jobs that got real servers at a price and how far it may be from the best (`Allocation.solution`).
 A round of too many states is decided by the linear programme at the prices of its start, whatever `prices` says: the
 reasons of its jobs say so, and its answer is feasible, not optimal.
+
+HadarE (section V): every job is forked into copies that train on several nodes at once, in rounds.
+In every round
+1. the Job Tracker hears what the copies of the last round have done, and sums it (`aggregate`);
+2. nodes are given to copies: at most `forks` copies of a job, at most one of them on a node, each holding the smaller
+   of the job's gang and the node's GPUs (`choose`);
+3. in what is believed to be the last round the fastest nodes finish up (`finishing`);
+4. the job's steps left are split among its copies (`split`). A copy that is done early waits, and at the end of the
+   slot several copies of a job are consolidated.
+
+A copy keeps its number while it stays on its node: going on there costs no restart. Jobs that arrive within a slot wait
+for the next one. A copy whose portion would be no whole step is not started; its node goes to another one.
+
+(ours): a job that no node can run a copy of, since its gang is larger than every node and its speed on fewer GPUs is
+not known, is not forked. Such jobs get their GPUs before the copies (`unforked`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from workbench.base.errors import counted
+from workbench.base.errors import InputError, counted
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.restarts import Restarts
-from workbench.papers.hadar import placing
-from workbench.papers.hadar.dual_subroutine import Allocation, Chosen, allocate
-from workbench.papers.hadar.known import Basis, Known
-from workbench.papers.hadar.queued import Queue, gather, require_time
-from workbench.papers.hadar.rules import IDLE_GPUS, KNOBS, Rules
-from workbench.papers.hadar.utility import READS
+from workbench.baselines.mechanisms.rounds import ROUND_S
+from workbench.papers.hadar.algorithms.dual_subroutine import (
+    ChosenOption,
+    RoundAllocation,
+    allocate,
+    give_back,
+    keep_gpus,
+)
+from workbench.papers.hadar.algorithms.forking import CopyPlan, copy_ids, plan_copies, register, unforked
+from workbench.papers.hadar.algorithms.tracker import Given, Tracker, aggregate
+from workbench.papers.hadar.formulations.utility import READS
+from workbench.papers.hadar.instance import CopyInstance, HadarQueue, require_time
+from workbench.papers.hadar.knobs import (
+    COPY_PAYOFF,
+    COPY_UTILITY,
+    DISPATCH,
+    FORKS,
+    IDLE_GPUS,
+    LAST_ROUND,
+    MAX_JOB_COUNT,
+    METHOD,
+    OVERHEAD_S,
+    PRICES,
+    RESCHEDULE,
+    ROUND_KNOBS,
+    SPLIT,
+    HadarRules,
+)
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Learns, Reason, Snapshot, Unit
-from workbench.scheduling.knob import Knob
+from workbench.scheduling.decision import (
+    Assignment,
+    BoolArray,
+    Decision,
+    IntArray,
+    Learns,
+    Reason,
+    Snapshot,
+    Unit,
+    is_copy,
+)
+from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.simulation.schema import PRICE_OF
 
 NAME = "hadar"
-PRICES = Knob(
-    "prices",
-    "within_round",
-    "Prices rise with every job taken in a round (jobs in the order of arrival), or are those of its start. A round "
-    "decided by the linear programme has those of its start",
-    "",
-    "paper",
-    kind="str",
-    choices=("within_round", "start_of_round"),
-)
-METHOD = Knob(
-    "method",
-    "auto",
-    "How a round is decided: exactly by dynamic programming over free GPUs, by the linear programme made whole, or by "
-    "the first unless the round has too many states for it",
-    kind="str",
-    choices=("auto", "dp", "lp"),
-)
-RESCHEDULE = Knob(
-    "reschedule",
-    "on_change",
-    "Who is decided on in a round: all jobs if one came or ended, or a node or a believed speed changed since the last "
-    "one; all jobs in any case; or only those that wait, while the others keep their GPUs until they are done",
-    "",
-    "paper",
-    kind="str",
-    choices=("on_change", "all", "waiting"),
-    main=True,
-)
 
 
 class Hadar(Scheduler):
@@ -80,7 +100,7 @@ class Hadar(Scheduler):
 
     name = NAME
     title = "Hadar"
-    knobs = (*KNOBS, PRICES, METHOD, RESCHEDULE, IDLE_GPUS)
+    knobs = (*ROUND_KNOBS, PRICES, METHOD, RESCHEDULE, IDLE_GPUS)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
 
     def about(self, knobs: Knobs) -> frozenset[str]:
@@ -94,8 +114,8 @@ class Hadar(Scheduler):
         """What a restart costs by the size of the gang. Raises InputError for a horizon that is too short."""
         models, gangs = [job.model for job in scenario.jobs], [job.gpus for job in scenario.jobs]
         speeds = [scenario.table.matrix(models, gangs, placement) for placement in ("consolidated", "unconsolidated")]
-        require_time(scenario.jobs, np.maximum(*speeds).max(axis=1, initial=0.0), Rules.of(knobs))
-        return Known(Restarts.of(scenario))
+        require_time(scenario.jobs, np.maximum(*speeds).max(axis=1, initial=0.0), HadarRules.of(knobs))
+        return HadarMemory(Restarts.of(scenario))
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -116,12 +136,12 @@ class Hadar(Scheduler):
 def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> Decision:
     """Decide on the jobs without GPUs; the others keep theirs."""
     room = FreeGpus(snapshot.nodes)
-    kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if placing.keep(room, lease.gpus)}
+    kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if keep_gpus(room, lease.gpus)}
     again = tuple(Assignment(unit, gpus, math.inf) for unit, gpus in kept.items())
     rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in snapshot.leases and name not in kept]
     if not rows or not any(room.free):
         return Decision(assign=again, next_s=math.inf)
-    queue = gather(snapshot, rows, Rules.of(knobs), restart_s)
+    queue = HadarQueue.from_snapshot(snapshot, rows, HadarRules.of(knobs), restart_s)
     found = _allocate(snapshot, queue, room, knobs)
     fresh = tuple(Assignment(queue.view.names[row], chosen.gpus, math.inf) for row, chosen in found.chosen.items())
     decision = _recorded(snapshot, queue, found, (*again, *fresh))
@@ -136,8 +156,8 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
     held = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
     room = FreeGpus(snapshot.nodes)
     for gpus in leases.values():
-        placing.give_back(room, gpus)
-    queue = gather(snapshot, list(range(len(snapshot.jobs))), Rules.of(knobs), restart_s)
+        give_back(room, gpus)
+    queue = HadarQueue.from_snapshot(snapshot, list(range(len(snapshot.jobs))), HadarRules.of(knobs), restart_s)
     found = _allocate(snapshot, queue, room, knobs, held)
     gets = {queue.view.names[row]: chosen.gpus for row, chosen in found.chosen.items()}
     stays = {unit for unit, gpus in leases.items() if gets.get(str(unit)) == gpus}
@@ -146,16 +166,16 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
 
 
 def _allocate(
-    snapshot: Snapshot, queue: Queue, room: FreeGpus, knobs: Knobs, held: Mapping[str, Gpus] | None = None
-) -> Allocation:
+    snapshot: Snapshot, queue: HadarQueue, room: FreeGpus, knobs: Knobs, held: Mapping[str, Gpus] | None = None
+) -> RoundAllocation:
     fill = knobs["idle_gpus"] == "fill"
-    return allocate(snapshot, queue, room, Rules.of(knobs), knobs["prices"], knobs["method"], held, fill)
+    return allocate(snapshot, queue, room, HadarRules.of(knobs), knobs["prices"], knobs["method"], held, fill)
 
 
 def _recorded(
     snapshot: Snapshot,
-    queue: Queue,
-    found: Allocation,
+    queue: HadarQueue,
+    found: RoundAllocation,
     assign: tuple[Assignment, ...],
     preempt: frozenset[Unit] = frozenset(),
 ) -> Decision:
@@ -182,7 +202,7 @@ def _recorded(
     )
 
 
-def _reason(snapshot: Snapshot, queue: Queue, found: Allocation, row: int) -> Reason:
+def _reason(snapshot: Snapshot, queue: HadarQueue, found: RoundAllocation, row: int) -> Reason:
     """Why a job of the queue got what it got."""
     gang = int(queue.view.gpus[row])
     chosen = found.chosen.get(row)
@@ -206,7 +226,7 @@ def _reason(snapshot: Snapshot, queue: Queue, found: Allocation, row: int) -> Re
     return Reason("outbid", text, {"payoff": payoff})
 
 
-def _of_chosen(snapshot: Snapshot, chosen: Chosen, *, priced_at_start: bool) -> Reason:
+def _of_chosen(snapshot: Snapshot, chosen: ChosenOption, *, priced_at_start: bool) -> Reason:
     kinds = dict(zip(snapshot.nodes.names, snapshot.nodes.kind.tolist(), strict=True))
     counts: dict[str, int] = {}
     for node, count in chosen.gpus.items():
@@ -229,3 +249,179 @@ def _of_chosen(snapshot: Snapshot, chosen: Chosen, *, priced_at_start: bool) -> 
     if priced_at_start:
         text += ", at the prices of the round's start (linear programme)"
     return Reason("stays" if chosen.stay else "positive_payoff", text, numbers)
+
+
+SAME_SPEED = 1e-6
+"""Part by which a believed speed may change and still count as the same (rounding of what was measured)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What a decision went by: another one is due when any of it has changed.
+
+    jobs: names of the queue; held: GPUs by job, as decided; up: (nodes,) whether up; speeds: (2 x jobs x types)
+    believed steps/s of consolidated and of spread gangs; own: (held,) believed steps/s on the GPUs held.
+    """
+
+    jobs: tuple[str, ...]
+    held: Mapping[str, Gpus]
+    up: BoolArray
+    speeds: FloatArray
+    own: FloatArray
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, held: Mapping[str, Gpus]) -> Basis:
+        """With these GPUs held."""
+        jobs = snapshot.jobs
+        return cls(
+            jobs=jobs.names,
+            held=held,
+            up=snapshot.nodes.up,
+            speeds=np.stack([snapshot.speeds(), snapshot.speeds("unconsolidated")]),
+            own=np.array([snapshot.belief.on_nodes(jobs.jobs[jobs.at[name]], gpus) for name, gpus in held.items()]),
+        )
+
+    def holds(self, snapshot: Snapshot) -> bool:
+        """Whether nothing of it has changed since."""
+        leases = {str(unit): lease.gpus for unit, lease in snapshot.leases.items()}
+        if snapshot.jobs.names != tuple(self.jobs) or leases != self.held or snapshot.ended:
+            return False
+        now = Basis.of(snapshot, {name: leases[name] for name in self.held})
+        same = [np.allclose(a, b, rtol=SAME_SPEED, atol=0) for a, b in ((now.speeds, self.speeds), (now.own, self.own))]
+        return bool(np.array_equal(now.up, self.up)) and all(same)
+
+
+@dataclass(frozen=True, eq=False)
+class HadarMemory:
+    """The scheduler's memory.
+
+    restarts: what they cost; last: what the last decision went by, None if the next one does not depend on it.
+    """
+
+    restarts: Restarts
+    last: Basis | None = None
+
+
+class HadarE(Scheduler):
+    """Forked copies of every job on as many nodes as there are."""
+
+    name = "hadare"
+    title = "HadarE: forked copies of jobs on several nodes at once"
+    knobs = (FORKS, ROUND_S, OVERHEAD_S, COPY_PAYOFF, COPY_UTILITY, SPLIT, DISPATCH, LAST_ROUND, MAX_JOB_COUNT)
+    uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
+
+    def about(self, knobs: Knobs) -> frozenset[str]:
+        """Weights and rewards only where the payoff is by a utility that reads them."""
+        read = READS.get(knobs["utility"]) if knobs["payoff"] == "utility" else None
+        return self.uses - (set(READS.values()) - {read})
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        knobs: dict[str, Any] = super().settle(given)
+        overhead_s, slot_s = knobs["overhead_s"], knobs["round_s"]
+        if overhead_s >= slot_s:
+            raise InputError("knob overhead_s", overhead_s, f"less than a slot, round_s ({slot_s:g} s)")
+        return knobs
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return Timing(knobs["round_s"])
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        names = [job.name for job in scenario.jobs]
+        register(names, 1, knobs["max_job_count"])
+        restart = scenario.core.restart
+        most = max(job.gpus for job in scenario.jobs) if names else 0
+        return Tracker(
+            ids={name: parent for parent, name in enumerate(names)},
+            max_job_count=knobs["max_job_count"] or max(len(names), 1),
+            restart_s=(0.0, *map(restart.seconds, range(1, most + 1))) if restart.restart_s else (),
+        )
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        view = CopyInstance.from_snapshot(snapshot, memory.hear(snapshot.observations), knobs)
+        whole = unforked(view)
+        room = view.snapshot.nodes.free.copy()
+        for gpus in whole.values():
+            for node, count in gpus.items():
+                room[view.at[node]] -= count
+        plan = plan_copies(view, room, knobs)
+        assign, given = _assignments(view, plan)
+        names, done = snapshot.jobs.names, aggregate(view.tracker.reports)
+        decision = Decision(
+            assign=(*(Assignment(name, gpus, view.until_s) for name, gpus in whole.items()), *assign),
+            signals={
+                "copies": {name: float(len(plan.get(row, ()))) for row, name in enumerate(names)},
+                "last_round_steps": {job: steps for job, steps in done.items() if job in snapshot.jobs.at},
+            },
+            why={**_without(view, room, given, whole), **_reasons(view, given, whole)},
+        )
+        return decision, view.tracker.give(given, map(str, whole), names)
+
+
+def _assignments(view: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], list[Given]]:
+    """The copies with their numbers: the one that a copy had on that node before, else the lowest that is left."""
+    before = {
+        (unit[0], next(iter(lease.gpus))): unit[1] for unit, lease in view.snapshot.ended.items() if is_copy(unit)
+    }
+    assign, given = [], []
+    for job, copies in plan.items():
+        name = view.snapshot.jobs.names[job]
+        nodes = [view.snapshot.nodes.names[node] for node, _ in copies]
+        numbers = {node: int(before[name, node]) for node in nodes if (name, node) in before}
+        new = iter(sorted(set(range(1, view.forks + 1)) - set(numbers.values())))
+        tail_s = view.overhead_s if len(copies) > 1 else 0.0
+        for node, (at, steps) in zip(nodes, copies, strict=True):
+            number = numbers[node] if node in numbers else next(new)
+            gpus = int(view.need[job, at])
+            assign.append(Assignment((name, number), {node: gpus}, view.until_s, steps=float(steps), tail_s=tail_s))
+            given.append(Given(name, number, node, gpus, steps))
+    return assign, given
+
+
+def _without(view: CopyInstance, room: IntArray, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
+    """Why jobs have no copy; room: (nodes,) GPUs for copies."""
+    left = room.copy()
+    for told in given:
+        left[view.at[told.node]] -= told.gpus
+    why: dict[str, Reason] = {}
+    served = {*(told.job for told in given), *map(str, whole)}
+    for row, name in enumerate(view.snapshot.jobs.names):
+        runs = view.speed[row] > 0
+        if name in served:
+            continue
+        if not view.forked[row]:
+            text = "no node can run a copy of it, and too few GPUs are free for it to run whole"
+            why[name] = Reason("no_room", text, {"gpus": float(view.snapshot.jobs.gpus[row])})
+        elif not runs.any():
+            why[name] = Reason("nodes_down", "the nodes on which a copy of it runs are down")
+        elif (runs & (view.need[row] <= left)).any():
+            why[name] = Reason("no_step", "a copy of it would do no whole step in this slot on the nodes that are free")
+        elif not (runs & (view.need[row] <= room)).any():
+            text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it runs"
+            why[name] = Reason("whole_there", text)
+        else:
+            text = "copies of other jobs are worth more on the nodes where one of it runs (equal ones: first come)"
+            why[name] = Reason("others_there", text)
+    return why
+
+
+def _reasons(view: CopyInstance, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
+    """Why each job has what it has; the ids of its copies are as the tracker registers them."""
+    why = {
+        str(name): Reason(
+            "unforked", "no node can run a copy of it: it runs whole", {"gpus": float(sum(gpus.values()))}
+        )
+        for name, gpus in whole.items()
+    }
+    by_job: dict[str, list[Given]] = {}
+    for told in given:
+        by_job.setdefault(told.job, []).append(told)
+    for name, those in by_job.items():
+        most = view.tracker.max_job_count
+        ids = copy_ids(view.tracker.ids[name], max(told.copy for told in those), most)
+        parts = ", ".join(f"{told.steps} steps on {told.node}" for told in those)
+        listed = ", ".join(str(ids[told.copy - 1]) for told in those)
+        text = f"{'copy' if len(those) == 1 else 'copies'} {listed}: {parts}"
+        why[name] = Reason("forked", text, {"copies": float(len(those)), "ids": listed})
+    return why

@@ -1,0 +1,340 @@
+"""Does averaging forked copies still train? A small experiment that anybody can repeat (section V).
+
+A small neural network learns to read digits in two ways, on *one node* and *forked*. Two comparisons, both fair in
+their way: after equally many steps in all (forking is then sooner done), and at equal time (forking has then done more
+steps). What comes out depends on the learning rate: an average of copies has gone less far than one node would have in
+as many steps, but is less noisy, so it may bear a larger one: compare each way at its best.
+
+The digits are scikit-learn's `load_digits`: 1,797 images of 8 x 8 pixels. On one node, mini-batch gradient steps follow
+one another at the speed of the fastest node. Forked, in every round all nodes start from the same parameters, each does
+its part of the round's steps on mini-batches of its own, split by throughput in whole steps (`split`), and the
+parameters are averaged, plainly or weighted by steps.
+
+Gradients are real, time is simulated: a node does `speeds` steps/s, a round of forked copies also costs `overhead_s`.
+Plain gradient descent: a copy is nothing but its parameters, so averaging them loses no other state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from workbench.base.errors import InputError
+from workbench.papers.hadar.algorithms.tracker import split
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
+
+PIXEL = 16.0
+"""Largest value of a pixel in the data set."""
+TEST_SHARE = 0.3
+MOST_STEPS = 1_000_000
+AT_ONCE = 256
+"""Steps whose images are drawn together."""
+Parameters = tuple[FloatArray, ...]
+"""Weights of each layer, then biases of each layer."""
+
+
+@dataclass(frozen=True)
+class TrainingSetting:
+    """One experiment. All numbers are ours: small enough for seconds on a CPU.
+
+    speeds: steps/s of each node, of which the fastest trains alone; steps in all; slot_s: length of a round;
+    overhead_s: of aggregation and consolidation in every round; weights: copies count alike in the average (`plain`) or
+    by their steps; batch: images of a step; learning_rate; hidden: neurons of the hidden layer. Raises InputError.
+    """
+
+    speeds: tuple[float, ...] = (0.4, 0.2, 0.2, 0.1, 0.1)
+    steps: int = 1800
+    slot_s: float = 360.0
+    overhead_s: float = 10.0
+    weights: Literal["plain", "steps"] = "steps"
+    batch: int = 32
+    learning_rate: float = 0.3
+    hidden: int = 32
+
+    def __post_init__(self) -> None:
+        speeds = tuple(self.speeds)
+        if not speeds or not all(_is_number(speed) and speed > 0 for speed in speeds):
+            raise InputError("averaging, speeds", self.speeds, "steps/s above 0, one for each node, at least one")
+        object.__setattr__(self, "speeds", tuple(map(float, speeds)))
+        for name in ("steps", "batch", "hidden"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_STEPS:
+                raise InputError(f"averaging, {name}", value, f"a whole number from 1 to {MOST_STEPS}")
+        if self.weights not in ("plain", "steps"):
+            raise InputError("averaging, weights", self.weights, "plain or steps")
+        for name, least in (("slot_s", 0.0), ("learning_rate", 0.0), ("overhead_s", -math.inf)):
+            value = getattr(self, name)
+            if not (_is_number(value) and value > least and value >= 0):
+                raise InputError(f"averaging, {name}", value, "a number above 0" if least == 0 else "a number >= 0")
+        if self.round_steps < 1:
+            expected = (
+                f"long enough for one step of {sum(self.speeds):g} a second beside {self.overhead_s:g} s overhead"
+            )
+            raise InputError("averaging, slot_s", self.slot_s, expected)
+
+    @property
+    def round_steps(self) -> int:
+        """Steps that all nodes together do in a round of `slot_s`."""
+        return math.floor(sum(self.speeds) * (self.slot_s - self.overhead_s) + 1e-9)
+
+
+class Images(NamedTuple):
+    """Images (rows of pixels from 0 to 1) and the digits on them, to learn from and to test with."""
+
+    learn: FloatArray
+    digits: IntArray
+    test: FloatArray
+    test_digits: IntArray
+
+
+def images(seed: int) -> Images:
+    """The data set, split into images to learn from and to test with, digits alike in both."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    pixels, digits = load_digits(return_X_y=True)
+    parts = train_test_split(pixels / PIXEL, digits, test_size=TEST_SHARE, random_state=seed, stratify=digits)
+    return Images(parts[0], parts[2], parts[1], parts[3])
+
+
+def average(copies: Sequence[Parameters], weights: Sequence[float]) -> Parameters:
+    """The mean of the copies' parameters by weight; weights >= 0, not all 0."""
+    shares = np.asarray(weights, dtype=float)
+    if len(copies) != len(shares) or not len(shares) or (shares < 0).any() or not shares.sum() > 0:
+        raise InputError("weights of copies", list(weights), f"{len(copies)} numbers >= 0, at least one above 0")
+    shares = shares / shares.sum()
+    return tuple(
+        np.asarray(sum(share * part for share, part in zip(shares, parts, strict=True)))
+        for parts in zip(*copies, strict=True)
+    )
+
+
+class Network:
+    """One hidden layer, trained by plain gradient descent; holds the images, and no state but the parameters it is
+    given."""
+
+    def __init__(self, data: Images, setting: TrainingSetting) -> None:
+        from sklearn.neural_network import MLPClassifier
+
+        self.data, self.batch = data, setting.batch
+        self._model = MLPClassifier(
+            (setting.hidden,),
+            solver="sgd",
+            momentum=0.0,
+            nesterovs_momentum=False,
+            learning_rate_init=setting.learning_rate,
+            batch_size=setting.batch,
+            shuffle=False,
+            random_state=0,
+        )
+        known = np.unique(data.digits)
+        self._model.partial_fit(data.learn, data.digits, classes=known)  # gives the layers their shapes
+
+    def first(self, rng: np.random.Generator) -> Parameters:
+        """Untrained parameters: weights drawn evenly within Glorot's bound, biases 0."""
+        weights = []
+        for layer in self._model.coefs_:
+            bound = math.sqrt(6.0 / sum(layer.shape))
+            weights.append(rng.uniform(-bound, bound, layer.shape))
+        return (*weights, *(np.zeros_like(biases) for biases in self._model.intercepts_))
+
+    def train(self, start: Parameters, steps: int, rng: np.random.Generator) -> Parameters:
+        """The parameters after `steps` steps on mini-batches drawn evenly with replacement."""
+        self._load(start)
+        for done in range(0, steps, AT_ONCE):
+            rows = rng.integers(len(self.data.digits), size=min(AT_ONCE, steps - done) * self.batch)
+            self._model.partial_fit(self.data.learn[rows], self.data.digits[rows])  # a step for every mini-batch
+        return (*self._model.coefs_, *self._model.intercepts_)
+
+    def accuracy(self, parameters: Parameters) -> float:
+        """Share of the test images that are read correctly."""
+        self._load(parameters)
+        return float(self._model.score(self.data.test, self.data.test_digits))
+
+    def _load(self, parameters: Parameters) -> None:
+        layers = len(parameters) // 2
+        self._model.coefs_ = [part.copy() for part in parameters[:layers]]
+        self._model.intercepts_ = [part.copy() for part in parameters[layers:]]
+
+
+class TrainingPoint(NamedTuple):
+    """Where training is at the end of a round (alone: when it is looked at)."""
+
+    round: int
+    time_s: float
+    steps: int
+    parameters: Parameters
+
+
+def train_alone(
+    network: Network, start: Parameters, setting: TrainingSetting, rng: np.random.Generator, also_s: float = math.inf
+) -> Iterator[TrainingPoint]:
+    """Training on the fastest node, looked at once a slot and at `also_s`; no overhead."""
+    speed, done, parameters = max(setting.speeds), 0, start
+    end_s = setting.steps / speed
+    slots = np.arange(1, math.ceil(end_s / setting.slot_s)) * setting.slot_s
+    looks_s = sorted({*slots.tolist(), min(also_s, end_s), end_s})
+    yield TrainingPoint(0, 0.0, 0, parameters)
+    for number, time_s in enumerate(looks_s, start=1):
+        target = math.floor(time_s * speed + 1e-9)
+        parameters = network.train(parameters, target - done, rng)
+        done = target
+        yield TrainingPoint(number, time_s, done, parameters)
+
+
+def train_forked(
+    network: Network, start: Parameters, setting: TrainingSetting, rngs: Sequence[np.random.Generator]
+) -> Iterator[TrainingPoint]:
+    """Training by a copy on every node, averaged at the end of each round; rngs: one for each node."""
+    speeds, done, time_s, parameters = np.array(setting.speeds), 0, 0.0, start
+    yield TrainingPoint(0, 0.0, 0, parameters)
+    for number in range(1, MOST_STEPS + 1):
+        if done == setting.steps:
+            return
+        parts = split(min(setting.steps - done, setting.round_steps), speeds)
+        weights = parts if setting.weights == "steps" else parts > 0
+        copies = [network.train(parameters, int(part), rng) for part, rng in zip(parts, rngs, strict=True)]
+        parameters = average(copies, [float(weight) for weight in weights])
+        done += int(parts.sum())
+        time_s += float((parts / speeds).max()) + setting.overhead_s
+        yield TrainingPoint(number, time_s, done, parameters)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEEDS = range(5)
+ALONE, FORKED = "one node", "forked"
+
+
+@dataclass(frozen=True)
+class AveragingOutcome:
+    """What came out.
+
+    course: a row for each seed, way and round (`seed, way, round, time_s, steps, accuracy`), from round 0, untrained;
+    ends: for each seed and comparison (`equal steps`, `equal time`) the `time_s`, `steps` and `accuracy` of each way;
+    summary: for each comparison and way mean, standard deviation (over seeds), smallest and largest accuracy, and the
+    means of time and steps; differences: the same of forked minus one node, seed by seed.
+    """
+
+    course: pd.DataFrame
+    ends: pd.DataFrame
+    summary: pd.DataFrame
+    differences: pd.DataFrame
+
+
+def wrong_over_time(outcome: AveragingOutcome) -> pd.DataFrame:
+    """How many test images are read wrong, against simulated time, from the first round on: `charts.curves.curve`.
+
+    Columns: line (the way), x (minutes), y (mean share over seeds, in per cent), low, high (best and worst seed).
+    """
+    course = outcome.course[outcome.course["round"] > 0]
+    grouped = course.assign(wrong=100 * (1 - course["accuracy"])).groupby(["way", "round"], sort=False)
+    table = grouped.agg(x=("time_s", "mean"), y=("wrong", "mean"), low=("wrong", "min"), high=("wrong", "max"))
+    return table.reset_index().rename(columns={"way": "line"}).assign(x=lambda rows: rows["x"] / 60)
+
+
+def experiment(setting: TrainingSetting | None = None, seeds: Iterable[int] = SEEDS) -> AveragingOutcome:
+    """Train in both ways for every seed: another split of the images, other first parameters, other mini-batches.
+
+    Both ways of a seed share images and first parameters. Equal seeds give equal outcomes. Raises InputError.
+    """
+    import pandas as pd
+    from threadpoolctl import threadpool_limits
+
+    setting = setting or TrainingSetting()
+    seeds = _checked(seeds)
+    with threadpool_limits(limits=1):  # matrices this small take longer on several threads
+        rows = [row for seed in seeds for row in _both_ways(setting, seed)]
+    course = pd.DataFrame(rows, columns=list(CourseRow._fields))
+    ends = pd.concat([_ends(part) for _, part in course.groupby("seed", sort=False)], ignore_index=True)
+    return AveragingOutcome(course, ends, _summary(ends), _differences(ends))
+
+
+class CourseRow(NamedTuple):
+    """A row of `Outcome.course`: how well a way of training reads at the end of a round."""
+
+    seed: int
+    way: str
+    round: int
+    time_s: float
+    steps: int
+    accuracy: float
+
+
+def _both_ways(setting: TrainingSetting, seed: int) -> Iterator[CourseRow]:
+    network = Network(images(seed), setting)
+    first, alone, *nodes = [
+        np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2 + len(setting.speeds))
+    ]
+    start = network.first(first)
+    forked = [_row(seed, FORKED, network, point) for point in train_forked(network, start, setting, nodes)]
+    forked_s = forked[-1].time_s
+    yield from (_row(seed, ALONE, network, point) for point in train_alone(network, start, setting, alone, forked_s))
+    yield from forked
+
+
+def _row(seed: int, way: str, network: Network, point: TrainingPoint) -> CourseRow:
+    return CourseRow(seed, way, point.round, point.time_s, point.steps, network.accuracy(point.parameters))
+
+
+def _ends(course: pd.DataFrame) -> pd.DataFrame:
+    """One seed's last rounds: of both ways (equal steps), and the last that both have ended by the time that the
+    quicker one was done (equal time)."""
+    import pandas as pd
+
+    ways = {way: course[course["way"] == way] for way in (ALONE, FORKED)}
+    until_s = min(float(part["time_s"].iloc[-1]) for part in ways.values())
+    found = []
+    for comparison, limit_s in (("equal steps", math.inf), ("equal time", until_s)):
+        for part in ways.values():
+            last = part[part["time_s"] <= limit_s + 1e-9].iloc[[-1]].drop(columns="round")
+            found.append(last.assign(comparison=comparison))
+    columns = ["seed", "comparison", "way", "time_s", "steps", "accuracy"]
+    return pd.concat(found, ignore_index=True)[columns]
+
+
+def _summary(ends: pd.DataFrame) -> pd.DataFrame:
+    grouped = ends.groupby(["comparison", "way"], sort=False)
+    return grouped.agg(
+        mean_accuracy=("accuracy", "mean"),
+        std_accuracy=("accuracy", "std"),
+        min_accuracy=("accuracy", "min"),
+        max_accuracy=("accuracy", "max"),
+        mean_time_s=("time_s", "mean"),
+        mean_steps=("steps", "mean"),
+    ).reset_index()
+
+
+def _differences(ends: pd.DataFrame) -> pd.DataFrame:
+    """Forked minus one node, seed by seed, and how many seeds forking wins."""
+    wide = ends.pivot(index=["comparison", "seed"], columns="way", values="accuracy")
+    gain = (wide[FORKED] - wide[ALONE]).rename("gain").reset_index()
+    grouped = gain.groupby("comparison", sort=False)["gain"]
+    return grouped.agg(
+        mean_gain="mean",
+        std_gain="std",
+        min_gain="min",
+        max_gain="max",
+        seeds_forked_better=lambda values: int((values > 0).sum()),
+        seeds="size",
+    ).reset_index()
+
+
+def _checked(seeds: Iterable[int]) -> list[int]:
+    found = list(seeds)
+    if not found or len(set(found)) < len(found):
+        raise InputError("averaging, seeds", found, "at least one seed, each once")
+    for seed in found:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+            raise InputError("averaging, seeds", seed, "whole numbers from 0 to 2**32 - 1")
+    return found

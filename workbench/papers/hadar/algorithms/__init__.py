@@ -1,0 +1,1 @@
+"""Hadar's algorithms: prices, FIND_ALLOC, the dual subroutine; HadarE's forker and tracker."""

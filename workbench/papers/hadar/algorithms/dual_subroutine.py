@@ -1,0 +1,372 @@
+"""The dual subroutine (Algorithm 2): which jobs of the queue run from this round on, and on which GPUs.
+
+`allocate` does it at size: the options of every job (`find_alloc`), the selection with the largest sum of payoffs by
+dynamic programming or, with too many states, by the linear programme (`selection`), then real servers (`place_gpus`).
+GPUs by type do not say on how many servers they lie: a job whose GPUs turn out to lie on other servers than its option
+said is asked again with those that are left, as are all others, until nobody is chosen any more.
+
+`recursive` is the printed algorithm, memoised on the job and the free GPUs of each type, for small queues.
+
+(erratum) Lines 16-21 compare the costs of running a job and of passing it over and return the cheaper. Prices are
+positive, so nobody would ever run. Here the larger sum of payoffs wins; `compare="cost"` shows what the print does.
+
+Prices within a round: (5) is per server and type in the paper. Here the GPUs of a type have one price, by how many of
+all its GPUs are held: a function of the state that servers aggregated by type have, so that the dynamic programme is
+exact for it. Where every type has one server the two are the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+from workbench.papers.hadar.algorithms.find_alloc import AllocationOptions, FreeServers, find, worth
+from workbench.papers.hadar.algorithms.prices import PriceBounds, price
+from workbench.papers.hadar.algorithms.selection import MOST_CELLS, TOLERANCE, Knapsack, Selection, exact, relaxed
+from workbench.papers.hadar.formulations.utility import Utility
+from workbench.papers.hadar.instance import HadarQueue
+from workbench.papers.hadar.knobs import HadarRules
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.placement import FreeGpus, Gpus
+from workbench.scheduling.solvers import relative_gap
+from workbench.scheduling.solvers.report import SolveReport
+
+Prices = Literal["within_round", "start_of_round"]
+Method = Literal["auto", "dp", "lp"]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenOption:
+    """What a job got: its GPUs, and the option they came from.
+
+    stay: it keeps the GPUs it has; speed: steps/s; rounds: until it is done; utility: U_j then; cost: at the prices of
+    its turn; left_over: it took GPUs that nobody would pay for, at no cost.
+    """
+
+    gpus: Gpus
+    stay: bool
+    speed: float
+    rounds: float
+    utility: float
+    cost: float
+    left_over: bool = False
+
+    @property
+    def payoff(self) -> float:
+        return self.utility - self.cost
+
+
+@dataclass(frozen=True, eq=False)
+class RoundAllocation:
+    """The round. chosen: by position in the queue; best: (jobs,) largest payoff at the prices of the round's start,
+    -inf without an option; held: (types,) GPUs held in the end; first: the first selection, before real servers;
+    iterations: selections of which anybody was placed, at least 1; other_prices: whether the linear programme decided,
+    by the prices of the round's start, although those within the round were asked for."""
+
+    chosen: Mapping[int, ChosenOption]
+    best: FloatArray
+    held: IntArray
+    first: Selection
+    build_s: float
+    solve_s: float
+    iterations: int
+    other_prices: bool = False
+
+    @property
+    def solution(self) -> SolveReport:
+        """The sum of payoffs of those that were placed, against the first selection's bound.
+
+        The bound is of GPUs counted by type. With more selections than one it is feasible only, and where jobs placed
+        later pay so much less than in the order of arrival that it exceeds the bound, that is no bound: None.
+        """
+        placed = math.fsum(chosen.payoff for chosen in self.chosen.values() if not chosen.left_over)
+        bound = self.first.bound
+        slack = TOLERANCE * max(1.0, abs(placed))
+        if bound is not None and placed > bound + slack:
+            bound = None
+        as_chosen = self.iterations == 1 and abs(placed - self.first.objective) <= slack
+        status = self.first.status if as_chosen else "feasible"
+        gap = self.first.gap if as_chosen else relative_gap(placed, bound)
+        return SolveReport(
+            status,
+            placed,
+            bound=bound,
+            gap=gap,
+            build_s=self.build_s,
+            solve_s=self.solve_s,
+            passes=self.iterations,
+        )
+
+
+def problem(
+    options: AllocationOptions, jobs: int, free: IntArray, bounds: PriceBounds, prices: Prices = "within_round"
+) -> Knapsack:
+    """The knapsack of a round; prices count the GPUs that are not free as held."""
+    if prices == "start_of_round":
+        value = options.payoff(bounds.price(bounds.capacity - free))
+        return Knapsack(jobs, free, options.job, options.workers, value, options.charge)
+    curve = tuple(
+        price(bounds.least[kind], bounds.most[kind], total, total - np.arange(left + 1))
+        for kind, (total, left) in enumerate(zip(bounds.capacity.tolist(), free.tolist(), strict=True))
+    )
+    return Knapsack(jobs, free, options.job, options.workers, options.utility, options.charge, curve)
+
+
+def select(found: Knapsack, method: Method = "auto") -> Selection:
+    """By dynamic programming, or by the linear programme if asked for or if the states are too many.
+
+    The linear programme has the prices of the round's start: where they rise within the round it solves another
+    problem, whose answer is feasible only (`Selection.method` says which way was taken).
+    """
+    by_states = method == "dp" or (method == "auto" and found.cells <= MOST_CELLS)
+    return exact(found) if by_states else relaxed(found)
+
+
+def allocate(
+    snapshot: Snapshot,
+    queue: HadarQueue,
+    room: FreeGpus,
+    rules: HadarRules,
+    prices: Prices = "within_round",
+    method: Method = "auto",
+    held: Mapping[str, Gpus] | None = None,
+    fill: bool = False,
+) -> RoundAllocation:
+    """Choose jobs and take their GPUs from `room`; held: GPUs in the room that jobs of the queue have now.
+
+    fill: GPUs that nobody would pay for go, for nothing, to the jobs with the largest sum of utilities (ours).
+    Jobs that can earn nothing (utility 0 however soon they end) come last, for nothing, on the rest (ours).
+    """
+    chosen: dict[int, ChosenOption] = {}
+    best = np.full(len(queue), -np.inf)
+    first: Selection | None = None
+    build_s = solve_s = 0.0
+    passes = 0
+    for passes in itertools.count(1):
+        if queue.bounds is None:
+            break
+        began = time.perf_counter()
+        servers = FreeServers.of(snapshot, room.free)
+        options = _open(find(snapshot, queue, servers, rules, held), chosen)
+        now = queue.bounds.price(queue.bounds.capacity - servers.total)
+        if passes == 1:
+            np.maximum.at(best, options.job, options.payoff(now))
+        options = worth(options, now)
+        if not len(options):
+            break
+        found = problem(options, len(queue), servers.total, queue.bounds, prices)
+        build_s += time.perf_counter() - began
+        selection = select(found, method)
+        solve_s += selection.solve_s
+        first = first or selection
+        if not _place(queue, room, options, selection, held or {}, chosen):
+            break
+    if fill:
+        _give_idle(snapshot, queue, room, rules, method, held or {}, chosen)
+    _fill(snapshot, queue, room, rules, held or {}, chosen)
+    total = FreeServers.of(snapshot, room.free).total
+    first = first or Selection(np.zeros(0, dtype=np.int64), np.zeros(0), "optimal", 0.0, 0.0, 0.0, "dp")
+    other = prices == "within_round" and first.method == "lp"
+    return RoundAllocation(chosen, best, snapshot.workers - total, first, build_s, solve_s, max(passes - 1, 1), other)
+
+
+def _open(options: AllocationOptions, chosen: Mapping[int, ChosenOption]) -> AllocationOptions:
+    """Options of the jobs that have not been placed."""
+    if not chosen:
+        return options
+    return options.take(np.flatnonzero(~np.isin(options.job, list(chosen))))
+
+
+def _place(
+    queue: HadarQueue,
+    room: FreeGpus,
+    options: AllocationOptions,
+    selection: Selection,
+    held: Mapping[str, Gpus],
+    chosen: dict[int, ChosenOption],
+    left_over: bool = False,
+) -> bool:
+    """Give chosen options real servers: who stays first, then one server, then more, large gangs first.
+
+    An option whose servers are gone is left out. left_over: they cost nothing. Returns whether anybody was placed.
+    """
+    picked = [option for option in selection.choice.tolist() if option >= 0]
+    gang = options.workers.sum(axis=1)
+    picked.sort(key=lambda o: (not options.stay[o], int(options.servers[o] > 1), -int(gang[o]), int(options.job[o])))
+    before = len(chosen)
+    for option in picked:
+        job = int(options.job[option])
+        gpus = _take(queue, room, options, option, held)
+        if gpus is not None:
+            utility = float(options.utility[option])
+            chosen[job] = _chosen(options, option, gpus, utility, utility - float(selection.payoff[job]), left_over)
+    return len(chosen) > before
+
+
+def _take(
+    queue: HadarQueue, room: FreeGpus, options: AllocationOptions, option: int, held: Mapping[str, Gpus]
+) -> Gpus | None:
+    """Take the GPUs of an option from the room; None, and nothing taken, if they lie on other servers than it says."""
+    if options.stay[option]:
+        own = held[queue.view.names[options.job[option]]]
+        return own if keep_gpus(room, own) else None
+    gpus = place_gpus(room, options.workers[option], int(options.servers[option]))
+    if gpus is not None and len(gpus) != options.servers[option]:
+        give_back(room, gpus)
+        return None
+    return gpus
+
+
+def _chosen(
+    options: AllocationOptions, option: int, gpus: Gpus, utility: float, cost: float, left_over: bool = False
+) -> ChosenOption:
+    speed, needed = float(options.speed[option]), float(options.rounds[option])
+    return ChosenOption(gpus, bool(options.stay[option]), speed, needed, utility, cost, left_over)
+
+
+def _give_idle(
+    snapshot: Snapshot,
+    queue: HadarQueue,
+    room: FreeGpus,
+    rules: HadarRules,
+    method: Method,
+    held: Mapping[str, Gpus],
+    chosen: dict[int, ChosenOption],
+) -> None:
+    """Let jobs that were not chosen have what is left, with the largest sum of utilities."""
+    while queue.bounds is not None and any(room.free):
+        servers = FreeServers.of(snapshot, room.free)
+        options = _open(find(snapshot, queue, servers, rules, held), chosen)
+        options = worth(options, np.zeros(len(servers.total)))
+        found = Knapsack(len(queue), servers.total, options.job, options.workers, options.utility, options.charge)
+        if not len(options) or not _place(queue, room, options, select(found, method), held, chosen, left_over=True):
+            break
+
+
+def _fill(
+    snapshot: Snapshot,
+    queue: HadarQueue,
+    room: FreeGpus,
+    rules: HadarRules,
+    held: Mapping[str, Gpus],
+    chosen: dict[int, ChosenOption],
+) -> None:
+    """Give jobs that can earn nothing what makes them end soonest of what is left, in the queue's order; ties stay."""
+    worthless = np.flatnonzero(queue.best <= 0)
+    if not len(worthless):
+        return
+    free = replace(rules, utility=Utility("effective_throughput"), horizon_s=None)
+    before = -1
+    while len(chosen) > before:
+        before = len(chosen)
+        options = _open(find(snapshot, queue, FreeServers.of(snapshot, room.free), free, held, worthless), chosen)
+        for option in np.lexsort((~options.stay, -options.utility, options.job)).tolist():
+            job = int(options.job[option])
+            gpus = None if job in chosen else _take(queue, room, options, option, held)
+            if gpus is not None:
+                chosen[job] = _chosen(options, option, gpus, 0.0, 0.0, left_over=True)
+
+
+def recursive(
+    problem: Knapsack, compare: Literal["payoff", "cost"] = "payoff", alloc: Literal["every", "cheapest"] = "every"
+) -> Selection:
+    """Algorithm 2 as printed, memoised on (job, GPUs free of each type): for queues of a few tens of jobs.
+
+    compare: what lines 16-21 compare, the sums of payoffs (erratum) or of costs. alloc: a job may take every option
+    with a positive payoff, or as printed (FIND_ALLOC) only the cheapest one at the prices of its turn.
+    """
+    began = time.perf_counter()
+
+    def find_alloc(job: int, free: tuple[int, ...]) -> list[int]:
+        left = np.array(free)
+        able = [o for o in problem.spans[job] if (problem.workers[o] <= left).all() and problem.payoff(o, left) > 0]
+        if alloc == "cheapest" and able:
+            return [min(able, key=lambda o: problem.cost(o, left))]
+        return able
+
+    @cache
+    def dp_allocation(job: int, free: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        if job == problem.jobs:
+            return 0.0, ()
+        value, without = dp_allocation(job + 1, free)
+        best = (value, (-1, *without))
+        left = np.array(free)
+        for option in find_alloc(job, free):
+            rest = tuple((left - problem.workers[option]).tolist())
+            after, others = dp_allocation(job + 1, rest)
+            own = problem.payoff(option, left) if compare == "payoff" else -problem.cost(option, left)
+            if own + after > best[0] + TOLERANCE * max(1.0, abs(best[0])):
+                best = (own + after, (option, *others))
+        return best
+
+    _, picked = dp_allocation(0, tuple(problem.free.tolist()))
+    payoff, left = np.zeros(problem.jobs), problem.free.copy()
+    for job, option in enumerate(picked):
+        if option >= 0:
+            payoff[job] = problem.payoff(option, left)
+            left -= problem.workers[option]
+    choice = np.array(picked, dtype=np.int64)
+    return Selection(choice, payoff, "optimal", float(payoff.sum()), 0.0, time.perf_counter() - began, "dp")
+
+
+def place_gpus(room: FreeGpus, workers: IntArray, servers: int) -> Gpus | None:
+    """GPUs taken from the room, by type on the fewest servers, or on exactly `servers` if these are more.
+
+    workers: (types,) GPUs. Returns None, and takes nothing, if a type has too few. Several types stay on the fewest.
+    """
+    wanted = [(kind, count) for kind, count in enumerate(workers.tolist()) if count]
+    found: dict[str, int] = {}
+    for kind, count in wanted:
+        piece = room.consolidate(kind, count)
+        if piece is None:
+            give_back(room, found)
+            return None
+        found |= piece
+    if len(wanted) == 1 and len(found) < servers:
+        give_back(room, found)
+        return _wider(room, *wanted[0], servers)
+    return found
+
+
+def keep_gpus(room: FreeGpus, gpus: Gpus) -> bool:
+    """Take the same GPUs again, of one type or several; returns whether all were free."""
+    taken: dict[str, int] = {}
+    for node, count in gpus.items():
+        if not room.keep(room.kind_of({node: count}), count, {node: count}):
+            give_back(room, taken)
+            return False
+        taken[node] = count
+    return True
+
+
+def give_back(room: FreeGpus, gpus: Gpus) -> None:
+    """Undo a taking of GPUs of one type or several."""
+    for node, count in gpus.items():
+        room.give_back(room.kind_of({node: count}), {node: count})
+
+
+def _wider(room: FreeGpus, kind: int, count: int, servers: int) -> Gpus | None:
+    """One GPU on each of the emptiest `servers` servers of a type, the rest on these in their order."""
+    sizes = [
+        (-free, at)
+        for at, (free, name) in enumerate(zip(room.free, room.names, strict=True))
+        if free > 0 and room.kind_of({name: 1}) == kind
+    ]
+    chosen = [at for _, at in sorted(sizes)[:servers]]
+    if len(chosen) < servers or sum(room.free[at] for at in chosen) < count:
+        return None
+    spread, missing = dict.fromkeys(chosen, 1), count - servers
+    for at in chosen:
+        more = min(room.free[at] - 1, missing)
+        spread[at] += more
+        missing -= more
+    gpus = {room.names[at]: n for at, n in spread.items()}
+    return gpus if room.keep(kind, count, gpus) else None
