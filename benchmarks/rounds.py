@@ -37,14 +37,13 @@ def hare_list(insertion: bool) -> Callable[[int], Work]:
     """Algorithm 1 with its relaxation, from the instance to the schedule: 60 tasks a job on 160 GPUs of four types."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.hare.algorithm import algorithm_1
-        from workbench.papers.hare.fluid import fluid_start_s
-        from workbench.papers.hare.instance import Instance
+        from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+        from workbench.papers.hare.instance import HareInstance
 
         rng = np.random.default_rng(jobs)
         tasks = rng.choice([1, 2, 4, 5, 10], jobs)
         train = rng.uniform(1.0, 20.0, (jobs, 1)) / np.sort(rng.uniform(1.0, 7.0, (jobs, 4)), axis=1)
-        data = Instance.made(
+        data = HareInstance.made(
             np.repeat(train, 40, axis=1),
             np.repeat(0.15 * train, 40, axis=1),
             rounds=60 // tasks,

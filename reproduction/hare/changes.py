@@ -24,12 +24,10 @@ from reproduction.hare.schemes import (
     weighted_min,
 )
 from reproduction.hare.settings import MINUTE, ROUNDS, Setting, Size, in_gpu_order
-from workbench.papers.hare.algorithm import algorithm_1
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.from_scenario import instance_of
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.interval_lp import IntervalLP
-from workbench.papers.hare.synchronisation import schedules
+from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.synchronisation import schedules
+from workbench.papers.hare.formulations.interval_lp import IntervalLP
+from workbench.papers.hare.instance import HareInstance, from_snapshot
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 
@@ -42,16 +40,16 @@ class Change(NamedTuple):
 
     words: str
     why: str
-    apply: Callable[[Instance, int], Instance]
+    apply: Callable[[HareInstance, int], HareInstance]
     shown: tuple[str, ...] = OTHERS
 
 
-def equal_weights(data: Instance, seed: int) -> Instance:
+def equal_weights(data: HareInstance, seed: int) -> HareInstance:
     """Every job has weight 1."""
     return replace(data, weight=np.ones(len(data.jobs)))
 
 
-def one_task(data: Instance, seed: int) -> Instance:
+def one_task(data: HareInstance, seed: int) -> HareInstance:
     """The same tasks, one a round: K times as many rounds, and nothing to synchronise."""
     one = np.ones(len(data.jobs), dtype=np.int64)
     return replace(
@@ -59,44 +57,44 @@ def one_task(data: Instance, seed: int) -> Instance:
     )
 
 
-def eight_tasks(data: Instance, seed: int) -> Instance:
+def eight_tasks(data: HareInstance, seed: int) -> HareInstance:
     """Rounds of eight tasks each, as many rounds as before and tasks shorter: the same work."""
     eight, part = np.full(len(data.jobs), 8, dtype=np.int64), data.tasks / 8
     return replace(data, tasks=eight, first_tasks=eight, train_s=data.train_s * part[:, None])
 
 
-def at_start(data: Instance, seed: int) -> Instance:
+def at_start(data: HareInstance, seed: int) -> HareInstance:
     """All jobs there at the start."""
     return replace(data, arrival_s=np.zeros(len(data.jobs)))
 
 
-def seldom(data: Instance, seed: int) -> Instance:
+def seldom(data: HareInstance, seed: int) -> HareInstance:
     """Jobs arrive over ten times as long."""
     return replace(data, arrival_s=10 * data.arrival_s)
 
 
-def no_sync(data: Instance, seed: int) -> Instance:
+def no_sync(data: HareInstance, seed: int) -> HareInstance:
     """Synchronising takes no time."""
     return replace(data, sync_s=np.zeros(data.sync_s.shape))
 
 
-def long_sync(data: Instance, seed: int) -> Instance:
+def long_sync(data: HareInstance, seed: int) -> HareInstance:
     """Synchronising takes five times as long."""
     return replace(data, sync_s=5 * data.sync_s)
 
 
-def fine_and_long_sync(data: Instance, seed: int) -> Instance:
+def fine_and_long_sync(data: HareInstance, seed: int) -> HareInstance:
     """Rounds of eight tasks that synchronise five times as long."""
     return long_sync(eight_tasks(data, seed), seed)
 
 
-def spread(data: Instance, seed: int) -> Instance:
+def spread(data: HareInstance, seed: int) -> HareInstance:
     """Jobs' times a factor each, log-normal of mean 1: few long ones, many short ones."""
     factor = np.random.default_rng([seed, 1]).lognormal(-(SPREAD**2) / 2, SPREAD, len(data.jobs))[:, None]
     return replace(data, train_s=factor * data.train_s, sync_s=factor * data.sync_s)
 
 
-def fast_first(data: Instance, seed: int) -> Instance:
+def fast_first(data: HareInstance, seed: int) -> HareInstance:
     """GPUs in the order of their speed."""
     return in_gpu_order(data, np.argsort(data.train_s.mean(axis=0), kind="stable").tolist())
 
@@ -144,7 +142,7 @@ def reasons(size: Size) -> Figure:
     return Figure("7.3 reasons", "What the ratios depend on", tuple(rows))
 
 
-def _algorithm(problems: list[Instance], plain: pd.DataFrame) -> list[Row]:
+def _algorithm(problems: list[HareInstance], plain: pd.DataFrame) -> list[Row]:
     """Hare's own choices, and how much there is to be won at all."""
     gaps = [weighted_min(algorithm_1(data, fluid_start_s(data), insertion=True).check()) for data in problems]
     least = [least_min(data) for data in problems]
@@ -162,7 +160,7 @@ def _algorithm(problems: list[Instance], plain: pd.DataFrame) -> list[Row]:
     ]  # fmt: skip
 
 
-def _slower_network(size: Size, problems: list[Instance]) -> list[Row]:
+def _slower_network(size: Size, problems: list[HareInstance]) -> list[Row]:
     """Fig. 18 where synchronising takes five times as long as by our table."""
     less = []
     for data in problems:
@@ -180,7 +178,7 @@ def _slower_network(size: Size, problems: list[Instance]) -> list[Row]:
     ]  # fmt: skip
 
 
-def _sync_part(data: Instance) -> float:
+def _sync_part(data: HareInstance) -> float:
     """Part of a task's time on the fastest GPU in which it synchronises, mean over jobs."""
     best = data.train_s.argmin(axis=1)
     rows = np.arange(len(data.jobs))
@@ -188,7 +186,7 @@ def _sync_part(data: Instance) -> float:
     return float((sync / (sync + train)).mean())
 
 
-def least_min(data: Instance) -> float:
+def least_min(data: HareInstance) -> float:
     """A lower bound of `weighted_min` of any schedule, also of one that knows all arrivals."""
     formulation = IntervalLP()
     bound = formulation.run(data, formulation.settle({})).bound
@@ -199,7 +197,7 @@ def least_min(data: Instance) -> float:
 def figure_4(size: Size) -> Figure:
     """The three ways to synchronise a round: on an example of ours, as the paper's has no numbers, and on 160 GPUs."""
     example = preset("hare_synchronisation")
-    small = instance_of(snapshot_at(example, 0.0, offline=True), {"most_rounds": ROUNDS, "steps_per_round": None})
+    small = from_snapshot(snapshot_at(example, 0.0, offline=True), {"most_rounds": ROUNDS, "steps_per_round": None})
     three, job = schedules(small), small.jobs.index("n")
     ends = {name: float(found.completion_s[job]) for name, found in three.items()}
     base = Setting().at(size)

@@ -1,8 +1,8 @@
 """Who is compared, on one problem each, and what is measured over several seeds.
 
-Every scheme is carried out at the level of tasks (`workbench.papers.hare.job_level` for the paper's four), on the same
-times, switches for nothing, as in the paper's problem. Hare knows all arrivals, as the paper's offline algorithm does;
-the others see jobs as they arrive.
+Every scheme is carried out at the level of tasks (`workbench.papers.hare.algorithms.job_level` for the paper's four),
+on the same times, switches for nothing, as in the paper's problem. Hare knows all arrivals, as the paper's offline
+algorithm does; the others see jobs as they arrive.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import pandas as pd
 
 from reproduction.hare.settings import MINUTE, Setting
 from workbench.analysis.metrics.confidence import mean_interval
-from workbench.papers.hare.algorithm import Rule, algorithm_1
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.job_level import BASELINES
-from workbench.papers.hare.schedule import Schedule
+from workbench.papers.hare.algorithms.algorithm_1 import Rule, algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.job_level import BASELINES
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.instance import HareInstance
 
 HARE, PRINTED = "Hare", "Hare as printed"
 FIFO, SRTF, HOMO, ALLOX = BASELINES
@@ -29,24 +28,24 @@ Values = Mapping[str, float]
 X = TypeVar("X", bound=Hashable)
 
 
-def hare(instance: Instance, rule: Rule = "earliest_finish") -> Schedule:
+def hare(instance: HareInstance, rule: Rule = "earliest_finish") -> TaskSchedule:
     """Algorithm 1."""
     return algorithm_1(instance, fluid_start_s(instance), rule)
 
 
-SCHEMES: Mapping[str, Callable[[Instance], Schedule]] = {
+SCHEMES: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
     HARE: hare,
     PRINTED: lambda instance: hare(instance, "earliest_available"),
     **BASELINES,
 }
 
 
-def weighted_min(schedule: Schedule) -> float:
+def weighted_min(schedule: TaskSchedule) -> float:
     """Sum of w_n (C_n - a_n) over the sum of w_n, in minutes."""
     return schedule.weighted_jct_s / float(schedule.instance.weight.sum()) / MINUTE
 
 
-def measured(instance: Instance, names: Iterable[str] = SCHEMES) -> dict[str, float]:
+def measured(instance: HareInstance, names: Iterable[str] = SCHEMES) -> dict[str, float]:
     """`weighted_min` of each scheme, whose schedule is checked."""
     return {name: weighted_min(SCHEMES[name](instance).check(name)) for name in names}
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.papers.hare.from_scenario import instance_of
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.vary import at_bandwidth, at_batch
+from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.lessons.vary import at_bandwidth, at_batch
 from workbench.scenario.presets import preset
 from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, QUARTERS, hare_workload
 from workbench.scenario.scenario import Scenario
@@ -80,7 +79,7 @@ class Setting:
         found = found if self.batch == 1.0 else at_batch(found, self.batch)
         return found if self.gbps is None else at_bandwidth(found, self.gbps)
 
-    def instance(self, seed: int) -> Instance:
+    def instance(self, seed: int) -> HareInstance:
         """The problem that every scheme gets."""
         return problem(self.scenario(seed), seed, self.rounds)
 
@@ -96,16 +95,16 @@ def testbed(seed: int) -> Scenario:
     return hare_workload(cluster.gpus, TESTBED_JOBS, seed=seed).replace(cluster=cluster)
 
 
-def problem(scenario: Scenario, seed: int, rounds: int = ROUNDS) -> Instance:
+def problem(scenario: Scenario, seed: int, rounds: int = ROUNDS) -> HareInstance:
     """All jobs of a scenario, those to come included, on its GPUs in an order that says nothing of their speed.
 
     A scheme that is blind to types takes GPUs in their order, which in a scenario is by type.
     """
-    found = instance_of(snapshot_at(scenario, 0.0, offline=True), {"most_rounds": rounds, "steps_per_round": None})
+    found = from_snapshot(snapshot_at(scenario, 0.0, offline=True), {"most_rounds": rounds, "steps_per_round": None})
     return in_gpu_order(found, np.random.default_rng(seed).permutation(len(found.gpus)).tolist())
 
 
-def in_gpu_order(instance: Instance, order: Sequence[int]) -> Instance:
+def in_gpu_order(instance: HareInstance, order: Sequence[int]) -> HareInstance:
     """The same problem with its GPUs in another order."""
     places = list(order)
     return replace(

@@ -9,8 +9,7 @@ import pandas as pd
 from reproduction.figure import Figure, Panel, Row
 from reproduction.hare.settings import Size
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.papers.hare.switching import TABLE_3, Cost
-from workbench.papers.hare.tasks import switching_table, task_table
+from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost, switching_table, task_table
 from workbench.scenario.presets.hare import CLASSES
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
@@ -86,7 +85,7 @@ def table_3(size: Size) -> Figure:
     return Figure("Table 3", "Switching between tasks", tuple(rows), {"a": Panel(frame, grouped_bars, options)})
 
 
-def _percent(cost: Cost, design: str) -> float:
+def _percent(cost: SwitchCost, design: str) -> float:
     """Part of a task's time in a column of Table 3."""
     columns = {
         "default": cost.default_percent,

@@ -8,27 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from workbench.papers.hare.algorithm import algorithm_1
-from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.instance import CannotRun, Instance
-from workbench.papers.hare.interval_lp import IntervalLP
-from workbench.papers.hare.relaxed import Relaxation, relax
-from workbench.papers.hare.schedule import in_order
-from workbench.papers.hare.time_indexed import TimeIndexed
-from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
-from workbench.papers.hare.toy import dedicated, oblivious
+from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.schedule import in_order
+from workbench.papers.hare.formulations.exact import Exact
+from workbench.papers.hare.formulations.interval_lp import IntervalLP
+from workbench.papers.hare.formulations.relaxed import Relaxation, relax
+from workbench.papers.hare.formulations.time_indexed import TimeIndexed
+from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
+from workbench.papers.hare.instance import CannotRun, HareInstance
+from workbench.papers.hare.lessons.studies import dedicated, oblivious
 
 Case = Mapping[str, Any]
 TOLERANCE = 1e-6
 BOUNDS = (Relaxation(), TimeIndexedLP(), IntervalLP())
 
 
-def instance_of(case: Case) -> Instance:
+def instance_of(case: Case) -> HareInstance:
     """The instance of a case; raises CannotRun for a job that no GPU can run."""
     stated = case["instance"]
     jobs = stated["jobs"]
-    return Instance.made(
+    return HareInstance.made(
         stated["compute"],
         stated["sync"],
         rounds=[job["rounds"] for job in jobs],
@@ -79,24 +78,24 @@ def _equal(expected: Any, got: Any) -> bool:
     return bool(abs(expected - got) <= TOLERANCE)
 
 
-def _makespan(expected: float, data: Instance, values: Case) -> tuple[Any, Any]:
+def _makespan(expected: float, data: HareInstance, values: Case) -> tuple[Any, Any]:
     return expected, values["makespan_s"]
 
 
-def _as_printed(expected: float, data: Instance, values: Case) -> tuple[Any, Any]:
+def _as_printed(expected: float, data: HareInstance, values: Case) -> tuple[Any, Any]:
     """Line 12 as printed, from the relaxation as printed; its optimum need not be unique, nor the order it gives."""
     starts = (relax(data, whole=True, cuts=False).start_s, relax(data).start_s, fluid_start_s(data))
     got = [algorithm_1(data, start, "earliest_available").objective for start in starts]
     return expected, next((value for value in got if _equal(expected, value)), got[0])
 
 
-def _best_dedicated(expected: Case, data: Instance, values: Case) -> tuple[Any, Any]:
+def _best_dedicated(expected: Case, data: HareInstance, values: Case) -> tuple[Any, Any]:
     """The total, and that the stated assignment comes to it."""
     stated = in_order(data, np.array(expected["assignment"])[data.task_job], range(data.task_count))
     return [expected["total"]] * 2, [dedicated(data).objective, stated.objective]
 
 
-def _oblivious(expected: Case, data: Instance, values: Case) -> tuple[Any, Any]:
+def _oblivious(expected: Case, data: HareInstance, values: Case) -> tuple[Any, Any]:
     """Fig. 1(a): total and makespan, and the pairs of GPUs for J1 that give them."""
     every = {pair: oblivious(data, pair) for pair in itertools.combinations(range(len(data.gpus)), 2)}
     best = min(every.values(), key=lambda schedule: schedule.objective)

@@ -14,9 +14,8 @@ from reproduction import Figure, hare
 from reproduction.hare import changes, schemes, settings, simulated, switches, testbed
 from reproduction.hare.settings import Setting
 from reproduction.report import Done
-from workbench.papers.hare.from_scenario import instance_of
-from workbench.papers.hare.switching import TABLE_3
-from workbench.papers.hare.tasks import task_table
+from workbench.papers.hare.algorithms.switching import TABLE_3, task_table
+from workbench.papers.hare.instance import from_snapshot
 from workbench.scenario.presets import preset
 
 TINY = hare.SIZES["tiny"]
@@ -129,7 +128,7 @@ def test_the_core_carries_out_the_plan_when_nothing_is_charged() -> None:
     knobs = {"most_rounds": settings.ROUNDS, "steps_per_round": None}
     from workbench.session.api import snapshot_at
 
-    planned = schemes.weighted_min(schemes.hare(instance_of(snapshot_at(there, 0.0, offline=True), knobs)))
+    planned = schemes.weighted_min(schemes.hare(from_snapshot(snapshot_at(there, 0.0, offline=True), knobs)))
     assert testbed.core_min(there, "hare", switching="free") == approx(planned)
     assert testbed.core_min(there, "hare", switching="default") > planned
 

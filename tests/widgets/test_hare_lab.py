@@ -16,9 +16,9 @@ from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
 from widgets.pages.hare.what_if import FIGURES, Chosen, WhatIfPage
 from workbench.base.errors import InputError
 from workbench.cli.worker import do_study
-from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.from_scenario import instance_of
-from workbench.papers.hare.job_level import BASELINES
+from workbench.papers.hare.algorithms.job_level import BASELINES
+from workbench.papers.hare.formulations.exact import Exact
+from workbench.papers.hare.instance import from_snapshot
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_study
@@ -212,7 +212,7 @@ def test_weighted_jct_follows_what_is_dragged(lab: Any) -> None:
     page = page_of(lab, WhatIfPage)
     page.opened()
     found = answer(lab)
-    data = instance_of(snapshot_at(Chosen().scenario(), offline=True), Exact().settle({}))
+    data = from_snapshot(snapshot_at(Chosen().scenario(), offline=True), Exact().settle({}))
     assert found[0]["values"]["SRTF"] == pytest.approx(BASELINES["SRTF"](data).weighted_jct_s)
     table = page.bars.drawing.table.set_index("name")["value"]
     assert table["Hare"] == pytest.approx(found[0]["values"]["Hare"] / 3600) and table.iloc[0] <= table.iloc[1:].min()

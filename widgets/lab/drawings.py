@@ -18,7 +18,7 @@ from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import By
 from workbench.analysis.explanation.admission import has_verdicts
 from workbench.base.units import format_duration
-from workbench.papers.hare.tasks import switch_table
+from workbench.papers.hare.algorithms.switching import switch_table
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
 from workbench.simulation.run import Run

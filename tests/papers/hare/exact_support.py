@@ -6,17 +6,17 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.papers.hare.list_support import instances
-from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.instance import HareInstance
 
 MOST_TASKS = 7
 
 
-def small(*, jobs: int = 3, gpus: int = 3, tasks: int = MOST_TASKS, **kinds: bool) -> st.SearchStrategy[Instance]:
+def small(*, jobs: int = 3, gpus: int = 3, tasks: int = MOST_TASKS, **kinds: bool) -> st.SearchStrategy[HareInstance]:
     """Instances of `list_support` with few tasks: begun rounds, shorter last rounds, arrivals, GPUs that cannot run."""
     return instances(jobs=jobs, gpus=gpus, **kinds).filter(lambda data: data.task_count <= tasks)
 
 
-def brute_force(data: Instance) -> tuple[float, float]:
+def brute_force(data: HareInstance) -> tuple[float, float]:
     """The optimum, and the least makespan among the best, by trying every order and every GPU.
 
     Tasks start one after the other, each as early as it can behind those before it on its GPU: among these schedules

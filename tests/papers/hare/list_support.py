@@ -7,11 +7,13 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from workbench.papers.hare.instance import Gpu, Instance
+from workbench.papers.hare.instance import Gpu, HareInstance
 
 
 @st.composite
-def instances(draw: st.DrawFn, *, jobs: int = 4, gpus: int = 4, sync: bool = True, arrivals: bool = True) -> Instance:
+def instances(
+    draw: st.DrawFn, *, jobs: int = 4, gpus: int = 4, sync: bool = True, arrivals: bool = True
+) -> HareInstance:
     """Small instances with GPUs that cannot run a job, arrivals, and rounds that have begun."""
     count, machines = draw(st.integers(1, jobs)), draw(st.integers(1, gpus))
     times = st.sampled_from([0.5, 1.0, 1.5, 2.0, 4.0, math.inf])
@@ -20,7 +22,7 @@ def instances(draw: st.DrawFn, *, jobs: int = 4, gpus: int = 4, sync: bool = Tru
         row[draw(st.integers(0, machines - 1))] = draw(st.sampled_from([0.5, 1.0, 3.0]))
     some = st.sampled_from([0.0, 0.25, 1.0]) if sync else st.just(0.0)
     tasks = draw(st.lists(st.integers(1, 3), min_size=count, max_size=count))
-    return Instance.made(
+    return HareInstance.made(
         train,
         [draw(st.lists(some, min_size=machines, max_size=machines)) for _ in range(count)],
         rounds=draw(st.lists(st.integers(1, 3), min_size=count, max_size=count)),
@@ -34,7 +36,7 @@ def instances(draw: st.DrawFn, *, jobs: int = 4, gpus: int = 4, sync: bool = Tru
     )
 
 
-def large(seed: int = 0, jobs: int = 200, gpus: int = 160, kinds: int = 4, tasks: int = 12_000) -> Instance:
+def large(seed: int = 0, jobs: int = 200, gpus: int = 160, kinds: int = 4, tasks: int = 12_000) -> HareInstance:
     """Jobs with arrivals on GPUs of a few types, drawn with a seed, with exactly so many tasks."""
     rng = np.random.default_rng(seed)
     kind = np.sort(rng.integers(0, kinds, gpus))
@@ -46,7 +48,7 @@ def large(seed: int = 0, jobs: int = 200, gpus: int = 160, kinds: int = 4, tasks
         row = int(rng.choice(np.flatnonzero((wide == 1) & (rounds > 1))))
         rounds[row] = max(1, rounds[row] - over)
     names = [Gpu(f"g{i}", f"t{kind[i]}", f"n{i // 8}", i % 8) for i in range(gpus)]
-    return Instance.made(
+    return HareInstance.made(
         train[:, kind],
         (0.15 * train.min(axis=1)[:, None] * rng.uniform(0.2, 1, (jobs, kinds)))[:, kind],
         rounds=rounds,

@@ -13,23 +13,33 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from tests.papers.hare.list_support import instances, large
-from workbench.papers.hare.algorithm import Rule, _Idle, algorithm_1, middle_s, place, safe_order
-from workbench.papers.hare.alike import Alike, kinds_of
-from workbench.papers.hare.fluid import fluid_start_s, machine_s, served
-from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.algorithms.algorithm_1 import (
+    Alike,
+    Rule,
+    _Idle,
+    algorithm_1,
+    fluid_start_s,
+    kinds_of,
+    machine_s,
+    middle_s,
+    place,
+    safe_order,
+    served,
+)
+from workbench.papers.hare.instance import HareInstance
 
 RULES: tuple[Rule, ...] = ("earliest_finish", "earliest_available")
 every = pytest.mark.parametrize(("rule", "insertion"), list(itertools.product(RULES, (False, True))))
 
 
 def test_the_middle_completion_time_is_the_largest_over_the_gpus_that_can_run_the_task() -> None:
-    data = Instance.made([[2.0, 6.0, math.inf]], rounds=2, last_part=0.5)
+    data = HareInstance.made([[2.0, 6.0, math.inf]], rounds=2, last_part=0.5)
     assert middle_s(data, np.array([1.0, 7.0])).tolist() == [1.0 + 3.0, 7.0 + 1.5]
 
 
 def test_no_task_precedes_one_that_it_waits_for() -> None:
     """The relaxation starts J1's second round before its first, and J2 between them."""
-    data = Instance.made([[1.0], [1.0]], rounds=[2, 1])
+    data = HareInstance.made([[1.0], [1.0]], rounds=[2, 1])
     assert safe_order(data, np.array([5.0, 1.0, 3.0])).tolist() == [2, 0, 1]
     with pytest.raises(ValueError, match="the round before"):
         place(data, [1, 0, 2])
@@ -38,43 +48,43 @@ def test_no_task_precedes_one_that_it_waits_for() -> None:
 
 
 def test_equal_middle_times_go_by_job_round_and_number() -> None:
-    data = Instance.made([[1.0]] * 2, rounds=2, tasks=2)
+    data = HareInstance.made([[1.0]] * 2, rounds=2, tasks=2)
     assert safe_order(data, np.zeros(8)).tolist() == list(range(8))
 
 
 def test_line_12_as_printed_uses_a_slow_gpu_that_is_free() -> None:
     """Two tasks, 1 s on the one GPU and 10 s on the other: line 12 gives 10 s, earliest finish the optimum, 2 s."""
-    data = Instance.made([[1.0, 10.0]], tasks=2)
+    data = HareInstance.made([[1.0, 10.0]], tasks=2)
     assert algorithm_1(data, fluid_start_s(data), "earliest_available").makespan_s == 10.0
     assert algorithm_1(data, fluid_start_s(data)).makespan_s == 2.0
 
 
 def test_line_12_passes_gpus_that_cannot_run_the_task() -> None:
-    data = Instance.made([[math.inf, 4.0]], tasks=2)
+    data = HareInstance.made([[math.inf, 4.0]], tasks=2)
     found = algorithm_1(data, fluid_start_s(data), "earliest_available").check()
     assert found.gpu.tolist() == [1, 1] and found.makespan_s == 8.0
 
 
 def test_earliest_finish_counts_synchronisation() -> None:
-    data = Instance.made([[1.0, 2.0]], [[5.0, 0.5]])
+    data = HareInstance.made([[1.0, 2.0]], [[5.0, 0.5]])
     assert algorithm_1(data, fluid_start_s(data)).gpu.tolist() == [1]
 
 
 def test_of_equal_finishes_the_shortest_gap_is_left() -> None:
     """J2 arrives at 4 s; the GPUs are free from 0 and 3 s on."""
-    data = Instance.made([[1.0, 1.0]], arrival_s=4.0, free_s=[0.0, 3.0])
+    data = HareInstance.made([[1.0, 1.0]], arrival_s=4.0, free_s=[0.0, 3.0])
     assert place(data, [0]).gpu.tolist() == [1]
 
 
 def test_a_gap_before_a_task_that_is_placed_is_used_only_with_insertion() -> None:
     """J1 arrives at 5 s and is first in the order; J2, 3 s long, fits before it, J3, 6 s long, does not."""
-    data = Instance.made([[2.0], [3.0], [6.0]], arrival_s=[5.0, 0.0, 0.0])
+    data = HareInstance.made([[2.0], [3.0], [6.0]], arrival_s=[5.0, 0.0, 0.0])
     assert place(data, [0, 1, 2]).start_s.tolist() == [5.0, 7.0, 10.0]
     assert place(data, [0, 1, 2], insertion=True).start_s.tolist() == [5.0, 0.0, 7.0]
 
 
 def test_two_tasks_share_a_gap_and_one_that_fills_it_exactly_fits() -> None:
-    data = Instance.made([[1.0], [1.0], [2.0], [1.0]], arrival_s=[4.0, 0.0, 0.0, 0.0])
+    data = HareInstance.made([[1.0], [1.0], [2.0], [1.0]], arrival_s=[4.0, 0.0, 0.0, 0.0])
     found = place(data, [0, 1, 2, 3], insertion=True).check()
     assert found.start_s.tolist() == [4.0, 0.0, 1.0, 3.0]
 
@@ -90,7 +100,7 @@ def test_every_schedule_keeps_the_limits(data: st.DataObject, rule: Rule, insert
 
 @settings(max_examples=60)
 @given(instances(sync=False))
-def test_without_insertion_it_is_what_lines_5_to_18_say_word_for_word(data: Instance) -> None:
+def test_without_insertion_it_is_what_lines_5_to_18_say_word_for_word(data: HareInstance) -> None:
     """A second hand at line 12: plain loops over lists, one GPU after the other."""
     order = safe_order(data, middle_s(data, fluid_start_s(data))).tolist()
     free = data.free_s.tolist()
@@ -121,7 +131,7 @@ def test_one_gpu_without_synchronisation_or_arrivals_gives_weighted_shortest_pro
     """Smith's rule is optimal there, for jobs of one task and, as their rounds follow each other, of several."""
     seconds, weight = [s for s, _ in jobs], [w for _, w in jobs]
     rounds = [1 + i % 3 for i in range(len(jobs))]
-    data = Instance.made([[float(s)] for s in seconds], weight=weight, rounds=rounds)
+    data = HareInstance.made([[float(s)] for s in seconds], weight=weight, rounds=rounds)
     total = [s * r for s, r in zip(seconds, rounds, strict=True)]
     now = best = 0.0
     for row in sorted(range(len(jobs)), key=lambda i: total[i] / weight[i]):
@@ -135,7 +145,7 @@ def test_the_fluid_machine_by_hand() -> None:
 
     J2 comes at 1 s and goes first: it leaves 1/4 of the machine until 3 s, when J1 has done 0.75 + 0.5 of its 3 s.
     """
-    data = Instance.made([[1.0, 3.0], [1.0, 3.0]], rounds=[4, 2], weight=[1.0, 3.0], arrival_s=[0.0, 1.0])
+    data = HareInstance.made([[1.0, 3.0], [1.0, 3.0]], rounds=[4, 2], weight=[1.0, 3.0], arrival_s=[0.0, 1.0])
     assert machine_s(data).tolist() == approx([3.0, 1.5])
     first, second = served(machine_s(data), np.array([0.75, 0.75]), data.weight, data.arrival_s)
     assert first == [(0.0, 0.0, 0.75), (1.0, 0.75, 0.25), (3.0, 1.25, 0.75)] and second == [(1.0, 0.0, 0.75)]
@@ -149,13 +159,13 @@ def test_a_job_that_is_interrupted_goes_on_later() -> None:
 
 
 def test_jobs_that_synchronise_as_long_as_they_compute_take_turns_in_the_fluid_too() -> None:
-    data = Instance.made([[1.0], [1.0]], [[1.0], [1.0]], rounds=3)
+    data = HareInstance.made([[1.0], [1.0]], [[1.0], [1.0]], rounds=3)
     assert fluid_start_s(data).tolist() == approx([0.0, 2.0, 4.0] * 2)
     assert algorithm_1(data, fluid_start_s(data)).completion_s.tolist() == [6.0, 7.0]
 
 
 def test_without_jobs_the_schedule_is_empty() -> None:
-    data = Instance.made(np.zeros((0, 2)), gpus=2)
+    data = HareInstance.made(np.zeros((0, 2)), gpus=2)
     assert algorithm_1(data, fluid_start_s(data)).makespan_s == 0.0
 
 
@@ -190,7 +200,7 @@ def test_lines_of_gpus_that_are_alike_give_what_a_look_at_every_gpu_gives(data: 
     seconds = np.array([[1.0, math.inf, math.inf], [2.0, 1.0, 3.0], [1.0, 2.0, 2.0]])[:, kinds]
     sync = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])[:, kinds]
     free = data.draw(st.lists(st.integers(0, 3), min_size=len(kinds), max_size=len(kinds)))
-    instance = Instance.made(seconds, sync, rounds=[3, 2, 2], tasks=[2, 3, 1], arrival_s=[0, 1, 2], free_s=free)
+    instance = HareInstance.made(seconds, sync, rounds=[3, 2, 2], tasks=[2, 3, 1], arrival_s=[0, 1, 2], free_s=free)
     numbers = kinds_of(instance)
     assert sorted(m for kind in numbers for m in kind) == list(range(len(kinds))) and len(numbers) == len(set(kinds))
     order = safe_order(instance, middle_s(instance, fluid_start_s(instance))).tolist()

@@ -14,14 +14,13 @@ from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.list_support import instances, large
 from tests.papers.hare.test_exact import TWO
 from workbench.base.errors import InputError
-from workbench.papers.hare import interval_lp, relaxed, time_indexed
-from workbench.papers.hare.algorithm import algorithm_1
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.interval_lp import IntervalLP
-from workbench.papers.hare.relaxed import Relaxation, relax
-from workbench.papers.hare.schedule import in_order
-from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
+from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.schedule import in_order
+from workbench.papers.hare.formulations import interval_lp, relaxed, time_indexed
+from workbench.papers.hare.formulations.interval_lp import IntervalLP
+from workbench.papers.hare.formulations.relaxed import Relaxation, relax
+from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
+from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 BOUNDS = (
@@ -76,7 +75,7 @@ def test_each_says_which_bound_it_is_and_is_worth_its_completions(bound, knobs):
     assert found.values["completion_s"].keys() == {"J1", "J2"}
     assert 2 * found.values["completion_s"]["J1"] + found.values["completion_s"]["J2"] == pytest.approx(found.objective)
     assert "bound" in bound.reading
-    assert bound.run(Instance.made([], gpus=1), knobs).objective == 0.0
+    assert bound.run(HareInstance.made([], gpus=1), knobs).objective == 0.0
 
 
 def test_completions_that_are_not_worth_the_bound_are_an_error():
@@ -103,13 +102,13 @@ def test_more_tangents_never_lower_the_relaxation_where_they_are_added_to_others
 
 def test_equal_weights_per_work_on_one_gpu_make_the_relaxation_exact():
     """Every order is best there, and (9) with the sum of all work is what all orders obey."""
-    data = Instance.made([[2.0], [3.0], [5.0]], weight=[2, 3, 5])
+    data = HareInstance.made([[2.0], [3.0], [5.0]], weight=[2, 3, 5])
     assert relax(data, whole=True).bound == pytest.approx(2 * 2 + 3 * 5 + 5 * 10)
 
 
 def test_a_job_alone_is_bounded_by_what_it_needs():
     """Three rounds of five tasks on GPUs of 2 and 3 s: 6 s a round, and synchronising 1 s."""
-    data = Instance.made([[2.0, 3.0]], [[1.0, 1.0]], rounds=3, tasks=5)
+    data = HareInstance.made([[2.0, 3.0]], [[1.0, 1.0]], rounds=3, tasks=5)
     for bound, knobs in BOUNDS:
         if knobs.get("cuts", True) and "step_s" not in knobs:
             assert bound.run(data, knobs).objective == pytest.approx(21.0), bound.name
@@ -120,7 +119,7 @@ def test_how_close_the_bounds_are_on_small_instances():
     found = {name: [] for name in ("time", "whole", "split", "interval")}
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        data = Instance.made(
+        data = HareInstance.made(
             rng.integers(1, 6, (3, 2)), rng.integers(0, 2, (3, 2)), rounds=rng.integers(1, 3, 3), tasks=[1, 2, 1]
         )
         best, _ = brute_force(data)
@@ -179,7 +178,7 @@ def test_the_interval_programme_bounds_twelve_thousand_tasks():
 
 def test_the_relaxation_stopped_early_is_a_bound_still():
     rng = np.random.default_rng(1)
-    data = Instance.made(rng.integers(1, 9, (6, 4)), rounds=2, tasks=2)
+    data = HareInstance.made(rng.integers(1, 9, (6, 4)), rounds=2, tasks=2)
     model = relaxed.build(data)
     solved = solve_model(model, Solver(gap=0.5))
     found = relaxed.read_relaxed(model, data, solved.bound)

@@ -13,17 +13,23 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 import workbench
 from tests.papers.hare.exact_support import brute_force, small
 from workbench.base.errors import InputError
-from workbench.papers.hare import exact
-from workbench.papers.hare.exact import Exact, build, read_schedule
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.start import known_schedule
-from workbench.papers.hare.task_formulation import TaskFormulation, schedule_of, schedule_result
-from workbench.papers.hare.units import units_of
+from workbench.papers.hare.formulations import exact
+from workbench.papers.hare.formulations.exact import Exact, build, read_schedule
+from workbench.papers.hare.formulations.task_formulation import (
+    TaskFormulation,
+    known_schedule,
+    schedule_of,
+    schedule_result,
+    units_of,
+)
+from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 EXACT = Exact()
 SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])
-TWO = Instance.made([[2, 3], [1, 2]], [[1, 1], [0, 1]], rounds=[2, 1], tasks=[1, 2], weight=[2, 1], arrival_s=[0, 1])
+TWO = HareInstance.made(
+    [[2, 3], [1, 2]], [[1, 1], [0, 1]], rounds=[2, 1], tasks=[1, 2], weight=[2, 1], arrival_s=[0, 1]
+)
 
 
 @SOLVER
@@ -68,7 +74,7 @@ def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
 )
 def test_one_gpu_without_synchronisation_serves_the_shortest_weighted_work_first(work):
     """Smith's rule: the order of T/w is best on one machine."""
-    data = Instance.made([[time] for time, _ in work], weight=[weight for _, weight in work])
+    data = HareInstance.made([[time] for time, _ in work], weight=[weight for _, weight in work])
     ends = itertools.accumulate(time for time, _ in sorted(work, key=lambda each: each[0] / each[1]))
     weights = [weight for _, weight in sorted(work, key=lambda each: each[0] / each[1])]
     expected = sum(weight * end for weight, end in zip(weights, ends, strict=True))
@@ -78,7 +84,7 @@ def test_one_gpu_without_synchronisation_serves_the_shortest_weighted_work_first
 @settings(max_examples=20, deadline=None)
 @given(data=small(tasks=6, gpus=2))
 def test_another_gpu_never_makes_it_worse(data):
-    more = Instance.made(
+    more = HareInstance.made(
         np.column_stack([data.train_s, data.train_s[:, 0]]),
         np.column_stack([data.sync_s, data.sync_s[:, 0]]),
         rounds=data.rounds,
@@ -94,14 +100,14 @@ def test_another_gpu_never_makes_it_worse(data):
 
 
 def test_more_gpus_of_a_type_than_tasks_are_left_out_of_the_model_but_not_of_the_data():
-    many = Instance.made([[1.0] * 30, [2.0] * 30], tasks=[2, 1])
+    many = HareInstance.made([[1.0] * 30, [2.0] * 30], tasks=[2, 1])
     assert len(build(many, known_schedule(many)).GPUS) == 3
     assert len(build(many, cuts=False).GPUS) == 30
     assert EXACT.run(many, {}).objective == pytest.approx(1 + 2)
 
 
 def test_no_jobs():
-    found = EXACT.run(Instance.made([], gpus=2), {"then_makespan": True})
+    found = EXACT.run(HareInstance.made([], gpus=2), {"then_makespan": True})
     assert (found.status, found.objective, found.bound, found.solver) == ("optimal", 0.0, 0.0, "none needed")
 
 
@@ -126,7 +132,7 @@ def test_golden_model_of_two_jobs(tmp_path):
 
 
 def test_thousands_of_tasks_are_refused_before_the_model_is_made():
-    data = Instance.made(np.ones((100, 8)), rounds=10, tasks=4)
+    data = HareInstance.made(np.ones((100, 8)), rounds=10, tasks=4)
     with pytest.raises(InputError, match=r"hare\.exact: got 4,000 tasks; expected at most 40 tasks: .*interval_lp"):
         EXACT.run(data, {})
 
@@ -142,7 +148,7 @@ def test_the_known_schedule_is_a_solution_of_the_model():
     """So that a solver can begin from it: every row holds with its values."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        data = Instance.made(
+        data = HareInstance.made(
             rng.integers(1, 5, (3, 2))[:, [0, 0, 1]],
             rng.integers(0, 2, (3, 2))[:, [0, 0, 1]],
             rounds=rng.integers(1, 3, 3),
@@ -157,7 +163,7 @@ def test_the_known_schedule_is_a_solution_of_the_model():
 
 def test_a_time_limit_gives_no_worse_than_the_known_schedule():
     rng = np.random.default_rng(3)
-    data = Instance.made(rng.integers(2, 9, (6, 3)), rng.integers(0, 3, (6, 3)), rounds=2, tasks=2)
+    data = HareInstance.made(rng.integers(2, 9, (6, 3)), rng.integers(0, 3, (6, 3)), rounds=2, tasks=2)
     known = known_schedule(data)
     found = EXACT.run(data, {}, Solver(node_limit=1))
     assert found.status in ("feasible", "optimal") and found.objective <= known.objective + 1e-6
@@ -181,7 +187,7 @@ def test_solved_model_without_a_known_schedule():
 def test_a_solve_that_stops_by_itself_says_so(monkeypatch):
     monkeypatch.setattr(exact, "LIMIT_S", 1.0)
     rng = np.random.default_rng(3)
-    data = Instance.made(rng.integers(2, 9, (8, 3)), rng.integers(0, 3, (8, 3)), rounds=2, tasks=2)
+    data = HareInstance.made(rng.integers(2, 9, (8, 3)), rng.integers(0, 3, (8, 3)), rounds=2, tasks=2)
     units = units_of(data)
     known = units.worth * known_schedule(units.instance(data)).objective  # ties may fall otherwise in other units
     found = EXACT.run(data, {})
@@ -197,7 +203,7 @@ def test_only_more_than_fifteen_tasks_have_a_limit_and_the_one_asked_for_goes_fi
         return schedule_result(known_schedule(data))
 
     monkeypatch.setattr(TaskFormulation, "find", seen)
-    data = Instance.made(np.ones((3, 3)), rounds=rounds, tasks=(2, 2, 2))
+    data = HareInstance.made(np.ones((3, 3)), rounds=rounds, tasks=(2, 2, 2))
     EXACT.run(data, {})
     EXACT.run(data, {}, Solver(time_limit_s=1.5))
     assert data.task_count in (14, 16) and given == [limit_s, 1.5]

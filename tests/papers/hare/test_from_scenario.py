@@ -12,8 +12,7 @@ from pytest import approx
 
 from tests.baselines.mechanisms.support import look
 from workbench.baselines.mechanisms.coarsening import steps_each
-from workbench.papers.hare.from_scenario import gather, instance_of, step_s
-from workbench.papers.hare.instance import CannotRun
+from workbench.papers.hare.instance import CannotRun, from_snapshot, step_s, tasks_left
 from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
@@ -41,7 +40,7 @@ def world(jobs: list[dict[str, Any]], **rest: Any) -> Scenario:
 
 def test_a_job_is_rounds_of_its_gang_with_times_from_the_table() -> None:
     """T^c = 1/r(1); T^s = 2/r(2) - 1/r(1)."""
-    data = instance_of(look(world([{"steps": 7, "gpus": 2, "weight": 3.0}])), KNOBS)
+    data = from_snapshot(look(world([{"steps": 7, "gpus": 2, "weight": 3.0}])), KNOBS)
     assert data.rounds.tolist() == [4] and data.tasks.tolist() == [2] and data.weight.tolist() == [3.0]
     assert data.train_s.tolist() == [[0.5, 0.5, 1.0]]
     assert data.sync_s[0].tolist() == approx([2 / 3 - 0.5, 2 / 3 - 0.5, 0.25])
@@ -50,7 +49,7 @@ def test_a_job_is_rounds_of_its_gang_with_times_from_the_table() -> None:
 
 
 def test_tasks_per_round_takes_the_place_of_the_gang() -> None:
-    data = instance_of(look(world([{"steps": 8, "gpus": 2, "tasks_per_round": 1}])), KNOBS)
+    data = from_snapshot(look(world([{"steps": 8, "gpus": 2, "tasks_per_round": 1}])), KNOBS)
     assert data.rounds.tolist() == [8] and data.tasks.tolist() == [1]
     assert data.sync_s.tolist() == [[0.0, 0.0, 0.0]]
 
@@ -59,7 +58,7 @@ def test_measured_synchronisation_counts_first() -> None:
     scenario = world([{"steps": 8, "gpus": 2}])
     rows = [{**row, "sync_s": 0.3} if row["gpus"] == 2 else row for row in rows_of(scenario)]
     found = snapshot_of(world([{"steps": 8, "gpus": 2}], throughputs=rows))
-    assert instance_of(found, KNOBS).sync_s.tolist() == [[0.3, 0.3, 0.3]]
+    assert from_snapshot(found, KNOBS).sync_s.tolist() == [[0.3, 0.3, 0.3]]
 
 
 def rows_of(scenario: Scenario) -> list[dict[str, Any]]:
@@ -76,7 +75,7 @@ def snapshot_of(scenario: Scenario, **changes: Any) -> Snapshot:
 
 def test_a_gang_faster_than_its_gpus_alone_is_clamped_and_said_so() -> None:
     rows = [{**row, "steps_per_s": 5.0} if row["steps_per_s"] == 3.0 else row for row in rows_of(world([]))]
-    found = gather(look(world([{"steps": 8, "gpus": 2}], throughputs=rows)), KNOBS)
+    found = tasks_left(look(world([{"steps": 8, "gpus": 2}], throughputs=rows)), KNOBS)
     assert found.instance.sync_s[0].tolist() == approx([0.0, 0.0, 0.25])
     assert [str(note) for note in found.notes] == [
         "m in rounds of 2 on fast: a gang is faster than its GPUs one by one; no time to synchronise is left"
@@ -85,7 +84,7 @@ def test_a_gang_faster_than_its_gpus_alone_is_clamped_and_said_so() -> None:
 
 def test_without_a_speed_alone_the_gang_s_time_counts_as_computing_and_it_is_said_so() -> None:
     rows = [row for row in rows_of(world([])) if row["gpus"] == 2]
-    found = gather(look(world([{"steps": 8, "gpus": 2}], throughputs=rows)), KNOBS)
+    found = tasks_left(look(world([{"steps": 8, "gpus": 2}], throughputs=rows)), KNOBS)
     assert found.instance.train_s[0].tolist() == approx([2 / 3, 2 / 3, 1.25])
     assert not found.instance.sync_s.any()
     assert [(note.note, note.types) for note in found.notes] == [("from_gang", ("fast", "slow"))]
@@ -117,26 +116,26 @@ def test_a_job_has_at_most_so_many_rounds_and_k_is_the_least(steps: int, tasks: 
 
 def test_coarse_rounds_take_k_times_as_long_and_the_last_one_less() -> None:
     """10 rounds of one step in 4 rounds of 3, 3, 3 and 1 steps."""
-    data = instance_of(look(world([{"steps": 20, "gpus": 2}])), Hare().settle({"steps_per_round": 3}))
+    data = from_snapshot(look(world([{"steps": 20, "gpus": 2}])), Hare().settle({"steps_per_round": 3}))
     assert data.rounds.tolist() == [4] and data.train_s.tolist() == [[1.5, 1.5, 3.0]]
     assert data.last_part.tolist() == approx([1 / 3])
 
 
 def test_peak_memory_rules_gpus_out() -> None:
     facts = [{"name": "m", "memory_gb": 12.0}]
-    data = instance_of(snapshot_of(world([{"steps": 8}], models=facts)), KNOBS)
+    data = from_snapshot(snapshot_of(world([{"steps": 8}], models=facts)), KNOBS)
     assert data.runs.tolist() == [[False, False, True]]
     with pytest.raises(CannotRun, match="16 GB"):
-        instance_of(snapshot_of(world([{"steps": 8}], models=[{"name": "m", "memory_gb": 20.0}])), KNOBS)
+        from_snapshot(snapshot_of(world([{"steps": 8}], models=[{"name": "m", "memory_gb": 20.0}])), KNOBS)
 
 
 def test_jobs_of_nodes_that_are_down_are_left_out_and_named() -> None:
     rows = [row for row in rows_of(world([])) if row["accelerator"] == "slow"]
     scenario = world([{"steps": 8}], throughputs=rows)
-    found = gather(look(scenario, down=["s-0"]), KNOBS)
+    found = tasks_left(look(scenario, down=["s-0"]), KNOBS)
     assert found.stranded == ("j0",) and not found.instance.jobs
     with pytest.raises(CannotRun):
-        instance_of(look(scenario, down=["s-0"]), KNOBS)
+        from_snapshot(look(scenario, down=["s-0"]), KNOBS)
 
 
 def test_seconds_of_a_step_by_type() -> None:
@@ -160,7 +159,7 @@ def test_in_mid_life_what_has_started_is_left_out() -> None:
         computing={Slot("f-0", 1): (Task("j0", 1, 1), 0.5, 2.0)},
         barrier_s={"j0": 2.5, "j1": 3.0, "j2": 4.0},
     )
-    found = gather(snapshot_of(scenario, tasks=view, now_s=1.0), KNOBS)
+    found = tasks_left(snapshot_of(scenario, tasks=view, now_s=1.0), KNOBS)
     data = found.instance
     assert data.jobs == ("j0", "j1") and data.rounds.tolist() == [3, 1]
     assert data.free_s.tolist() == [1.0, 2.0, 1.0]

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from workbench import simulate
 from workbench.baselines.mechanisms.coarsening import steps_each
+from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of, switch_table, task_table
 from workbench.papers.hare.scheduler import Hare
-from workbench.papers.hare.switching import TABLE_3, cost_of
-from workbench.papers.hare.tasks import switch_table, task_table
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds
 from workbench.simulation.conservation import check

@@ -4,16 +4,15 @@ import itertools
 
 import pytest
 
-from workbench.papers.hare.algorithm import algorithm_1
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.toy import SECONDS, interleaved, three_jobs
+from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.lessons.studies import SECONDS, interleaved, three_jobs
 from workbench.scenario.presets import preset
 from workbench.session.api import simulate
 
 
 def test_with_weight_3_the_third_job_is_done_first_and_the_schedule_before_would_cost_more():
-    data = Instance.made(SECONDS, rounds=(1, 1, 2), tasks=2, weight=(1, 1, 3))
+    data = HareInstance.made(SECONDS, rounds=(1, 1, 2), tasks=2, weight=(1, 1, 3))
     found, before = interleaved(data), interleaved(three_jobs())
     assert found.objective == 12.5 and found.completion_s[2] == 2
     assert before.completion_s.tolist() == [3, 2.5, 3] and data.weight @ before.completion_s == 14.5
@@ -34,7 +33,7 @@ def test_together_the_pairs_of_the_third_job_leave_the_first_gpu_idle_for_half_o
 
 def test_on_one_gpu_without_synchronising_smiths_rule_is_optimal():
     seconds, rounds, weight = (3.0, 1.0, 2.0), (1, 2, 1), (1.0, 2.0, 3.0)
-    data = Instance.made([[s] for s in seconds], rounds=rounds, tasks=1, weight=weight)
+    data = HareInstance.made([[s] for s in seconds], rounds=rounds, tasks=1, weight=weight)
     whole = [s * r for s, r in zip(seconds, rounds, strict=True)]
 
     def cost(order: tuple[int, ...]) -> float:

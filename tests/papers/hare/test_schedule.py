@@ -8,13 +8,15 @@ from hypothesis import given, settings
 
 from tests.papers.hare.exact_support import small
 from tests.papers.hare.list_support import large
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import InvalidSchedule, Schedule, in_order
-from workbench.papers.hare.start import known_schedule
+from workbench.papers.hare.algorithms.schedule import InvalidSchedule, TaskSchedule, in_order
+from workbench.papers.hare.formulations.task_formulation import known_schedule
+from workbench.papers.hare.instance import HareInstance
 
-DATA = Instance.made([[2, 3], [1, 2]], [[1, 1], [0, 1]], rounds=[2, 1], tasks=[1, 2], weight=[2, 1], arrival_s=[0, 1])
+DATA = HareInstance.made(
+    [[2, 3], [1, 2]], [[1, 1], [0, 1]], rounds=[2, 1], tasks=[1, 2], weight=[2, 1], arrival_s=[0, 1]
+)
 """Tasks: 0 and 1 are J1's rounds, 2 and 3 J2's round."""
-GOOD = Schedule(DATA, [0, 0, 0, 1], [0.0, 3.0, 2.0, 1.0])
+GOOD = TaskSchedule(DATA, [0, 0, 0, 1], [0.0, 3.0, 2.0, 1.0])
 
 
 def test_times_by_hand():
@@ -54,36 +56,36 @@ def test_rows_and_values_say_all_of_it():
 )
 def test_a_broken_limit_is_named_with_its_task(gpu, start, where, limit):
     with pytest.raises(InvalidSchedule, match=limit) as raised:
-        Schedule(DATA, gpu, start).check("mine")
+        TaskSchedule(DATA, gpu, start).check("mine")
     assert raised.value.where == f"mine, {where}" and raised.value.status == "invalid_schedule"
 
 
 def test_a_gpu_that_cannot_run_the_task_and_one_that_is_not_free_yet():
     with pytest.raises(InvalidSchedule, match=r"can run \(5\)"):
-        Schedule(Instance.made([[1, None]]), [1], [0.0]).check()
+        TaskSchedule(HareInstance.made([[1, None]]), [1], [0.0]).check()
     with pytest.raises(InvalidSchedule, match="free GPU"):
-        Schedule(Instance.made([[1]], free_s=[2]), [0], [1.0]).check()
+        TaskSchedule(HareInstance.made([[1]], free_s=[2]), [0], [1.0]).check()
 
 
 def test_a_barrier_of_tasks_that_started_before_counts():
-    data = Instance.made([[1]], rounds=2, tasks=2, first_tasks=1, barrier_s=5)
+    data = HareInstance.made([[1]], rounds=2, tasks=2, first_tasks=1, barrier_s=5)
     found = in_order(data, [0, 0, 0], range(3)).check()
     assert found.start_s.tolist() == [0.0, 5.0, 6.0] and found.completion_s.tolist() == [7.0]
     with pytest.raises(InvalidSchedule, match=r"barrier \(7\)"):
-        Schedule(data, [0, 0, 0], [0.0, 4.0, 5.0]).check()
-    alone = Instance.made([[1]], tasks=2, first_tasks=1, barrier_s=5)
+        TaskSchedule(data, [0, 0, 0], [0.0, 4.0, 5.0]).check()
+    alone = HareInstance.made([[1]], tasks=2, first_tasks=1, barrier_s=5)
     assert in_order(alone, [0], [0]).completion_s.tolist() == [5.0]
 
 
 def test_synchronising_overlaps_the_next_task_of_the_gpu():
-    data = Instance.made([[2], [1]], [[9], [0]])
+    data = HareInstance.made([[2], [1]], [[9], [0]])
     assert in_order(data, [0, 0], [0, 1]).check().completion_s.tolist() == [11.0, 3.0]
 
 
 def test_no_tasks():
-    empty = Instance.made([], gpus=2)
+    empty = HareInstance.made([], gpus=2)
     assert in_order(empty, [], []).check().objective == 0.0
-    assert Schedule(empty, [], []).makespan_s == 0.0
+    assert TaskSchedule(empty, [], []).makespan_s == 0.0
 
 
 @pytest.mark.parametrize("order", [[1, 0, 2, 3], [0, 1, 2], [0, 1, 2, 2], [0, 0, 1, 2, 3]])
@@ -102,7 +104,7 @@ def test_what_starts_as_early_as_it_can_keeps_all_limits_and_nothing_starts_earl
         start = again.start_s.copy()
         start[task] -= 0.25
         with pytest.raises(InvalidSchedule):
-            Schedule(data, again.gpu, start).check()
+            TaskSchedule(data, again.gpu, start).check()
 
 
 def test_a_schedule_as_large_as_the_budget_is_checked_in_no_time():

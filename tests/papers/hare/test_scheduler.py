@@ -14,8 +14,7 @@ from tests.baselines.mechanisms.support import Watched, look, make, plain, scena
 from tests.simulation.support import rows
 from workbench import simulate, summary
 from workbench.base.errors import InputError
-from workbench.papers.hare.profile import History
-from workbench.papers.hare.scheduler import Hare
+from workbench.papers.hare.scheduler import Hare, ProfileHistory
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker
 from workbench.simulation.conservation import check
@@ -124,7 +123,7 @@ def test_every_type_is_profiled_on_its_own_at_the_same_time() -> None:
 
 
 def test_a_known_model_is_profiled_on_a_type_that_is_new_to_it_only() -> None:
-    first, ready_s = History().profiled("m", {"t": 1.0}, 10, 0.0)
+    first, ready_s = ProfileHistory().profiled("m", {"t": 1.0}, 10, 0.0)
     then, later_s = first.profiled("m", {"t": 1.0, "u": 4.0}, 10, 100.0)
     assert (ready_s, later_s) == (10.0, 140.0)
     assert {pair.accelerator: done_s for pair, done_s in then.done_s} == {"t": 10.0, "u": 140.0}

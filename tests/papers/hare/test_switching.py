@@ -12,10 +12,21 @@ from pytest import approx
 from tests.baselines.mechanisms.support import make
 from workbench import simulate
 from workbench.base.errors import InputError
-from workbench.papers.hare.memory import Kept, Load, Sizes, comes, hidden_s, replay
+from workbench.papers.hare.algorithms.switching import (
+    TABLE_3,
+    HeldOnGpu,
+    Load,
+    ModelsKept,
+    Sizes,
+    Switches,
+    comes,
+    cost_of,
+    hidden_s,
+    hit_rate,
+    replay,
+    switch_table,
+)
 from workbench.papers.hare.scheduler import Hare
-from workbench.papers.hare.switching import TABLE_3, Held, Switches, cost_of
-from workbench.papers.hare.tasks import hit_rate, switch_table
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import Run
 
@@ -60,7 +71,7 @@ def test_without_sizes_nobody_knows() -> None:
 
 @given(st.text("abc", min_size=1, max_size=12), st.floats(9, 30))
 def test_what_is_kept_fits_beside_the_task_and_more_memory_keeps_no_less(jobs: str, capacity_gb: float) -> None:
-    small, large = Kept(), Kept()
+    small, large = ModelsKept(), ModelsKept()
     for job in jobs:
         _, small = comes(small, job, SIZES, capacity_gb)
         _, large = comes(large, job, SIZES, capacity_gb + 4.0)
@@ -90,10 +101,10 @@ def test_table_3_is_found_by_the_paper_s_names_and_those_of_the_workload() -> No
 def seconds(jobs: str, capacity_gb: float | None, step_s: float = 0.0, **knobs: Any) -> list[float]:
     """Milliseconds of the switches of a sequence whose models are all VGG19 (4.01 ms a miss, 2.77 ms a hit)."""
     switches = Switches(Hare().settle(knobs), dict.fromkeys("abc", "VGG19"), SIZES, {})
-    held, spent = Held(), []
+    held, spent = HeldOnGpu(), []
     for job in jobs:
         paid, kept = switches.next(held, job, capacity_gb)
-        held = Held(kept, step_s)
+        held = HeldOnGpu(kept, step_s)
         spent.append(round(1e3 * paid.switch_s, 9))
     return spent
 

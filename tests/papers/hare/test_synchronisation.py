@@ -12,14 +12,11 @@ from tests.baselines.mechanisms.support import Watched, make, scenarios
 from tests.papers.hare.list_support import instances
 from workbench import simulate
 from workbench.base.errors import InputError
-from workbench.papers.hare.adaptive import AdaptiveSchedule, place_adaptive
-from workbench.papers.hare.algorithm import safe_order
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Schedule
+from workbench.papers.hare.algorithms.algorithm_1 import fluid_start_s, safe_order
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.algorithms.synchronisation import AdaptiveSchedule, place_adaptive, place_together, schedules
+from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.scheduler import Hare
-from workbench.papers.hare.synchronisation import schedules
-from workbench.papers.hare.together import place_together
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
@@ -28,7 +25,7 @@ from workbench.simulation.loop import simulate as run_of
 def test_figure_4() -> None:
     """Three GPUs are free after 1, 2 and 3 s; a job of three tasks of 1 s comes. Scale-fixed waits for the third GPU,
     relaxed runs two tasks on the first, scale-adaptive makes two rounds, of one task and of two."""
-    data = Instance.made([[1.0] * 3], tasks=3, free_s=[1.0, 2.0, 3.0])
+    data = HareInstance.made([[1.0] * 3], tasks=3, free_s=[1.0, 2.0, 3.0])
     found = schedules(data)
     assert {name: each.makespan_s for name, each in found.items()} == {
         "relaxed": 3.0,
@@ -45,18 +42,18 @@ def test_figure_4() -> None:
 
 def test_a_gang_takes_the_gpus_on_which_it_ends_first() -> None:
     """Two fast GPUs are free at 5 s, two slow ones at once: a round of 2 s or of 6 s; one of 1 s or 9 s waits."""
-    data = Instance.made([[2.0, 2.0, 6.0, 6.0], [1.0, 1.0, 9.0, 9.0]], tasks=2, free_s=[5.0, 5.0, 0.0, 0.0])
+    data = HareInstance.made([[2.0, 2.0, 6.0, 6.0], [1.0, 1.0, 9.0, 9.0]], tasks=2, free_s=[5.0, 5.0, 0.0, 0.0])
     found = place_together(data, range(4)).check()
     assert found.gpu.tolist() == [2, 3, 0, 1] and found.start_s.tolist() == [0.0, 0.0, 5.0, 5.0]
 
 
 def test_a_gang_of_more_tasks_than_gpus_is_refused() -> None:
     with pytest.raises(InputError, match="at most 1 GPU that can run it"):
-        place_together(Instance.made([[1.0, None]], tasks=2), range(2))
+        place_together(HareInstance.made([[1.0, None]], tasks=2), range(2))
 
 
 def test_adaptive_takes_no_gpu_that_slows_the_round_down_more_than_it_helps() -> None:
-    data = Instance.made([[1.0, 1.5], [1.0, 9.0]], tasks=2, arrival_s=[0.0, 50.0])
+    data = HareInstance.made([[1.0, 1.5], [1.0, 9.0]], tasks=2, arrival_s=[0.0, 50.0])
     found = place_adaptive(data, fluid_start_s(data))
     assert [(row.job, row.round, row.gpu, row.start_s) for row in found.rows()] == [
         ("J1", 0, "GPU1", 0.0), ("J1", 0, "GPU2", 0.0), ("J2", 0, "GPU1", 50.0), ("J2", 1, "GPU1", 51.0),
@@ -65,7 +62,7 @@ def test_adaptive_takes_no_gpu_that_slows_the_round_down_more_than_it_helps() ->
 
 def test_tasks_keep_their_time_when_a_round_takes_some_of_the_last_ones() -> None:
     """Two rounds of two tasks, those of the last one half as long; one GPU until 2 s, then two."""
-    data = Instance.made([[2.0, 2.0]], tasks=2, rounds=2, last_part=0.5, free_s=[0.0, 2.0])
+    data = HareInstance.made([[2.0, 2.0]], tasks=2, rounds=2, last_part=0.5, free_s=[0.0, 2.0])
     found = place_adaptive(data, fluid_start_s(data))
     assert [(row.round, row.gpu, row.start_s, row.end_s) for row in found.rows()] == [
         (0, "GPU1", 0.0, 2.0), (1, "GPU1", 2.0, 4.0), (1, "GPU2", 2.0, 3.0), (2, "GPU1", 4.0, 5.0),
@@ -74,7 +71,7 @@ def test_tasks_keep_their_time_when_a_round_takes_some_of_the_last_ones() -> Non
 
 
 def test_more_work_is_for_jobs_whose_rounds_were_smaller() -> None:
-    data = Instance.made([[1.0], [1.0]], tasks=[1, 2], rounds=2, arrival_s=[0.0, 9.0])
+    data = HareInstance.made([[1.0], [1.0]], tasks=[1, 2], rounds=2, arrival_s=[0.0, 9.0])
     counts = [np.bincount(place_adaptive(data, fluid_start_s(data), more).job).tolist() for more in (0.0, 0.5)]
     assert counts == [[2, 4], [2, 6]]
     with pytest.raises(InputError, match="more_work"):
@@ -83,7 +80,7 @@ def test_more_work_is_for_jobs_whose_rounds_were_smaller() -> None:
 
 @settings(max_examples=60)
 @given(data=instances())
-def test_scale_fixed_schedules_keep_the_limits_and_start_together(data: Instance) -> None:
+def test_scale_fixed_schedules_keep_the_limits_and_start_together(data: HareInstance) -> None:
     if (data.runs.sum(axis=1) < data.tasks).any():
         return
     found = place_together(data, safe_order(data, fluid_start_s(data))).check()
@@ -95,7 +92,7 @@ def test_scale_fixed_schedules_keep_the_limits_and_start_together(data: Instance
 
 @settings(max_examples=60)
 @given(data=instances(), more=st.sampled_from([0.0, 0.3]))
-def test_adaptive_schedules_keep_the_limits(data: Instance, more: float) -> None:
+def test_adaptive_schedules_keep_the_limits(data: HareInstance, more: float) -> None:
     found: AdaptiveSchedule = place_adaptive(data, fluid_start_s(data), more)
     end_s = found.start_s + found.train_s
     assert (found.start_s >= np.maximum(data.arrival_s[found.job], data.free_s[found.gpu])).all()
@@ -111,9 +108,9 @@ def test_adaptive_schedules_keep_the_limits(data: Instance, more: float) -> None
 
 
 def test_a_schedule_is_of_either_kind() -> None:
-    kinds = {name: type(found) for name, found in schedules(Instance.made([[1.0]])).items()}
-    assert kinds == {"relaxed": Schedule, "scale_fixed": Schedule, "scale_adaptive": AdaptiveSchedule}
-    empty = place_adaptive(Instance.made(np.zeros((0, 1)), gpus=1), np.zeros(0))
+    kinds = {name: type(found) for name, found in schedules(HareInstance.made([[1.0]])).items()}
+    assert kinds == {"relaxed": TaskSchedule, "scale_fixed": TaskSchedule, "scale_adaptive": AdaptiveSchedule}
+    empty = place_adaptive(HareInstance.made(np.zeros((0, 1)), gpus=1), np.zeros(0))
     assert empty.makespan_s == 0.0 and empty.rows() == []
 
 

@@ -13,8 +13,8 @@ from pytest import approx
 from tests.baselines.mechanisms.support import make, scenarios
 from workbench import simulate
 from workbench.base.errors import InputError
+from workbench.papers.hare.algorithms.switching import switching_table, task_table
 from workbench.papers.hare.scheduler import Hare
-from workbench.papers.hare.tasks import switching_table, task_table
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of

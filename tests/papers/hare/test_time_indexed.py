@@ -11,12 +11,12 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.test_exact import TWO
 from workbench.base.errors import InputError
-from workbench.papers.hare import time_indexed
-from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.grid import choose_step, on_grid
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.start import known_schedule
-from workbench.papers.hare.time_indexed import TimeIndexed, build, grid_of, read_schedule
+from workbench.papers.hare.formulations import time_indexed
+from workbench.papers.hare.formulations.exact import Exact
+from workbench.papers.hare.formulations.task_formulation import known_schedule
+from workbench.papers.hare.formulations.time_grid import choose_step, on_grid
+from workbench.papers.hare.formulations.time_indexed import TimeIndexed, build, grid_of, read_schedule
+from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.solvers import Solver, solve_model
 
 COUNTS = TimeIndexed()
@@ -63,7 +63,7 @@ def test_a_finer_grid_brings_bound_and_schedule_together(data):
 
 
 def test_rounding_one_way_only():
-    data = Instance.made([[1.1, 2.3], [0.9, 1.7]], rounds=2)
+    data = HareInstance.made([[1.1, 2.3], [0.9, 1.7]], rounds=2)
     up, down = (COUNTS.run(data, {"step_s": 0.4, "rounding": way}) for way in ("up", "down"))
     assert up.bound is None and up.gap is None and up.status == "feasible"
     assert down.bound <= up.objective + 1e-9 and down.bound < down.objective
@@ -73,7 +73,7 @@ def test_rounding_one_way_only():
 
 def test_the_step_is_the_longest_of_which_all_times_are_multiples():
     def step(*times, slots=80, **more):
-        data = Instance.made([list(times)], **more)
+        data = HareInstance.made([list(times)], **more)
         return choose_step(data, known_schedule(data), None, slots)
 
     assert step(4.0, 6.0) == pytest.approx(2.0)
@@ -96,7 +96,7 @@ def test_a_step_is_above_zero():
 def test_the_known_schedule_is_a_solution_of_both_models():
     for seed, step in ((0, 1.0), (1, 0.7), (2, 2.5)):
         rng = np.random.default_rng(seed)
-        data = Instance.made(
+        data = HareInstance.made(
             rng.integers(1, 5, (3, 3)),
             rng.integers(0, 3, (3, 3)),
             rounds=rng.integers(1, 3, 3),
@@ -126,13 +126,13 @@ def test_a_model_too_large_is_refused_with_the_alternatives(monkeypatch):
 
 
 def test_no_jobs():
-    found = COUNTS.run(Instance.made([], gpus=1), {})
+    found = COUNTS.run(HareInstance.made([], gpus=1), {})
     assert (found.status, found.objective, found.bound) == ("optimal", 0.0, 0.0)
 
 
 def test_fifteen_tasks_are_proven():
     rng = np.random.default_rng(8)
-    data = Instance.made(
+    data = HareInstance.made(
         rng.integers(1, 6, (5, 3)), rng.integers(0, 3, (5, 3)), rounds=3, tasks=1, weight=rng.integers(1, 4, 5)
     )
     found = COUNTS.run(data, {})
@@ -141,7 +141,7 @@ def test_fifteen_tasks_are_proven():
 
 
 def test_a_task_that_takes_no_time_is_kept_apart_by_the_schedule_not_by_the_grid():
-    data = Instance.made([[2.0], [0.0]], arrival_s=[0, 1])
+    data = HareInstance.made([[2.0], [0.0]], arrival_s=[0, 1])
     found = COUNTS.run(data, {"step_s": 1.0})
     assert found.values["exact"] is False
     assert found.bound <= 2 + 2 <= found.objective + 1e-9

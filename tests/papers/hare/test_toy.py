@@ -4,9 +4,9 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError
-from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.toy import dedicated, interleaved, oblivious, three_jobs
+from workbench.papers.hare.formulations.exact import Exact
+from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.lessons.studies import dedicated, interleaved, oblivious, three_jobs
 from workbench.session.api import snapshot_at
 
 
@@ -29,12 +29,12 @@ def test_a_dedicated_gpu_runs_all_tasks_of_its_job():
     found = dedicated(three_jobs())
     assert [len(set(tasks)) for tasks in found.sequences] == [4, 2, 2]
     assert found.completion_s.tolist() == [3.0, 4.0, 2.0]
-    assert dedicated(Instance.made([[None, 2], [1, 1]])).gpu.tolist() == [1, 0]
+    assert dedicated(HareInstance.made([[None, 2], [1, 1]])).gpu.tolist() == [1, 0]
 
 
 def test_dedicated_gpus_for_more_jobs_than_there_are():
     with pytest.raises(InputError, match="2 jobs on 1 GPU"):
-        dedicated(Instance.made([[1], [1]]))
+        dedicated(HareInstance.made([[1], [1]]))
 
 
 def test_the_preset_is_the_same_instance():

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.interval_lp import IntervalLP
-from workbench.papers.hare.relaxed import Relaxation, relax
-from workbench.papers.hare.start import known_schedule
-from workbench.papers.hare.time_indexed import TimeIndexed
-from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
-from workbench.papers.hare.toy import SECONDS
-from workbench.papers.hare.units import Units, units_of
+from workbench.papers.hare.formulations.exact import Exact
+from workbench.papers.hare.formulations.interval_lp import IntervalLP
+from workbench.papers.hare.formulations.relaxed import Relaxation, relax
+from workbench.papers.hare.formulations.task_formulation import Units, known_schedule, units_of
+from workbench.papers.hare.formulations.time_indexed import TimeIndexed
+from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
+from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.lessons.studies import SECONDS
 from workbench.scheduling.solvers import Solver
 
 SCALES = ((1e-9, 1.0), (1e7, 1.0), (0.37, 250.0), (1.0, 1e-8))
@@ -20,9 +19,9 @@ BETWEEN = ((1e-6, 1.0), (1e-4, 1.0))
 FORMULATIONS = (Exact(), TimeIndexed(), TimeIndexedLP(), IntervalLP(), Relaxation())
 
 
-def toy(times: float = 1.0, weight: float = 1.0) -> Instance:
+def toy(times: float = 1.0, weight: float = 1.0) -> HareInstance:
     """Fig. 1's jobs, the times of their tasks and their weights multiplied."""
-    return Instance.made(np.array(SECONDS) * times, rounds=(1, 1, 2), tasks=2, weight=weight)
+    return HareInstance.made(np.array(SECONDS) * times, rounds=(1, 1, 2), tasks=2, weight=weight)
 
 
 @pytest.mark.parametrize("scales", [SCALES, pytest.param(BETWEEN, marks=pytest.mark.long)], ids=["ends", "between"])
@@ -62,7 +61,7 @@ def test_the_relaxation_that_algorithm_1_begins_with_scales_too():
 
 
 def test_weights_and_arrivals_are_converted_back():
-    data = Instance.made(
+    data = HareInstance.made(
         np.array(SECONDS) * 1e5, rounds=(1, 1, 2), tasks=2, weight=[10, 20, 30], arrival_s=[0, 1e5, 2e5]
     )
     found = Exact().run(data, {}).values
@@ -72,7 +71,7 @@ def test_weights_and_arrivals_are_converted_back():
 
 def test_who_listens_is_told_seconds():
     rng = np.random.default_rng(3)
-    data = Instance.made(rng.integers(2, 9, (6, 3)) * 1e6, rng.integers(0, 3, (6, 3)) * 1e6, rounds=2, tasks=2)
+    data = HareInstance.made(rng.integers(2, 9, (6, 3)) * 1e6, rng.integers(0, 3, (6, 3)) * 1e6, rounds=2, tasks=2)
     told = []
     found = Exact().run(data, {}, Solver(time_limit_s=5, node_limit=200, on_progress=told.append))
     known = [step.incumbent for step in told if step.incumbent is not None]
@@ -82,8 +81,8 @@ def test_who_listens_is_told_seconds():
 def test_units_are_powers_of_ten_and_one_for_an_instance_without_times():
     assert units_of(toy()) == Units(1.0, 1.0)
     assert units_of(toy(1e-6, 2e4)) == Units(1e-6, 1e4)
-    assert units_of(Instance.made([[0.0]])) == Units()
-    assert units_of(Instance.made([[100.0, None]])) == Units(100.0)
+    assert units_of(HareInstance.made([[0.0]])) == Units()
+    assert units_of(HareInstance.made([[100.0, None]])) == Units(100.0)
 
 
 def test_a_model_is_built_and_read_with_the_same_known_schedule():

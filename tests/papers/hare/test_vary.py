@@ -9,7 +9,7 @@ from pytest import approx
 
 from workbench import simulate, summary
 from workbench.base.errors import InputError
-from workbench.papers.hare.vary import at_bandwidth, at_batch
+from workbench.papers.hare.lessons.vary import at_bandwidth, at_batch
 from workbench.scenario.scenario import Scenario
 
 

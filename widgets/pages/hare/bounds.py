@@ -16,7 +16,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.study import Asked
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
-from workbench.papers.hare.studies import BOUNDS, EXACT, OURS
+from workbench.papers.hare.lessons.studies import BOUNDS, EXACT, OURS
 
 
 class BoundsPage:

@@ -9,7 +9,13 @@ first task, which decides who goes first) and `steps_per_round` (k, `workbench.b
 `profile_steps` also `profile_s` (how long after its arrival its model's profile is done; 0 if it was known). The event
 of its start says how it was planned, and where its times were clamped. `solution.objective` is the plan's sum of
 w_n C_n. A plan ignores what switches cost, as the paper's does; the core charges them
-(`workbench.papers.hare.switching`).
+(`workbench.papers.hare.algorithms.switching`).
+
+With a history of profiles (section 3) a (model, accelerator) pair seen before is not profiled again. A new job is
+profiled in the preparation stage, beside the cluster: `profile_steps` steps on one GPU of each type on
+which it runs, all types at a time. It may be scheduled when that is done; what its model took on a type is kept, and
+later jobs of the model wait for no profile. The paper says neither how long a profile is nor that it delays a job:
+without steps (the default) there is none.
 """
 
 from __future__ import annotations
@@ -17,51 +23,70 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from workbench.base.errors import counted
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.papers.hare import from_scenario, switching
-from workbench.papers.hare.adaptive import AdaptiveSchedule, core_tasks, place_adaptive
-from workbench.papers.hare.algorithm import ASSIGNMENT, INSERTION, Rule, middle_s, place, safe_order
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.from_scenario import Gathered, gather, step_s
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.profile import PROFILE_STEPS, History
-from workbench.papers.hare.relaxed import relax
-from workbench.papers.hare.schedule import Schedule
-from workbench.papers.hare.switching import Switches
-from workbench.papers.hare.synchronisation import SYNCHRONISATION
-from workbench.papers.hare.together import place_together
+from workbench.papers.hare import knobs
+from workbench.papers.hare.algorithms.algorithm_1 import Rule, fluid_start_s, middle_s, place, safe_order
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.algorithms.switching import Switches
+from workbench.papers.hare.algorithms.synchronisation import (
+    AdaptiveSchedule,
+    core_tasks,
+    place_adaptive,
+    place_together,
+)
+from workbench.papers.hare.formulations.relaxed import relax
+from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, tasks_left
+from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason, Snapshot
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers.report import SolveReport
 
-NAME = "hare"
-RELAXATION = Knob(
-    "relaxation",
-    "fluid",
-    "Where the starts come from that tasks are ordered by: all GPUs as one machine, in milliseconds (ours), or "
-    "Hare_Sched_RL solved with (9) linearised (the paper; small problems only, it says up to which size)",
-    kind="str",
-    choices=("fluid", "hare_sched_rl"),
-)
-KNOBS = (ASSIGNMENT, *from_scenario.KNOBS, *switching.KNOBS, INSERTION, SYNCHRONISATION, RELAXATION, PROFILE_STEPS)
+
+class ProfiledPair(NamedTuple):
+    """What is profiled: a model on a type of accelerator."""
+
+    model: str
+    accelerator: str
 
 
 @dataclass(frozen=True)
-class Known:
+class ProfileHistory:
+    """Pairs that have been profiled, each with the time at which its profile was done."""
+
+    done_s: tuple[tuple[ProfiledPair, float], ...] = ()
+
+    def profiled(self, model: str, step_s: dict[str, float], steps: int, now_s: float) -> tuple[ProfileHistory, float]:
+        """The history with a model's pairs in it, and when all of them are done.
+
+        step_s: seconds of a step on each type on which the model runs.
+        """
+        known = dict(self.done_s)
+        for kind, seconds in step_s.items():
+            known.setdefault(ProfiledPair(model, kind), now_s + steps * seconds)
+        ready_s = max((known[ProfiledPair(model, kind)] for kind in step_s), default=now_s)
+        return ProfileHistory(tuple(known.items())), max(now_s, ready_s)
+
+
+NAME = "hare"
+KNOBS = (ASSIGNMENT, *knobs.ROUND_KNOBS, *knobs.SWITCHING_KNOBS, INSERTION, SYNCHRONISATION, RELAXATION, PROFILE_STEPS)
+
+
+@dataclass(frozen=True)
+class HareMemory:
     """The scheduler's memory.
 
     switches: what they cost; history: of profiles; ready_s: when the profile of each job is done.
     """
 
     switches: Switches
-    history: History = field(default_factory=History)
+    history: ProfileHistory = field(default_factory=ProfileHistory)
     ready_s: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -80,7 +105,7 @@ class Hare(Scheduler):
         return Timing(None, frozenset({"arrival", "fault", "repair"}))
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return Known(Switches.of(scenario, knobs))
+        return HareMemory(Switches.of(scenario, knobs))
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -90,7 +115,7 @@ class Hare(Scheduler):
         waits_s = [ready for ready in memory.ready_s.values() if ready > snapshot.now_s]
         without = frozenset(name for name, ready in memory.ready_s.items() if ready > snapshot.now_s)
         scaled = knobs["synchronisation"] == "scale_adaptive"
-        found = gather(snapshot, knobs, without, together=_together(knobs), scaled=scaled)
+        found = tasks_left(snapshot, knobs, without, together=_together(knobs), scaled=scaled)
         start_s, bound = _starts(found.instance, knobs)
         middle = middle_s(found.instance, start_s)
         plan = place_adaptive(found.instance, start_s) if scaled else _plan(found.instance, middle, knobs)
@@ -120,7 +145,7 @@ def _together(knobs: Knobs) -> bool:
     return bool(knobs["synchronisation"] == "scale_fixed")
 
 
-def _starts(instance: Instance, knobs: Knobs) -> tuple[FloatArray, float | None]:
+def _starts(instance: HareInstance, knobs: Knobs) -> tuple[FloatArray, float | None]:
     """(tasks,) x^ of the relaxation, and its bound on the plan's objective if it is one."""
     if knobs["relaxation"] == "fluid" or not instance.jobs:
         return fluid_start_s(instance), None
@@ -128,7 +153,7 @@ def _starts(instance: Instance, knobs: Knobs) -> tuple[FloatArray, float | None]
     return found.start_s, found.bound
 
 
-def _plan(instance: Instance, middle: FloatArray, knobs: Knobs) -> Schedule:
+def _plan(instance: HareInstance, middle: FloatArray, knobs: Knobs) -> TaskSchedule:
     """The schedule for the middle completion times of the tasks."""
     order = safe_order(instance, middle)
     if _together(knobs):
@@ -137,7 +162,7 @@ def _plan(instance: Instance, middle: FloatArray, knobs: Knobs) -> Schedule:
     return place(instance, order, rule, bool(knobs["insertion"]))
 
 
-def _profiled(snapshot: Snapshot, memory: Known, knobs: Knobs) -> Known:
+def _profiled(snapshot: Snapshot, memory: HareMemory, knobs: Knobs) -> HareMemory:
     """With the profiles of the jobs that are new."""
     steps, history, ready_s = int(knobs["profile_steps"]), memory.history, dict(memory.ready_s)
     if not steps:
@@ -150,14 +175,14 @@ def _profiled(snapshot: Snapshot, memory: Known, knobs: Knobs) -> Known:
     return replace(memory, history=history, ready_s={name: s for name, s in ready_s.items() if name in there})
 
 
-def _profile_signal(snapshot: Snapshot, memory: Known) -> dict[str, dict[str, float]]:
+def _profile_signal(snapshot: Snapshot, memory: HareMemory) -> dict[str, dict[str, float]]:
     """Seconds from each job's arrival to the end of its model's profile; 0 where all pairs were known."""
     ready_s = memory.ready_s
     waits_s = {job.name: max(ready_s[job.name] - job.arrival_s, 0.0) for job in snapshot.jobs.jobs if ready_s}
     return {"profile_s": waits_s} if waits_s else {}
 
 
-def _signals(found: Gathered, plan: Schedule | AdaptiveSchedule, middle: FloatArray) -> dict[str, PerJob]:
+def _signals(found: TasksLeft, plan: TaskSchedule | AdaptiveSchedule, middle: FloatArray) -> dict[str, PerJob]:
     data = plan.instance
     first = data.round_task[data.job_round[:-1]]
     return {
@@ -167,7 +192,7 @@ def _signals(found: Gathered, plan: Schedule | AdaptiveSchedule, middle: FloatAr
     }
 
 
-def _reasons(found: Gathered, plan: Schedule | AdaptiveSchedule) -> dict[str, Reason]:
+def _reasons(found: TasksLeft, plan: TaskSchedule | AdaptiveSchedule) -> dict[str, Reason]:
     """How each job was planned, and whom no GPU that is up can run."""
     data = found.instance
     first = plan.first_task.tolist()

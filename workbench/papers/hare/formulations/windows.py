@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Schedule
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
 
 SLACK = 1e-9
@@ -39,7 +39,7 @@ class Windows:
         return float(self.latest_s.max(initial=0.0))
 
 
-def windows(instance: Instance, known: Schedule | None = None) -> Windows:
+def windows(instance: HareInstance, known: TaskSchedule | None = None) -> Windows:
     """The windows; known: a feasible schedule, than which no optimal one is worse."""
     first, soonest = earliest(instance)
     latest = np.full(len(instance.jobs), no_later_than(instance))
@@ -53,7 +53,7 @@ def windows(instance: Instance, known: Schedule | None = None) -> Windows:
     return Windows(first, np.maximum(last, first), end, soonest, latest, _released_s(instance))
 
 
-def earliest(instance: Instance) -> tuple[FloatArray, FloatArray]:
+def earliest(instance: HareInstance) -> tuple[FloatArray, FloatArray]:
     """(rounds,) earliest start of a round and (jobs,) earliest completion: each job alone on all GPUs.
 
     Exact for a job alone where all its rounds' tasks are to be scheduled; a bound in any case.
@@ -70,12 +70,12 @@ def earliest(instance: Instance) -> tuple[FloatArray, FloatArray]:
     return first, soonest
 
 
-def _round_alone(instance: Instance, job: int, r: int, free_s: FloatArray) -> float:
+def _round_alone(instance: HareInstance, job: int, r: int, free_s: FloatArray) -> float:
     """When a round has synchronised, at the earliest, on GPUs that do nothing else; free_s: (gpus,) from when on."""
     return _ends_alone(instance, job, int(instance.round_tasks[r]), float(instance.round_part[r]), free_s)
 
 
-def _ends_alone(instance: Instance, job: int, count: int, part: float, free_s: FloatArray) -> float:
+def _ends_alone(instance: HareInstance, job: int, count: int, part: float, free_s: FloatArray) -> float:
     """The same for so many tasks of a job, each a part of a whole one.
 
     A GPU's k-th task ends no earlier than k T^c after it is free, so that the D-th of all these times is a bound, and
@@ -91,7 +91,7 @@ def _ends_alone(instance: Instance, job: int, count: int, part: float, free_s: F
     return float(np.partition(ends.ravel(), count - 1)[count - 1])
 
 
-def tails(instance: Instance) -> FloatArray:
+def tails(instance: HareInstance) -> FloatArray:
     """(rounds,) seconds from the end of a round to its job's completion, at least: the rounds after it alone."""
     tail, idle = np.zeros(len(instance.round_job)), np.zeros(len(instance.gpus))
     for job in range(len(instance.jobs)):
@@ -105,7 +105,7 @@ def tails(instance: Instance) -> FloatArray:
     return tail
 
 
-def alone_s(instance: Instance) -> FloatArray:
+def alone_s(instance: HareInstance) -> FloatArray:
     """(jobs,) seconds of a whole round, at least: alone on all GPUs."""
     found = np.zeros(len(instance.jobs))
     for job in range(len(instance.jobs)):
@@ -113,7 +113,7 @@ def alone_s(instance: Instance) -> FloatArray:
     return found
 
 
-def no_later_than(instance: Instance) -> float:
+def no_later_than(instance: HareInstance) -> float:
     """A time by which a schedule without needless waiting has ended: whoever waits, waits for a task or a release.
 
     Backwards from the last completion there is a chain of tasks, each starting when the one before has computed or
@@ -124,6 +124,6 @@ def no_later_than(instance: Instance) -> float:
     return work + _released_s(instance)
 
 
-def _released_s(instance: Instance) -> float:
+def _released_s(instance: HareInstance) -> float:
     released = (instance.arrival_s, instance.free_s, instance.barrier_s)
     return max(float(times.max(initial=0.0)) for times in released)

@@ -21,16 +21,16 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from workbench.baselines.mechanisms.allox_lines import first_in_line
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Schedule
-from workbench.papers.hare.together import enough
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.algorithms.synchronisation import enough
+from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.decision import IntArray
 
 
 class _Builder:
     """A schedule as it grows: busy_until_s by GPU, and the tasks placed so far."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: HareInstance) -> None:
         self.data = instance
         self.both = instance.train_s + instance.sync_s
         self.busy_s = np.array(instance.free_s, dtype=float)
@@ -71,18 +71,18 @@ class _Builder:
         self.busy_s[gpus] = end_s
         return end_s
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> TaskSchedule:
         """What has been placed."""
-        return Schedule(self.data, self.gpu, self.start_s)
+        return TaskSchedule(self.data, self.gpu, self.start_s)
 
 
-def gavel_fifo(instance: Instance) -> Schedule:
+def gavel_fifo(instance: HareInstance) -> TaskSchedule:
     """First in, first out, on the fastest idle GPUs. Raises InputError for more tasks in a round than GPUs."""
     line = np.argsort(instance.arrival_s, kind="stable").tolist()
     return _whole_jobs(instance, line, blocking=True, fastest=True)
 
 
-def sched_homo(instance: Instance) -> Schedule:
+def sched_homo(instance: HareInstance) -> TaskSchedule:
     """Weighted shortest job first by mean times, blind to which GPU. Raises InputError as `gavel_fifo`."""
     both = np.where(instance.runs, instance.train_s + instance.sync_s, 0.0)
     mean_s = both.sum(axis=1) / np.maximum(instance.runs.sum(axis=1), 1)
@@ -90,7 +90,7 @@ def sched_homo(instance: Instance) -> Schedule:
     return _whole_jobs(instance, line, blocking=False, fastest=False)
 
 
-def srtf(instance: Instance) -> Schedule:
+def srtf(instance: HareInstance) -> TaskSchedule:
     """Shortest remaining time first, preemptive between rounds. Raises InputError as `gavel_fifo`."""
     enough(instance)
     built = _Builder(instance)
@@ -111,7 +111,7 @@ def srtf(instance: Instance) -> Schedule:
     return built.schedule()
 
 
-def sched_allox(instance: Instance) -> Schedule:
+def sched_allox(instance: HareInstance) -> TaskSchedule:
     """A matching of the jobs that wait to GPUs and places in line, one GPU for each job."""
     built, events = _Builder(instance), _Events(instance)
     parts = np.bincount(
@@ -136,7 +136,7 @@ def sched_allox(instance: Instance) -> Schedule:
 class _Events:
     """Moments at which something is decided: jobs come, GPUs become free, rounds or jobs end. Equal ones are one."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: HareInstance) -> None:
         self._times: list[float] = sorted({*instance.arrival_s.tolist(), *instance.free_s.tolist()})
 
     def __bool__(self) -> bool:
@@ -154,7 +154,7 @@ class _Events:
         return time_s
 
 
-def _whole_jobs(instance: Instance, line: list[int], *, blocking: bool, fastest: bool) -> Schedule:
+def _whole_jobs(instance: HareInstance, line: list[int], *, blocking: bool, fastest: bool) -> TaskSchedule:
     """Jobs in the order of a line, each on GPUs that it keeps until it is done."""
     enough(instance)
     built, events = _Builder(instance), _Events(instance)
@@ -180,7 +180,7 @@ def _fastest(built: _Builder, job: int, idle: IntArray) -> IntArray:
     return idle[order[: int(built.data.tasks[job])]]
 
 
-BASELINES: Mapping[str, Callable[[Instance], Schedule]] = {
+BASELINES: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
     "Gavel_FIFO": gavel_fifo,
     "SRTF": srtf,
     "Sched_Homo": sched_homo,

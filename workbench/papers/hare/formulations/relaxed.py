@@ -26,7 +26,7 @@ With the knob `whole` off, tasks may be split over GPUs: a weaker bound, and a l
 the earliest start on a GPU, where the paper has 0. (ours) With the knob `cuts`, no start is earlier than `e_im`: the
 GPU is free, and the rounds before are done as soon as the job could do them alone on all GPUs; without it only that the
 GPU is free. `B` is a time by which some optimal schedule has ended. Times and weights are solved in units that suit
-them (`units.py`), as the squares of (9) would otherwise be beyond what a solver takes.
+them (`Units`), as the squares of (9) would otherwise be beyond what a solver takes.
 
 The bound of Lemma 2 in the paper, (10), uses (9) for prefixes of Algorithm 1's order and its own assignment. That does
 not follow from (9) for all tasks and the relaxation's assignment, so that the ratio of Theorem 4 stays a claim.
@@ -40,39 +40,20 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
-from workbench.papers.hare.from_scenario import KNOBS
-from workbench.papers.hare.instance import Instance, next_tasks
-from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
-from workbench.papers.hare.units import units_of
-from workbench.papers.hare.windows import windows
+from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result, units_of
+from workbench.papers.hare.formulations.windows import windows
+from workbench.papers.hare.instance import HareInstance, next_tasks
+from workbench.papers.hare.knobs import CUTS, ROUND_KNOBS, TANGENTS, WHOLE
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver, solve_model
 
 NAME = "hare.relaxation"
 MOST_PAIRS = 20_000
 """Pairs of task and GPU; a larger model takes longer to make than anyone waits for."""
-WHOLE = Knob(
-    "whole",
-    True,
-    "Each task is on one GPU, as the paper has it; otherwise tasks may be split: a weaker bound, found faster",
-    source="paper",
-    kind="bool",
-    main=True,
-)
-CUTS = Knob("cuts", True, "No start is earlier than its job could come to it alone on all GPUs", kind="bool")
-TANGENTS = Knob(
-    "tangents",
-    24,
-    "Tangents to the square in (9) for each GPU: more of them, a slightly better bound",
-    kind="int",
-    minimum=1,
-    maximum=1000,
-)
 
 
-def build(data: Instance, *, whole: bool = True, cuts: bool = True, tangents: int = 24) -> pyo.ConcreteModel:
+def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents: int = 24) -> pyo.ConcreteModel:
     """Return the unsolved programme, mixed-integer if `whole`.
 
     Raises InputError for more than `MOST_PAIRS` pairs of task and GPU.
@@ -189,7 +170,7 @@ def _points(work_s: float, room_s: float, count: int) -> list[float]:
     return [most * (p + 1) / count for p in range(count)]
 
 
-def _check_size(data: Instance) -> None:
+def _check_size(data: HareInstance) -> None:
     pairs = int(data.runs.sum(axis=1)[data.task_job].sum())
     if pairs > MOST_PAIRS:
         raise InputError(
@@ -212,7 +193,7 @@ class Relaxed:
     assigned: FloatArray
 
 
-def read_relaxed(model: pyo.ConcreteModel, data: Instance, bound: float | None = None) -> Relaxed:
+def read_relaxed(model: pyo.ConcreteModel, data: HareInstance, bound: float | None = None) -> Relaxed:
     """The values of a solved model; bound: the solver's, where it stopped before the optimum."""
     assigned = np.zeros((data.task_count, len(data.gpus)))
     for i, g in model.RUNS:
@@ -225,8 +206,8 @@ def read_relaxed(model: pyo.ConcreteModel, data: Instance, bound: float | None =
     )
 
 
-def relax(data: Instance, *, whole: bool = False, cuts: bool = True, solver: Solver | None = None) -> Relaxed:
-    """Solve the relaxation in units that suit it (`units.py`): what Algorithm 1 begins with."""
+def relax(data: HareInstance, *, whole: bool = False, cuts: bool = True, solver: Solver | None = None) -> Relaxed:
+    """Solve the relaxation in units that suit it (`Units`): what Algorithm 1 begins with."""
     units = units_of(data)
     model = build(units.instance(data), whole=whole, cuts=cuts)
     found = read_relaxed(model, data, solve_model(model, solver).bound)
@@ -240,14 +221,14 @@ class Relaxation(TaskFormulation):
 
     name = NAME
     title = "Hare: Hare_Sched_RL, the relaxation by (9)"
-    knobs = (*KNOBS, WHOLE, CUTS, TANGENTS)
+    knobs = (*ROUND_KNOBS, WHOLE, CUTS, TANGENTS)
     reading = (
         "The bound is below every schedule's sum of weight times completion time; solved to the end, the objective is "
         "the bound, and not a schedule's own. completion_s and start_s are those of the relaxation: several tasks may "
         "be on a GPU at a time."
     )
 
-    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(
             data,
@@ -256,7 +237,7 @@ class Relaxation(TaskFormulation):
             tangents=int(knobs.get("tangents", TANGENTS.default)),
         )
 
-    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: HareInstance, knobs: Knobs) -> Result:
         """The bound, and the relaxation's starts and completions by job: of each round its first task's start."""
         found = read_relaxed(model, data)
         starts = found.start_s[data.round_task[:-1]].tolist()

@@ -1,10 +1,11 @@
 """A schedule of tasks: the GPU and the start of each; what comes of it, and whether it keeps Hare_Sched's limits.
 
-Tasks are numbered as in `Instance`: by job, round and task.
+Tasks are numbered as in `HareInstance`: by job, round and task.
 """
 
 from __future__ import annotations
 
+import abc
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,10 +16,36 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import Words, WorkbenchError
-from workbench.papers.hare.completions import Completions
-from workbench.papers.hare.instance import Instance
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
+
+
+class Completions(abc.ABC):
+    """The measures of completion times. instance: the jobs."""
+
+    instance: HareInstance
+
+    @property
+    @abc.abstractmethod
+    def completion_s(self) -> FloatArray:
+        """(jobs,) C_n: when each one's last round has synchronised."""
+
+    @property
+    def objective(self) -> float:
+        """The objective of Hare_Sched, sum of w_n C_n, in s x weight."""
+        return float(self.instance.weight @ self.completion_s)
+
+    @property
+    def weighted_jct_s(self) -> float:
+        """Sum of w_n (C_n - a_n), in s x weight."""
+        return float(self.instance.weight @ (self.completion_s - self.instance.arrival_s))
+
+    @property
+    def makespan_s(self) -> float:
+        """When the last job completes; 0 without jobs."""
+        return float(self.completion_s.max(initial=0.0))
+
 
 TOLERANCE = 1e-9
 """Part of the time on the clock by which a task may start too early: sums of seconds are rounded."""
@@ -30,7 +57,7 @@ class InvalidSchedule(WorkbenchError):
     status = "invalid_schedule"
 
 
-class Row(NamedTuple):
+class TaskRow(NamedTuple):
     """One task as tables and the command line show it. Rounds and tasks count from 0; synchronised_s = end_s + T^s."""
 
     job: str
@@ -43,13 +70,13 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule(Completions):
+class TaskSchedule(Completions):
     """gpu: (tasks,) number of each task's GPU; start_s: (tasks,) x_i. Arrays are read-only.
 
     A schedule is taken as it is, so that a wrong one can be shown; `check` raises for it.
     """
 
-    instance: Instance
+    instance: HareInstance
     gpu: IntArray
     start_s: FloatArray
 
@@ -98,7 +125,7 @@ class Schedule(Completions):
 
     # Limits ----------------------------------------------------------------------------------------------------------
 
-    def check(self, owner: str = "schedule") -> Schedule:
+    def check(self, owner: str = "schedule") -> TaskSchedule:
         """The schedule itself; raises InvalidSchedule in the name of `owner`, naming the task, for a broken limit.
 
         Each task once on a GPU that can run it (5); not before its job arrives (4); not before all tasks of the round
@@ -152,7 +179,7 @@ class Schedule(Completions):
         found: IntArray = self.instance.round_task[self.instance.job_round[:-1]]
         return found
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[TaskRow]:
         """Every task, in the order of their numbers."""
         data = self.instance
         columns = zip(
@@ -165,7 +192,7 @@ class Schedule(Completions):
             self.synchronised_s.tolist(),
             strict=True,
         )
-        return [Row(data.jobs[job], r, i, data.gpus[gpu].name, *times) for job, r, i, gpu, *times in columns]
+        return [TaskRow(data.jobs[job], r, i, data.gpus[gpu].name, *times) for job, r, i, gpu, *times in columns]
 
     def values(self) -> dict[str, Any]:
         """JSON-able, for a `Result`: `tasks`, `completion_s` by job, `weighted_jct_s`, `makespan_s`."""
@@ -177,7 +204,7 @@ class Schedule(Completions):
         }
 
 
-def in_order(instance: Instance, gpu: npt.ArrayLike, order: Iterable[int]) -> Schedule:
+def in_order(instance: HareInstance, gpu: npt.ArrayLike, order: Iterable[int]) -> TaskSchedule:
     """The schedule in which each task, in this order and on its given GPU, starts as early as it can.
 
     gpu: (tasks,) number of the GPU of each task; order: every task once, none before one of an earlier round of its
@@ -185,13 +212,13 @@ def in_order(instance: Instance, gpu: npt.ArrayLike, order: Iterable[int]) -> Sc
     GPUs and the same order on each.
     """
     on = np.array(gpu, dtype=np.int64).reshape(instance.task_count)
-    blank = Schedule(instance, on, np.zeros(instance.task_count))
+    blank = TaskSchedule(instance, on, np.zeros(instance.task_count))
     times = (blank.train_s, blank.synchronised_s, instance.arrival_s, instance.free_s, instance.barrier_s)
-    return Schedule(instance, on, earliest_starts(instance, on, order, *times))
+    return TaskSchedule(instance, on, earliest_starts(instance, on, order, *times))
 
 
 def earliest_starts(
-    instance: Instance,
+    instance: HareInstance,
     gpu: IntArray,
     order: Iterable[int],
     train: FloatArray,

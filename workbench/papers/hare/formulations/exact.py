@@ -23,7 +23,7 @@ job in different rounds are in order by (7). A task holds its GPU for T^c; synch
 start in the order of their numbers, since they are alike; of a type no more GPUs than there are tasks; and starts and
 completions stay within the windows (`windows.py`) of schedules no worse than a known one, which the solver begins from.
 A solver keeps rows to a tolerance, so that times are computed again from the assignment and the order. Times and
-weights are solved in units that suit them (`units.py`).
+weights are solved in units that suit them (`Units`).
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
-from workbench.papers.hare import tie_break
-from workbench.papers.hare.from_scenario import KNOBS
-from workbench.papers.hare.instance import Instance, next_tasks
-from workbench.papers.hare.schedule import Schedule
-from workbench.papers.hare.start import known_schedule
-from workbench.papers.hare.task_formulation import TaskFormulation, schedule_of, schedule_result
-from workbench.papers.hare.windows import windows
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.formulations.task_formulation import (
+    TaskFormulation,
+    known_schedule,
+    schedule_of,
+    schedule_result,
+)
+from workbench.papers.hare.formulations.windows import windows
+from workbench.papers.hare.instance import HareInstance, next_tasks
+from workbench.papers.hare.knobs import ROUND_KNOBS, SYMMETRY_CUTS, THEN_MAKESPAN
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver, SolveReport, solve_model
 
 NAME = "hare.exact"
@@ -54,21 +56,9 @@ MOST_TASKS = 40
 """Tasks of all jobs together."""
 PROVEN_TASKS, LIMIT_S = 15, 60.0
 """Of more tasks a proof takes longer than anyone waits for: without a time limit asked for, so many seconds are one."""
-CUTS = Knob(
-    "cuts",
-    True,
-    "Break symmetries, and look for schedules no worse than a known one only; the optimum stays the same",
-    kind="bool",
-)
-THEN_MAKESPAN = Knob(
-    "then_makespan",
-    False,
-    "Of the best schedules the one that ends first, by a second solve",
-    kind="bool",
-)
 
 
-def build(data: Instance, known: Schedule | None = None, *, cuts: bool = True) -> pyo.ConcreteModel:
+def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool = True) -> pyo.ConcreteModel:
     """Return the unsolved mixed-integer programme; its variables have the values of `known`, a feasible schedule.
 
     Raises InputError for more than `MOST_TASKS` tasks.
@@ -183,7 +173,7 @@ def build(data: Instance, known: Schedule | None = None, *, cuts: bool = True) -
     return m
 
 
-def check_size(data: Instance) -> None:
+def check_size(data: HareInstance) -> None:
     """Raise InputError for more tasks than the model is for."""
     if data.task_count > MOST_TASKS:
         raise InputError(
@@ -194,14 +184,14 @@ def check_size(data: Instance) -> None:
         )
 
 
-def _gpus(data: Instance, cuts: bool) -> list[int]:
+def _gpus(data: HareInstance, cuts: bool) -> list[int]:
     """Numbers of the GPUs; with cuts no more of a type than there are tasks."""
     each = np.argsort(data.kind, kind="stable")
     place = np.arange(len(each)) - np.searchsorted(data.kind[each], data.kind[each])
     return sorted(each[place < data.task_count].tolist() if cuts else each.tolist())
 
 
-def _pairs(data: Instance, where: Mapping[int, list[int]], cuts: bool) -> list[tuple[int, int]]:
+def _pairs(data: HareInstance, where: Mapping[int, list[int]], cuts: bool) -> list[tuple[int, int]]:
     """Ordered pairs of tasks that (7) leaves open and that have a GPU in common."""
     jobs, rounds = data.task_job.tolist(), data.task_round.tolist()
     open_ = [(i, j) for i, j in itertools.permutations(where, 2) if jobs[i] != jobs[j] or (rounds[i] == rounds[j])]
@@ -209,7 +199,7 @@ def _pairs(data: Instance, where: Mapping[int, list[int]], cuts: bool) -> list[t
     return [(i, j) for i, j in open_ if (i, j) not in turned and not set(where[i]).isdisjoint(where[j])]
 
 
-def _begin_from(m: pyo.ConcreteModel, known: Schedule, gpus: list[int]) -> None:
+def _begin_from(m: pyo.ConcreteModel, known: TaskSchedule, gpus: list[int]) -> None:
     """Give the variables the values of a schedule, with tasks of a round in turn and GPUs of a type in turn."""
     data = known.instance
     order = np.lexsort((known.start_s, data.task_round))  # a round's tasks by their start
@@ -227,7 +217,7 @@ def _begin_from(m: pyo.ConcreteModel, known: Schedule, gpus: list[int]) -> None:
         variable.stale = True  # not the values of a solver
 
 
-def _first_of_kind(known: Schedule, gpus: list[int]) -> IntArray:
+def _first_of_kind(known: TaskSchedule, gpus: list[int]) -> IntArray:
     """(tasks,) GPUs of a schedule, those of each type renamed to the first ones of it."""
     kind = known.instance.kind
     left = {k: [g for g in gpus if kind[g] == k] for k in set(kind.tolist())}
@@ -235,7 +225,7 @@ def _first_of_kind(known: Schedule, gpus: list[int]) -> IntArray:
     return np.array([new[g] for g in known.gpu.tolist()], dtype=np.int64)
 
 
-def read_schedule(model: pyo.ConcreteModel, data: Instance) -> Schedule:
+def read_schedule(model: pyo.ConcreteModel, data: HareInstance) -> TaskSchedule:
     """The schedule of a solved model."""
     start = np.array([model.start[i].value for i in model.TASKS])
     gpu = np.zeros(data.task_count, dtype=np.int64)
@@ -250,7 +240,7 @@ class Exact(TaskFormulation):
 
     name = NAME
     title = "Hare: Hare_Sched, the best schedule of all tasks"
-    knobs = (*KNOBS, CUTS, THEN_MAKESPAN)
+    knobs = (*ROUND_KNOBS, SYMMETRY_CUTS, THEN_MAKESPAN)
     reading = (
         "The objective is the sum of weight times completion time over the jobs (not JCT: arrivals are not taken off). "
         "tasks lists start, end (the GPU is free) and synchronised of each task; completion_s is when a job's last "
@@ -258,19 +248,19 @@ class Exact(TaskFormulation):
         "given: status time_limit, with the best schedule so far and a bound."
     )
 
-    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model, with the values of a known schedule."""
-        return build(data, known_schedule(data), cuts=bool(knobs.get("cuts", CUTS.default)))
+        return build(data, known_schedule(data), cuts=bool(knobs.get("cuts", SYMMETRY_CUTS.default)))
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
         """Begin from the known schedule."""
         return replace(solver, start=True)
 
-    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: HareInstance, knobs: Knobs) -> Result:
         """The schedule, its limits checked."""
         return schedule_result(read_schedule(model, data))
 
-    def find(self, data: Instance, knobs: Knobs, solver: Solver) -> Result:
+    def find(self, data: HareInstance, knobs: Knobs, solver: Solver) -> Result:
         """Build, solve, read; with `then_makespan` a second time, for the makespan among the best schedules.
 
         Both solves are listed in `iterations`; the status is that of the weaker one. With more than `PROVEN_TASKS`
@@ -302,11 +292,42 @@ class Exact(TaskFormulation):
         )
 
 
-def ends_first(best: Schedule, solver: Solver) -> tuple[Schedule, SolveReport]:
-    """The schedule that ends first among those as good as `best`, and the report of the solve (`tie_break`)."""
+def ends_first(best: TaskSchedule, solver: Solver) -> tuple[TaskSchedule, SolveReport]:
+    """The schedule that ends first among those as good as `best`, and the report of the solve (`add_makespan`)."""
     model = build(best.instance, best)
-    tie_break.add(model, best.objective)
+    add_makespan(model, best.objective)
     model.end.set_value(best.makespan_s)
     solved = solve_model(model, solver)
     found = read_schedule(model, best.instance)
     return min(found, best, key=lambda schedule: (schedule.makespan_s, schedule.objective)), solved
+
+
+BEST_SLACK = 1e-7
+"""Part of the best objective that counts as rounding."""
+
+
+def add_makespan(m: pyo.ConcreteModel, best: float) -> None:
+    r"""Make the makespan the objective of a model, whose best objective is kept: of the best the first to end (ours).
+
+    min   E                                                                     (ours)  last_completion
+    s.t.  sum_n w_n C_n <= V                                                    (ours)  no_worse
+          E >= C_n                                  for all n                   (ours)  ends_last
+          0 <= E                                                                (ours)  end
+
+    All other rows are those of `hare.exact`; V is its best objective.
+    """
+    m.weighted_completion.deactivate()
+    m.best = pyo.Param(initialize=best, doc="V | best objective | s x weight")
+    m.end = pyo.Var(domain=pyo.NonNegativeReals, doc="(ours) E | when the last job completes | s")
+
+    @m.Objective(sense=pyo.minimize, doc="(ours) the makespan")
+    def last_completion(m):
+        return m.end
+
+    @m.Constraint(doc="(ours) the schedule is one of the best")
+    def no_worse(m):
+        return m.weighted_completion.expr <= m.best * (1 + BEST_SLACK)
+
+    @m.Constraint(m.JOBS, doc="(ours) no job completes later")
+    def ends_last(m, n):
+        return m.end >= m.complete[n]

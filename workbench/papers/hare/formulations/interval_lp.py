@@ -26,7 +26,7 @@ a shorter last round is a part of one. The rows say what every schedule keeps.
 - A type's GPUs train no longer than the interval lasts.
 
 Jobs are not split into rounds, so that its size does not grow with tasks and GPUs; that is what it loses to
-`hare.time_indexed_lp`. Times and weights are solved in units that suit them (`units.py`).
+`hare.time_indexed_lp`. Times and weights are solved in units that suit them (`Units`).
 """
 
 from __future__ import annotations
@@ -36,31 +36,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.papers.hare.fluid import machine_s
-from workbench.papers.hare.from_scenario import KNOBS
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
-from workbench.papers.hare.windows import Windows, alone_s, tails, windows
+from workbench.papers.hare.algorithms.algorithm_1 import machine_s
+from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result
+from workbench.papers.hare.formulations.windows import Windows, alone_s, tails, windows
+from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.knobs import INTERVALS, ROUND_KNOBS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.knob import Knob
 
 NAME = "hare.interval_lp"
-INTERVALS = Knob(
-    "intervals",
-    24,
-    "Intervals of time; more of them, a better bound",
-    kind="int",
-    minimum=2,
-    maximum=1000,
-    main=True,
-)
 FINEST = 1 / 500
 """The end of the first interval at the earliest, as a part of the whole time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class IntervalInstance:
     """What the model is made of, by job, type and interval.
 
     start_s: (intervals,) t_l; length_s: (types x intervals) h_kl, but for the last interval, which has no end; work:
@@ -78,7 +68,7 @@ class Intervals:
     window: Windows
 
 
-def intervals_of(data: Instance, count: int) -> Intervals:
+def intervals_of(data: HareInstance, count: int) -> IntervalInstance:
     """The numbers of an instance with so many intervals, each longer than the one before by the same factor."""
     window = windows(data)
     whole_s = max(float(window.soonest_s.max()), window.released_s + float(machine_s(data).sum())) - data.origin_s
@@ -99,11 +89,11 @@ def intervals_of(data: Instance, count: int) -> Intervals:
         part = np.where(since < shortest, since / np.maximum(shortest, 1e-300), 1.0)
         most[:, i] = np.bincount(data.round_job, of_round * part, minlength=len(data.jobs))
     least, per_task = _left(data, start, work, window.soonest_s)
-    return Intervals(start, length, work, after, least, per_task, most, window)
+    return IntervalInstance(start, length, work, after, least, per_task, most, window)
 
 
 def _left(
-    data: Instance, start_s: FloatArray, work: FloatArray, soonest_s: FloatArray
+    data: HareInstance, start_s: FloatArray, work: FloatArray, soonest_s: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(jobs x intervals) s_nl and q_nl."""
     span, each = alone_s(data)[:, None], (alone_s(data) / data.tasks)[:, None]
@@ -113,7 +103,7 @@ def _left(
     return np.where(late, soonest_s[:, None], least), per_task
 
 
-def build(data: Instance, count: int = 24) -> pyo.ConcreteModel:
+def build(data: HareInstance, count: int = 24) -> pyo.ConcreteModel:
     """Return the unsolved linear programme."""
     given = intervals_of(data, count)
     jobs, kinds, last = range(len(data.jobs)), range(len(data.count)), count - 1
@@ -230,17 +220,17 @@ class IntervalLP(TaskFormulation):
 
     name = NAME
     title = "Hare: the bound of the interval-indexed linear programme"
-    knobs = (*KNOBS, INTERVALS)
+    knobs = (*ROUND_KNOBS, INTERVALS)
     reading = (
         "The objective is a bound that no schedule's sum of weight times completion time is below, not a schedule's "
         "own; the fewer intervals, the lower it is."
     )
 
-    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data, int(knobs.get("intervals", INTERVALS.default)))
 
-    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: HareInstance, knobs: Knobs) -> Result:
         """The bound, and the relaxation's completions."""
         completion = np.array([model.complete[n].value for n in model.JOBS], dtype=float)
         stated = float(pyo.value(model.weighted_completion))

@@ -20,7 +20,7 @@ round. The solver begins from the known schedule.
 On a grid, times are multiples of its step. Where they are not, knob `rounding`: rounded up, every plan is a feasible
 schedule; rounded down, the optimum is a bound. Whichever it is, the schedule shown has each task on the GPU and in the
 order found, as early as it can be in continuous time. Times and weights are solved in units that suit them
-(`units.py`).
+(`Units`).
 """
 
 from __future__ import annotations
@@ -32,30 +32,21 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
-from workbench.papers.hare.from_scenario import KNOBS
-from workbench.papers.hare.grid import SLOTS, STEP_S, Grid, Rounding, choose_step, on_grid
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Schedule
-from workbench.papers.hare.start import known_schedule
-from workbench.papers.hare.task_formulation import UNIT, TaskFormulation, schedule_of
+from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.formulations.task_formulation import UNIT, TaskFormulation, known_schedule, schedule_of
+from workbench.papers.hare.formulations.time_grid import Rounding, TimeGrid, choose_step, on_grid
+from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.knobs import ROUND_KNOBS, ROUNDING, SLOTS, STEP_S
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver, relative_gap, solve_model
 from workbench.scheduling.solvers.report import report
 
 NAME = "hare.time_indexed"
 MOST_VARIABLES = 60_000
 """A larger model takes longer to make than anyone waits for, and longer still to solve."""
-ROUNDING = Knob(
-    "rounding",
-    "both",
-    "Times that are no multiples of the step: rounded up (a feasible schedule), down (a bound), or one after the other",
-    kind="str",
-    choices=("both", "up", "down"),
-)
 
 
-def build(grid: Grid, *, whole: bool = True, owner: str = NAME) -> pyo.ConcreteModel:
+def build(grid: TimeGrid, *, whole: bool = True, owner: str = NAME) -> pyo.ConcreteModel:
     """Return the unsolved programme; its variables have the values of the grid's known schedule.
 
     whole: with whole counts; else its linear relaxation. Raises InputError, in the name of `owner`, for a model that
@@ -168,7 +159,7 @@ def build(grid: Grid, *, whole: bool = True, owner: str = NAME) -> pyo.ConcreteM
     return m
 
 
-def _check_size(grid: Grid, variables: int, owner: str) -> None:
+def _check_size(grid: TimeGrid, variables: int, owner: str) -> None:
     if variables > MOST_VARIABLES:
         raise InputError(
             owner,
@@ -183,7 +174,7 @@ def _below(slots: range, end: int, begin: int = 0) -> range:
     return range(max(slots.start, begin), min(slots.stop, end))
 
 
-def _begin_from(m: pyo.ConcreteModel, grid: Grid) -> None:
+def _begin_from(m: pyo.ConcreteModel, grid: TimeGrid) -> None:
     """Give the variables the values of the known schedule."""
     data = grid.instance
     ends = np.zeros(len(data.round_job), dtype=np.int64)
@@ -201,7 +192,7 @@ def _begin_from(m: pyo.ConcreteModel, grid: Grid) -> None:
         variable.stale = True  # not the values of a solver
 
 
-def read_schedule(model: pyo.ConcreteModel, grid: Grid) -> Schedule:
+def read_schedule(model: pyo.ConcreteModel, grid: TimeGrid) -> TaskSchedule:
     """The schedule of a solved model in continuous time; tasks and GPUs of a kind are taken in turn."""
     data = grid.instance
     begun = [(t, r, k) for r, k, t in model.starts for _ in range(round(model.starts[r, k, t].value))]
@@ -224,14 +215,14 @@ class TimeIndexed(TaskFormulation):
 
     name = NAME
     title = "Hare: the best schedule on a grid of time"
-    knobs = (*KNOBS, STEP_S, SLOTS, ROUNDING)
+    knobs = (*ROUND_KNOBS, STEP_S, SLOTS, ROUNDING)
     reading = (
         "The objective is the sum of weight times completion time of the schedule shown, in continuous time; the bound "
         "is that of the grid with times rounded down. step_s is the grid's step; exact says whether all times are "
         "multiples of it, so that the best schedule on the grid is the best of all."
     )
 
-    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model; with `both` the one with times rounded up."""
         rounding: Rounding = "down" if knobs.get("rounding") == "down" else "up"
         return build(grid_of(data, knobs, rounding))
@@ -240,12 +231,12 @@ class TimeIndexed(TaskFormulation):
         """Begin from the known schedule."""
         return replace(solver, start=True)
 
-    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: HareInstance, knobs: Knobs) -> Result:
         """The schedule, its limits checked."""
         rounding: Rounding = "down" if knobs.get("rounding") == "down" else "up"
         return _result(model, grid_of(data, knobs, rounding))
 
-    def find(self, data: Instance, knobs: Knobs, solver: Solver) -> Result:
+    def find(self, data: HareInstance, knobs: Knobs, solver: Solver) -> Result:
         """One model where all times are multiples of the step; else the one with times rounded up, or down, or both.
 
         Of both, the better schedule is the answer, the bound is that of times rounded down, and each has half of the
@@ -261,7 +252,7 @@ class TimeIndexed(TaskFormulation):
         down = on_grid(data, grid.step_s, "down", grid.known_schedule)
         return _better(self._on(grid, knobs, solver), self._on(down, knobs, solver))
 
-    def _on(self, grid: Grid, knobs: Knobs, solver: Solver) -> Result:
+    def _on(self, grid: TimeGrid, knobs: Knobs, solver: Solver) -> Result:
         """The answer of one model. Rounded up, its bound holds on the grid only."""
         began = time.perf_counter()
         model = build(grid)
@@ -302,14 +293,14 @@ def _better(up: Result, down: Result) -> Result:
     )
 
 
-def grid_of(data: Instance, knobs: Knobs, rounding: Rounding) -> Grid:
+def grid_of(data: HareInstance, knobs: Knobs, rounding: Rounding) -> TimeGrid:
     """The grid that the knobs name, with a known schedule."""
     known = known_schedule(data)
     step_s = choose_step(data, known, knobs.get("step_s"), int(knobs.get("slots", SLOTS.default)))
     return on_grid(data, step_s, rounding, known)
 
 
-def _result(model: pyo.ConcreteModel, grid: Grid) -> Result:
+def _result(model: pyo.ConcreteModel, grid: TimeGrid) -> Result:
     schedule = read_schedule(model, grid)
     on = {"step_s": grid.step_s, "exact": grid.is_exact}
     return Result("feasible", schedule.objective, "min", UNIT, {**schedule.values(), **on})

@@ -1,12 +1,22 @@
-"""Scale-adaptive synchronisation (section 2.2.3): a round has as many tasks as there are GPUs for it just then.
+"""The three ways to synchronise a round (section 2.2.3, Fig. 4), so that their schedules can be compared.
 
-A job's next round starts as soon as it may and one GPU is free, with at most the tasks of its own round, all at once;
-of the GPUs that are free then it takes the fastest, as many as give the most tasks per second until it has synchronised
-(ours). Each task is a task of the job, so that small rounds make more of them. The paper does not use it, as training
-at another scale may need more epochs, and nobody can say how many: `more_work` is the part that is added for a job once
-a round of it was smaller (ours; 0: none).
+- `relaxed` (relaxed scale-fixed, Hare's): a round has a fixed number of tasks, and they run when and where there is
+  room, also one after the other on one GPU.
+- `scale_fixed`: they start together (Fig. 4a), each on a GPU of its own.
+- `scale_adaptive`: a round has as many tasks as there are GPUs for it just then. The scheduler keeps a job's steps as
+  they are.
 
-Who is next goes by the middle completion time of the job's next task, as in Algorithm 1.
+Scale-fixed rounds come in Algorithm 1's order. A round starts when as many GPUs as it has tasks are free, and takes
+those on which it has synchronised first (ours; the paper does not say which): of each set of GPUs that are fast enough
+for one end, as many as it needs that are free first.
+
+Scale-adaptive, a job's next round starts as soon as it may and one GPU is free, with at most the tasks of its own
+round, all at once; of the GPUs that are free then it takes the fastest, as many as give the most tasks per second until
+it has synchronised (ours). Each task is a task of the job, so that small rounds make more of them. The paper does not
+use it, as training at another scale may need more epochs, and nobody can say how many: `more_work` is the part that is
+added for a job once a round of it was smaller (ours; 0: none).
+
+Who is next goes by the middle completion time of the job's next task.
 """
 
 from __future__ import annotations
@@ -14,19 +24,69 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from workbench.base.errors import InputError
-from workbench.papers.hare.algorithm import middle_s, safe_order
-from workbench.papers.hare.completions import Completions
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Row
+from workbench.base.errors import InputError, counted
+from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s, middle_s, safe_order
+from workbench.papers.hare.algorithms.schedule import Completions, TaskRow, TaskSchedule
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray, Task, TaskView
+
+
+def place_together(instance: HareInstance, order: Iterable[int]) -> TaskSchedule:
+    """Every round as a gang, when the first of its tasks comes in `order`, none before an earlier round of its job.
+
+    Raises InputError naming a job whose rounds have more tasks than there are GPUs that can run it.
+    """
+    enough(instance)
+    free, both = np.array(instance.free_s, dtype=float), instance.train_s + instance.sync_s
+    gpu, start = np.full(instance.task_count, -1, dtype=np.int64), np.zeros(instance.task_count)
+    rounds, ends = instance.task_round.tolist(), np.full(len(instance.round_job), np.nan)
+    for task in order:
+        r = rounds[task]
+        if not np.isnan(ends[r]):
+            continue
+        job, begins = int(instance.round_job[r]), bool(instance.round_number[r] == 0)
+        ready_s = max(float(instance.arrival_s[job]), 0.0 if begins else float(ends[r - 1]))
+        part, width = float(instance.round_part[r]), int(instance.round_tasks[r])
+        start_s, taken = _gang(free, ready_s, both[job] * part, width)
+        first = int(instance.round_task[r])
+        gpu[first : first + width], start[first : first + width] = taken, start_s
+        free[taken] = start_s + instance.train_s[job, taken] * part
+        ends[r] = max(start_s + float(both[job, taken].max()) * part, float(instance.barrier_s[job]) if begins else 0.0)
+    return TaskSchedule(instance, gpu, start)
+
+
+def enough(instance: HareInstance) -> None:
+    """Raise InputError naming a job whose rounds have more tasks than there are GPUs that can run it."""
+    able = instance.runs.sum(axis=1)
+    for row in np.flatnonzero(able < instance.tasks).tolist():
+        expected = f"at most {counted(int(able[row]), 'GPU')} that can run it (relaxed: they go one after the other)"
+        raise InputError(
+            f"job {instance.jobs[row]}, scale-fixed: tasks that start together", int(instance.tasks[row]), expected
+        )
+
+
+def _gang(free: FloatArray, ready_s: float, both: FloatArray, width: int) -> tuple[float, IntArray]:
+    """When and on which GPUs a round has synchronised first; of equal ones those that became free last."""
+    could = np.maximum(free, ready_s)
+    best: tuple[float, float, float] | None = None
+    for slowest in np.unique(both[np.isfinite(both)]).tolist():
+        able = both <= slowest
+        if able.sum() >= width:
+            start_s = float(np.partition(could[able], width - 1)[width - 1])
+            if best is None or start_s + slowest < best[0]:
+                best = (start_s + slowest, start_s, slowest)
+    assert best is not None  # `enough` has counted the GPUs
+    _, start_s, slowest = best
+    able = np.flatnonzero((both <= slowest) & (could <= start_s))
+    return start_s, np.sort(able[np.lexsort((able, -free[able]))][:width])
+
 
 NOTHING = (np.zeros(0),) * 6
 
@@ -35,7 +95,7 @@ NOTHING = (np.zeros(0),) * 6
 class AdaptiveSchedule(Completions):
     """Tasks in rounds of their own sizes. Arrays (tasks,): job, number of the round, GPU, start, T^c and T^s."""
 
-    instance: Instance
+    instance: HareInstance
     job: IntArray
     round: IntArray
     gpu: IntArray
@@ -64,9 +124,9 @@ class AdaptiveSchedule(Completions):
         found: IntArray = np.unique(self.job, return_index=True)[1]
         return found
 
-    def rows(self) -> list[Row]:
-        """Every task, as `Schedule.rows` gives them."""
-        data, found = self.instance, list[Row]()
+    def rows(self) -> list[TaskRow]:
+        """Every task, as `TaskSchedule.rows` gives them."""
+        data, found = self.instance, list[TaskRow]()
         numbers: dict[tuple[int, int], int] = {}
         for i, (job, r, gpu, start) in enumerate(
             zip(self.job.tolist(), self.round.tolist(), self.gpu.tolist(), self.start_s.tolist(), strict=True)
@@ -74,11 +134,11 @@ class AdaptiveSchedule(Completions):
             number = numbers[job, r] = numbers.get((job, r), -1) + 1
             end_s = start + float(self.train_s[i])
             name = data.gpus[gpu].name
-            found.append(Row(data.jobs[job], r, number, name, start, end_s, end_s + float(self.sync_s[i])))
+            found.append(TaskRow(data.jobs[job], r, number, name, start, end_s, end_s + float(self.sync_s[i])))
         return found
 
 
-def place_adaptive(instance: Instance, start_s: FloatArray, more_work: float = 0.0) -> AdaptiveSchedule:
+def place_adaptive(instance: HareInstance, start_s: FloatArray, more_work: float = 0.0) -> AdaptiveSchedule:
     """Rounds of as many tasks as there are GPUs, for the starts x^ (tasks,) of a relaxation.
 
     Raises InputError for work below 0.
@@ -158,3 +218,18 @@ def _free_now(free: FloatArray, ready_s: float, both: FloatArray, most: int) -> 
     with np.errstate(divide="ignore"):
         rate = np.arange(1, len(there) + 1) / both[there]
     return begin_s, there[: int(len(rate) - np.argmax(rate[::-1]))]
+
+
+def schedules(
+    instance: HareInstance, start_s: FloatArray | None = None, more_work: float = 0.0, *, scale_fixed: bool = True
+) -> Mapping[str, TaskSchedule | AdaptiveSchedule]:
+    """The schedule of each way, from the same starts x^ (tasks,) of a relaxation; None: the fluid ones.
+
+    scale_fixed: that way, too. Raises InputError for a job with more tasks in a round than GPUs that can run it, which
+    cannot be scale-fixed (`together.enough`).
+    """
+    begin = fluid_start_s(instance) if start_s is None else start_s
+    found: dict[str, TaskSchedule | AdaptiveSchedule] = {"relaxed": algorithm_1(instance, begin)}
+    if scale_fixed:
+        found["scale_fixed"] = place_together(instance, safe_order(instance, middle_s(instance, begin)))
+    return {**found, "scale_adaptive": place_adaptive(instance, begin, more_work)}

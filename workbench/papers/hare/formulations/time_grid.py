@@ -14,36 +14,14 @@ from typing import Literal
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithm import safe_order
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.schedule import Schedule, earliest_starts
-from workbench.papers.hare.windows import windows
+from workbench.papers.hare.algorithms.algorithm_1 import safe_order
+from workbench.papers.hare.algorithms.schedule import TaskSchedule, earliest_starts
+from workbench.papers.hare.formulations.windows import windows
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.knob import Knob
 
 Rounding = Literal["up", "down"]
-
-STEP_S = Knob(
-    "step_s",
-    None,
-    "Step of the time grid (none: the longest of which all times are multiples, unless that takes more than five times "
-    "as many steps as `slots`; else as short as `slots` allow)",
-    unit="s",
-    minimum=1e-6,
-    maximum=1e8,
-    optional=True,
-    main=True,
-)
-SLOTS = Knob(
-    "slots",
-    80,
-    "Steps of the time grid, if its step is not given and times have none in common",
-    unit="slots",
-    kind="int",
-    minimum=2,
-    maximum=10_000,
-)
 EXACT_SLOTS, EXACT_CELLS = 5, 20_000
 """How many times more slots than else a grid may have on which nothing is rounded; and its rounds x types x slots."""
 RESOLUTION = 1e-6
@@ -53,7 +31,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class TimeGrid:
     """The numbers of an instance on a grid; see `on_grid`. Slots count from the origin; -1: the type cannot run it.
 
     train: (rounds x types) slots for which a task holds a GPU; both: (rounds x types) slots until it has synchronised;
@@ -63,7 +41,7 @@ class Grid:
     has an optimal schedule of the instance.
     """
 
-    instance: Instance
+    instance: HareInstance
     step_s: float
     rounding: Rounding
     train: IntArray
@@ -73,7 +51,7 @@ class Grid:
     soonest: IntArray
     latest: IntArray
     soonest_s: FloatArray
-    known_schedule: Schedule
+    known_schedule: TaskSchedule
     known: IntArray
     is_exact: bool
 
@@ -94,7 +72,7 @@ class Grid:
         return range(max(int(self.first[r]), int(self.free[kind])), int(self.latest[r] - self.both[r, kind]) + 1)
 
 
-def on_grid(instance: Instance, step_s: float, rounding: Rounding, known: Schedule) -> Grid:
+def on_grid(instance: HareInstance, step_s: float, rounding: Rounding, known: TaskSchedule) -> TimeGrid:
     """The instance on a grid, with room for `known`, a feasible schedule, and for all that are no worse.
 
     Raises InputError for a step that is not above 0.
@@ -138,7 +116,7 @@ def on_grid(instance: Instance, step_s: float, rounding: Rounding, known: Schedu
     for array in (*arrays, start):
         array.setflags(write=False)
     is_exact = bool((train != 0).all()) and _multiples(instance, step_s)
-    return Grid(instance, step_s, rounding, *arrays, window.soonest_s, known, start, is_exact)
+    return TimeGrid(instance, step_s, rounding, *arrays, window.soonest_s, known, start, is_exact)
 
 
 def _slots(times_s: FloatArray, step_s: float, rounding: Rounding) -> IntArray:
@@ -150,18 +128,18 @@ def _slots(times_s: FloatArray, step_s: float, rounding: Rounding) -> IntArray:
     return found
 
 
-def _since(instance: Instance, times_s: FloatArray) -> FloatArray:
+def _since(instance: HareInstance, times_s: FloatArray) -> FloatArray:
     """Times on the clock as seconds from the origin, none below 0."""
     return np.maximum(times_s - instance.origin_s, 0.0)
 
 
-def _multiples(instance: Instance, step_s: float) -> bool:
+def _multiples(instance: HareInstance, step_s: float) -> bool:
     """Whether all times are multiples of the step."""
     slots = _times(instance) / step_s
     return bool((np.abs(slots - np.rint(slots)) <= ROUNDING * np.maximum(1.0, slots)).all())
 
 
-def _times(instance: Instance) -> FloatArray:
+def _times(instance: HareInstance) -> FloatArray:
     """Every duration, and every time on the clock from the origin, in seconds."""
     both = instance.train_s + instance.sync_s
     last = instance.last_part[:, None]
@@ -170,7 +148,7 @@ def _times(instance: Instance) -> FloatArray:
     return np.concatenate([*durations, *clock])
 
 
-def choose_step(instance: Instance, known: Schedule, step_s: float | None, slots: int) -> float:
+def choose_step(instance: HareInstance, known: TaskSchedule, step_s: float | None, slots: int) -> float:
     """The step of the grid: as given, else the longest of which all times are multiples, else the horizon over `slots`.
 
     The second one only if it takes no more than `EXACT_SLOTS` times as many slots, and fewer for a large instance.

@@ -2,33 +2,85 @@
 
 All jobs are known ahead, those to come included, and switches cost nothing: it is the problem of section 5, without
 the core's limits. Each study is a function of a snapshot at time 0 and of what was chosen on its page.
+
+Fig. 1 has three jobs and three schedules: oblivious to speeds (a), a GPU for each job (b), tasks interleaved (c). Its
+text gives the totals, 10.5, 9 and 8.5 s, and the makespans 4.5 s of (a) and 3 s of (c), but not the table of times.
+`SECONDS` is one that gives them all, found by search: reconstructed, not the paper's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.base.errors import InputError
-from workbench.papers.hare import toy
-from workbench.papers.hare.adaptive import AdaptiveSchedule
-from workbench.papers.hare.algorithm import Rule, algorithm_1
-from workbench.papers.hare.exact import Exact
-from workbench.papers.hare.fluid import fluid_start_s
-from workbench.papers.hare.from_scenario import KNOBS, instance_of
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.interval_lp import IntervalLP
-from workbench.papers.hare.job_level import BASELINES
-from workbench.papers.hare.ratio import alpha, claimed
-from workbench.papers.hare.relaxed import Relaxation
-from workbench.papers.hare.schedule import Schedule
-from workbench.papers.hare.synchronisation import schedules
-from workbench.papers.hare.time_indexed_lp import TimeIndexedLP
-from workbench.papers.hare.together import enough
+import numpy as np
+
+from workbench.base.errors import InputError, counted
+from workbench.papers.hare.algorithms.algorithm_1 import Rule, algorithm_1, alpha, claimed, fluid_start_s
+from workbench.papers.hare.algorithms.job_level import BASELINES
+from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
+from workbench.papers.hare.algorithms.synchronisation import AdaptiveSchedule, enough, schedules
+from workbench.papers.hare.formulations.exact import Exact
+from workbench.papers.hare.formulations.interval_lp import IntervalLP
+from workbench.papers.hare.formulations.relaxed import Relaxation
+from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
+from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.knobs import ROUND_KNOBS
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.decision import Snapshot
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver
+
+SECONDS = ((1.5, 2.5, 1.5), (1.5, 2.0, 2.5), (0.5, 1.0, 1.5))
+"""Reconstructed seconds of a task of J1, J2 and J3 on GPU1, GPU2 and GPU3."""
+MOST_GPUS = 8
+
+
+def three_jobs() -> HareInstance:
+    """J1 and J2 of one round, J3 of two rounds, each of two tasks; all there from 0, synchronising takes no time."""
+    return HareInstance.made(SECONDS, rounds=(1, 1, 2), tasks=2)
+
+
+def oblivious(instance: HareInstance, last: Sequence[int]) -> TaskSchedule:
+    """(a): J2 on GPU1 and J3's pairs on GPU2 and GPU3; when both are complete, J1's tasks side by side on GPUs `last`.
+
+    instance: of jobs and rounds as `three_jobs`.
+    """
+    gpu = np.array([*last, 0, 0, 1, 2, 1, 2])
+    before = in_order(instance, gpu, [2, 3, 4, 5, 6, 7, 0, 1])
+    start = before.start_s.copy()
+    start[:2] = before.completion_s[1:].max()
+    return TaskSchedule(instance, gpu, start).check("Fig. 1(a)")
+
+
+def dedicated(instance: HareInstance) -> TaskSchedule:
+    """(b): the best schedule with a GPU of its own for each job, on which its tasks run one after the other.
+
+    Raises InputError for more jobs than GPUs, and for more than `MOST_GPUS` GPUs: it tries every assignment.
+    """
+    jobs, gpus = len(instance.jobs), len(instance.gpus)
+    if jobs > gpus or gpus > MOST_GPUS:
+        found = f"{counted(jobs, 'job')} on {counted(gpus, 'GPU')}"
+        raise InputError("Hare, dedicated GPUs", found, f"no more jobs than GPUs, and at most {MOST_GPUS} GPUs")
+    tasks = range(instance.task_count)
+    every = (
+        in_order(instance, np.array(chosen)[instance.task_job], tasks)
+        for chosen in itertools.permutations(range(gpus), jobs)
+        if all(instance.runs[job, gpu] for job, gpu in enumerate(chosen))
+    )
+    return min(every, key=lambda schedule: schedule.objective)
+
+
+def interleaved(instance: HareInstance, solver: Solver | None = None) -> TaskSchedule:
+    """(c): the best schedule, and of those the one that ends first."""
+    found = Exact().run(instance, {"then_makespan": True}, solver).values
+    at = {gpu.name: number for number, gpu in enumerate(instance.gpus)}
+    gpu = [at[task["gpu"]] for task in found["tasks"]]
+    return TaskSchedule(instance, np.array(gpu), np.array([task["start_s"] for task in found["tasks"]])).check(
+        "Fig. 1(c)"
+    )
+
 
 HARE = "Hare"
 SCHEMES = (HARE, *BASELINES)
@@ -39,7 +91,7 @@ FEW_TASKS = 15
 """Up to so many tasks the optimum is found while somebody waits."""
 EXACT_S = 20.0
 QUICK = "interval-indexed LP"
-BOUNDS: Mapping[str, Formulation[Instance]] = {
+BOUNDS: Mapping[str, Formulation[HareInstance]] = {
     QUICK: IntervalLP(),
     "Hare_Sched_RL, (9) linearised": Relaxation(),
     "time-indexed LP": TimeIndexedLP(),
@@ -55,19 +107,19 @@ FORMS: Mapping[str, tuple[Rule, bool]] = {
 
 
 def figure_1(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The schedules of Fig. 1, of three jobs on three GPUs as in `toy.three_jobs`, with any times.
+    """The schedules of Fig. 1, of three jobs on three GPUs as in `three_jobs`, with any times.
 
     given: `optimum` (only (c), which takes a few seconds; else (a) and (b)).
     Raises InputError for another number of jobs, rounds, tasks or GPUs.
     """
-    data, like = instance_of(snapshot, _settled({})), toy.three_jobs()
+    data, like = from_snapshot(snapshot, _settled({})), three_jobs()
     shape = [found.rounds.tolist() + found.tasks.tolist() + [len(found.gpus)] for found in (data, like)]
     if shape[0] != shape[1]:
         expected = "J1 and J2 of one round, J3 of two, each of two tasks, on three GPUs"
         raise InputError("Fig. 1", f"{len(data.jobs)} jobs on {len(data.gpus)} GPUs", expected)
     if given.get("optimum"):
-        return _beside(data, {"(c) tasks interleaved, the optimum": toy.interleaved(data)})
-    found = {"(a) blind to speeds": toy.oblivious(data, LAST), "(b) a GPU for each job": toy.dedicated(data)}
+        return _beside(data, {"(c) tasks interleaved, the optimum": interleaved(data)})
+    found = {"(a) blind to speeds": oblivious(data, LAST), "(b) a GPU for each job": dedicated(data)}
     return _beside(data, found)
 
 
@@ -77,7 +129,7 @@ def three_ways(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
     given: `most_rounds` (of a job), `more_work` (part of its work that a scale-adaptive job adds). Raises InputError
     for what cannot be. `cannot` says why scale-fixed is missing: a job has more tasks in a round than GPUs to run it.
     """
-    data = instance_of(snapshot, _settled(given))
+    data = from_snapshot(snapshot, _settled(given))
     names = {
         "scale_fixed": "(a) scale-fixed",
         "relaxed": "(b) relaxed scale-fixed (Hare)",
@@ -99,14 +151,14 @@ def weighted_jct(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]
     given: `show` (the scheme whose schedule is to be drawn; None: none), `most_rounds`, `bound` (only that, by the
     interval-indexed LP, with the claim and Hare's measured ratio). `cannot` says why a scheme is missing.
     """
-    data, show = instance_of(snapshot, _settled(given)), given.get("show")
+    data, show = from_snapshot(snapshot, _settled(given)), given.get("show")
     if given.get("bound"):
         least = _least(BOUNDS[QUICK], data)
         return {"bound": least - float(data.weight @ data.arrival_s), **_claim(data, least, _hare(data).objective)}
     if show is not None and show not in SCHEMES:
         raise InputError("show", show, "one of " + ", ".join(SCHEMES))
     values, cannot, shown = {}, {}, None
-    schemes: dict[str, Callable[[Instance], Schedule]] = {HARE: _hare, **BASELINES}
+    schemes: dict[str, Callable[[HareInstance], TaskSchedule]] = {HARE: _hare, **BASELINES}
     for name, scheme in schemes.items():
         try:
             schedule = scheme(data)
@@ -124,7 +176,7 @@ def against_bounds(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, An
     given: `which`, the name of one of `BOUNDS`, `EXACT`, or None for Algorithm 1; `most_rounds`. `cannot` says why
     something is missing.
     """
-    data, which = instance_of(snapshot, _settled(given)), given.get("which")
+    data, which = from_snapshot(snapshot, _settled(given)), given.get("which")
     bounds: dict[str, float] = {}
     found: dict[str, float] = {}
     cannot: dict[str, str] = {}
@@ -159,46 +211,46 @@ STUDIES: Mapping[str, Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]] =
 
 def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
     """The knobs of coarsening; raises InputError for a value that one does not take."""
-    return {knob.name: _checked(knob, given) for knob in KNOBS}
+    return {knob.name: _checked(knob, given) for knob in ROUND_KNOBS}
 
 
 def _checked(knob: Knob, given: Mapping[str, Any]) -> Any:
     return knob.check(given[knob.name]) if knob.name in given else knob.default
 
 
-def _least(formulation: Formulation[Instance], data: Instance) -> float:
+def _least(formulation: Formulation[HareInstance], data: HareInstance) -> float:
     """The lower bound of a relaxation; raises InputError for more than it takes."""
     bound = formulation.run(data, formulation.settle({})).bound
     assert bound is not None  # all of `BOUNDS` give one
     return bound
 
 
-def _hare(data: Instance) -> Schedule:
+def _hare(data: HareInstance) -> TaskSchedule:
     return algorithm_1(data, fluid_start_s(data))
 
 
-def _claim(data: Instance, least: float, objective: float) -> dict[str, Any]:
+def _claim(data: HareInstance, least: float, objective: float) -> dict[str, Any]:
     """alpha, the claim, and what is measured against a lower bound > 0 of the sum of w_n C_n."""
     measured = objective / least if least > 0 else None
     return {"alpha": alpha(data), "claimed": claimed(data), "measured": measured}
 
 
-def _named(data: Instance) -> dict[str, Any]:
+def _named(data: HareInstance) -> dict[str, Any]:
     return {"jobs": list(data.jobs), "gpus": list(_gpu_names(data).values()), "tasks": data.task_count}
 
 
-def _gpu_names(data: Instance) -> dict[str, str]:
+def _gpu_names(data: HareInstance) -> dict[str, str]:
     """GPUs by name; where each is the only one of its type, that says more."""
     kinds = [gpu.accelerator for gpu in data.gpus]
     shown = kinds if len(set(kinds)) == len(kinds) else [gpu.name for gpu in data.gpus]
     return dict(zip([gpu.name for gpu in data.gpus], shown, strict=True))
 
 
-def _beside(data: Instance, found: Mapping[str, Schedule | AdaptiveSchedule]) -> dict[str, Any]:
+def _beside(data: HareInstance, found: Mapping[str, TaskSchedule | AdaptiveSchedule]) -> dict[str, Any]:
     return {"schedules": [_one(title, schedule) for title, schedule in found.items()], **_named(data)}
 
 
-def _one(title: str, schedule: Schedule | AdaptiveSchedule) -> dict[str, Any]:
+def _one(title: str, schedule: TaskSchedule | AdaptiveSchedule) -> dict[str, Any]:
     """A schedule as charts and tables want it."""
     names = _gpu_names(schedule.instance)
     return {

@@ -13,7 +13,7 @@ s.t.  sum_k sum_t s_rkt = D_r                       for all r              (5)  
 Tasks start in parts, and a round has synchronised to the part to which all its tasks have. The windows of starts are
 those of `hare.time_indexed`: they hold for some optimal schedule, so that its optimum is a bound for every schedule.
 It is much closer than that of (9), and takes a variable for every slot of every round. Times and weights are solved in
-units that suit them (`units.py`).
+units that suit them (`Units`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.papers.hare import time_indexed
-from workbench.papers.hare.from_scenario import KNOBS
-from workbench.papers.hare.grid import SLOTS, STEP_S
-from workbench.papers.hare.instance import Instance
-from workbench.papers.hare.task_formulation import TaskFormulation, bound_result
-from workbench.papers.hare.time_indexed import grid_of
+from workbench.papers.hare.formulations import time_indexed
+from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result
+from workbench.papers.hare.formulations.time_indexed import grid_of
+from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.knobs import ROUND_KNOBS, SLOTS, STEP_S
 from workbench.scheduling.contract import Knobs, Result
 
 NAME = "hare.time_indexed_lp"
@@ -37,18 +36,18 @@ class TimeIndexedLP(TaskFormulation):
 
     name = NAME
     title = "Hare: the bound of the linear relaxation on a grid of time"
-    knobs = (*KNOBS, STEP_S, SLOTS)
+    knobs = (*ROUND_KNOBS, STEP_S, SLOTS)
     reading = (
         "The objective is a bound that no schedule's sum of weight times completion time is below, not a schedule's "
         "own. step_s is the grid's step; exact says whether all times are multiples of it, so that none is rounded "
         "down."
     )
 
-    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return time_indexed.build(grid_of(data, knobs, "down"), whole=False, owner=NAME)
 
-    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: HareInstance, knobs: Knobs) -> Result:
         """The bound, and the relaxation's completions."""
         completion = np.array([model.complete[n].value for n in model.JOBS], dtype=float)
         grid = grid_of(data, knobs, "down")

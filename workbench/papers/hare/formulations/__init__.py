@@ -1,0 +1,1 @@
+"""Hare's problem stated: the schedule itself, and bounds of it."""
