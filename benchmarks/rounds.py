@@ -173,10 +173,10 @@ def chronus_cycle(kind: str) -> Callable[[int], Work]:
     def prepare(jobs: int) -> Work:
         from dataclasses import replace
 
-        from workbench.papers.chronus import master
-        from workbench.papers.chronus.admission import admit_all
-        from workbench.papers.chronus.instance import Asked, Instance
-        from workbench.papers.chronus.options import Pool, Run
+        from workbench.papers.chronus.algorithms.admission import admit_all
+        from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, NodePool
+        from workbench.papers.chronus.formulations import master
+        from workbench.papers.chronus.instance import ChronusInstance
         from workbench.scenario.rewards import SOFT_STEPS
 
         rng, asked, offered = np.random.default_rng(jobs), [], {"ordinary": jobs + jobs // 3, "full": 2 * jobs}
@@ -189,13 +189,13 @@ def chronus_cycle(kind: str) -> Callable[[int], Work]:
             soft = SOFT_STEPS if rng.random() < 0.67 else SOFT_STEPS[:1]
             steps = [(int(late * first_s - spent_s), worth) for late, worth in soft]
             left_s = int(runtime_s * (1 - done)) + 1
-            runs = [Run(pool, int(gang), int(left_s * slow)) for pool, slow in enumerate((1.0, 1.5, 2.5))]
-            asked.append(Asked(int(gang), left_s, steps, runs=runs if kind == "types" else ()))
+            runs = [AskedRun(pool, int(gang), int(left_s * slow)) for pool, slow in enumerate((1.0, 1.5, 2.5))]
+            asked.append(AskedJob(int(gang), left_s, steps, runs=runs if kind == "types" else ()))
         if kind == "types":
-            pools = {Pool("v100", 8): 256, Pool("p100", 8): 256, Pool("k80", 8): 256}
-            data = Instance.pooled(pools, 1200, asked)
+            pools = {NodePool("v100", 8): 256, NodePool("p100", 8): 256, NodePool("k80", 8): 256}
+            data = ChronusInstance.pooled(pools, 1200, asked)
         else:
-            data = Instance.made(768, 1200, asked, node_gpus=8)
+            data = ChronusInstance.made(768, 1200, asked, node_gpus=8)
         if kind == "ordinary":
             plan = master.solve(data).plan
             assert plan is not None

@@ -8,8 +8,9 @@ from itertools import combinations, pairwise, permutations
 import pytest
 
 import workbench
-from workbench.papers.chronus import admission
-from workbench.papers.chronus.instance import Asked, Instance
+from workbench.papers.chronus.algorithms import admission
+from workbench.papers.chronus.algorithms.terms import AskedJob
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scenario.rewards import strict
 
 MINUTE = 60
@@ -94,8 +95,8 @@ def test_of_hare_the_answer_stays_as_it_is_when_the_rounds_are_doubled_often_eno
 
 def verdicts(gpus: int, order: str) -> dict[str, tuple[bool, tuple[str, ...]]]:
     """Who is guaranteed, and who stands in the way, if the example's jobs ask in that order."""
-    asked = [Asked(own, runs * MINUTE, strict(by * MINUTE)) for own, runs, by in WANTED.values()]
-    instance = Instance.made(gpus, 20 * MINUTE, asked, names=list(WANTED))
+    asked = [AskedJob(own, runs * MINUTE, strict(by * MINUTE)) for own, runs, by in WANTED.values()]
+    instance = ChronusInstance.made(gpus, 20 * MINUTE, asked, names=list(WANTED))
     return {one.job: (one.guaranteed, one.in_the_way) for one in admission.admit_all(instance, list(order))}
 
 
@@ -110,7 +111,7 @@ def test_of_chronus_who_asks_last_is_refused() -> None:
 
 
 def test_of_chronus_rounding_alone_can_lose_a_job() -> None:
-    alone = Instance.made(100, 20 * MINUTE, [Asked(1, 21 * MINUTE, strict(39 * MINUTE))], names=["alone"])
+    alone = ChronusInstance.made(100, 20 * MINUTE, [AskedJob(1, 21 * MINUTE, strict(39 * MINUTE))], names=["alone"])
     (found,) = admission.admit_all(alone, alone.jobs)
     assert not found.guaranteed and found.why == "it needs 2 leases and has 1 before its last deadline"
 

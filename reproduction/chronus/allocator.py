@@ -14,7 +14,7 @@ from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.base.errors import counted
-from workbench.papers.chronus.round_up import round_up
+from workbench.papers.chronus.algorithms.consolidation import round_up
 
 SECTION = "5.3"
 MISSES, JCT = "wDMR", "JCT of best effort"

@@ -12,7 +12,7 @@ import pandas as pd
 from reproduction.chronus.settings import NODE_GPUS
 from workbench.analysis.metrics.slo import Verdicts, reward_shares
 from workbench.base.errors import counted
-from workbench.papers.chronus.round_up import is_friendly
+from workbench.papers.chronus.algorithms.consolidation import is_friendly
 from workbench.simulation.run import Run
 
 PARTS = {

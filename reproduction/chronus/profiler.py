@@ -13,7 +13,7 @@ from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.papers.chronus.profiling import SUBMISSION_GPUS
+from workbench.papers.chronus.knobs import SUBMISSION_GPUS
 
 SECTION = "5.1"
 DYNAMIC, ROOMY = "dynamic", "dynamic, headroom 4"

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.leases import Leases
-from workbench.papers.chronus.placement_exact import consolidated
-from workbench.papers.chronus.placement_friendly import place_friendly
-from workbench.papers.chronus.round_up import is_friendly, round_up
-from workbench.papers.chronus.terms import check_lease, leases_before, leases_needed
+from workbench.papers.chronus.algorithms.consolidation import consolidated, is_friendly, place_friendly, round_up
+from workbench.papers.chronus.algorithms.terms import AskedJob, check_lease, leases_before, leases_needed
+from workbench.papers.chronus.formulations.leases import LeaseSelection
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scenario.rewards import attained_share, weighted_miss_rate
 from workbench.scheduling.contract import Result
 from workbench.scheduling.solvers import InfeasibleError
 
 Case = Mapping[str, Any]
-FORMULATION = Leases()
+FORMULATION = LeaseSelection()
 NODE_GPUS = 8
 """GPUs of a node, where a case does not say."""
 
@@ -30,12 +28,12 @@ def _said(case: Case, name: str, otherwise: Any) -> Any:
     return case["instance"].get(name, case.get("options", {}).get(name, otherwise))
 
 
-def instance_of(case: Case) -> Instance:
+def instance_of(case: Case) -> ChronusInstance:
     """The instance of a case; jobs are named by their position. (6) is that of whole GPUs, whatever the nodes."""
     stated = case["instance"]
     sure = bool(_said(case, "all_guaranteed", False))
     jobs = [
-        Asked(
+        AskedJob(
             round_up(job["gpus"], NODE_GPUS) if _said(case, "round_up", False) else job["gpus"],
             job["runtime"],
             job["steps"],
@@ -46,7 +44,7 @@ def instance_of(case: Case) -> Instance:
     ]
     names = [str(row) for row in range(len(jobs))]
     lowest = float(_said(case, "miss_reward", 1))
-    return Instance.made(stated["gpus"], stated["lease"], jobs, miss_reward=lowest, names=names)
+    return ChronusInstance.made(stated["gpus"], stated["lease"], jobs, miss_reward=lowest, names=names)
 
 
 def _feasible(case: Case, result: Result) -> bool:

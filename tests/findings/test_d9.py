@@ -7,7 +7,7 @@ import pytest
 from tests.baselines.mechanisms.support import look
 from tests.papers.chronus.test_profiling import starts
 from tests.papers.chronus.test_scheduler import cluster, job
-from workbench.papers.chronus.clusters import Nodes
+from workbench.papers.chronus.algorithms.clusters import NodesUp
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
@@ -23,7 +23,7 @@ def sizes(run: Run) -> dict[float, float]:
     ("gpus", "expected"), [(0, 0), (1, 8), (5, 8), (6, 8), (8, 8), (9, 16), (16, 16), (17, 24), (99, 24)]
 )
 def test_the_bound_is_rounded_up_to_whole_nodes_and_one_is_left(gpus: int, expected: int) -> None:
-    nodes = Nodes.of(look(cluster(4, 8, [job(1, 10)])))
+    nodes = NodesUp.of(look(cluster(4, 8, [job(1, 10)])))
     assert nodes.at_least(0, gpus) == expected
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from workbench.papers.chronus.instance import Asked, Instance
+from workbench.papers.chronus.algorithms.terms import AskedJob
+from workbench.papers.chronus.instance import ChronusInstance
 
 LEASE_S = 10
 
 
-def random_jobs(seed: int, jobs: int, gpus: int, leases: int, *, released: bool = False) -> list[Asked]:
+def random_jobs(seed: int, jobs: int, gpus: int, leases: int, *, released: bool = False) -> list[AskedJob]:
     """Jobs of up to one GPU more than there are, strict and soft, some with deadlines too early or over."""
     rng = np.random.default_rng(seed)
     asked = []
@@ -23,22 +24,24 @@ def random_jobs(seed: int, jobs: int, gpus: int, leases: int, *, released: bool 
         rewards = sorted(rng.integers(2, 101, len(deadlines)).tolist(), reverse=True)
         runtime = int(rng.integers(1, leases * LEASE_S * 2 // 3))
         steps = list(zip(deadlines, rewards, strict=True))
-        asked.append(Asked(int(rng.integers(1, gpus + 2)), runtime, steps, late))
+        asked.append(AskedJob(int(rng.integers(1, gpus + 2)), runtime, steps, late))
     return asked
 
 
 @st.composite
-def instances(draw: st.DrawFn, jobs: int = 4, gpus: int = 8, leases: int = 5, *, released: bool = True) -> Instance:
+def instances(
+    draw: st.DrawFn, jobs: int = 4, gpus: int = 8, leases: int = 5, *, released: bool = True
+) -> ChronusInstance:
     """Up to so many jobs; capacity constant or lease by lease, rounded up or not."""
     seed = draw(st.integers(0, 10**6))
     count = draw(st.integers(1, jobs))
     several = released and draw(st.booleans())
     free = draw(st.lists(st.integers(0, gpus), min_size=1, max_size=leases)) if several else draw(st.integers(1, gpus))
     asked = random_jobs(seed, count, gpus, leases, released=released)
-    return Instance.made(free, LEASE_S, asked, node_gpus=draw(st.sampled_from([None, None, 8, 6])))
+    return ChronusInstance.made(free, LEASE_S, asked, node_gpus=draw(st.sampled_from([None, None, 8, 6])))
 
 
-def ways(data: Instance, row: int) -> Iterator[tuple[int, ...] | None]:
+def ways(data: ChronusInstance, row: int) -> Iterator[tuple[int, ...] | None]:
     """Every set of leases, from 1, with which a job meets a deadline, and None for a miss; from seconds, not leases."""
     yield None
     deadlines = [deadline for deadline, _ in data.steps[row]]
@@ -53,14 +56,14 @@ def ways(data: Instance, row: int) -> Iterator[tuple[int, ...] | None]:
     yield from itertools.combinations(possible, number)
 
 
-def reward_of(data: Instance, row: int, own: tuple[int, ...] | None) -> float:
+def reward_of(data: ChronusInstance, row: int, own: tuple[int, ...] | None) -> float:
     """What a job earns with these leases, by the seconds at which the last one ends."""
     if own is None:
         return data.miss_reward
     return next(reward for deadline, reward in data.steps[row] if own[-1] * data.lease_s <= deadline)
 
 
-def brute_force(data: Instance) -> float | None:
+def brute_force(data: ChronusInstance) -> float | None:
     """The optimum of (1)-(6) by trying every plan; None if the guaranteed jobs cannot all be served."""
     best: float | None = None
 
@@ -84,7 +87,7 @@ def brute_force(data: Instance) -> float | None:
     return best
 
 
-def check(data: Instance, leases: dict[str, list[int] | None]) -> float:
+def check(data: ChronusInstance, leases: dict[str, list[int] | None]) -> float:
     """The reward of a plan, its limits asserted from the seconds of the instance."""
     used: dict[int, np.ndarray] = {}
     earned = 0.0

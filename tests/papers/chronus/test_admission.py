@@ -8,15 +8,15 @@ from hypothesis import given, settings
 
 from tests.papers.chronus.plan_support import LEASE_S, brute_force, instances
 from workbench.base.errors import InputError
-from workbench.papers.chronus import feasibility
-from workbench.papers.chronus.admission import admit, admit_all
-from workbench.papers.chronus.feasibility import feasible
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.plan import of_leases
+from workbench.papers.chronus.algorithms import admission
+from workbench.papers.chronus.algorithms.admission import admit, admit_all, feasible
+from workbench.papers.chronus.algorithms.lease_plan import of_leases
+from workbench.papers.chronus.algorithms.terms import AskedJob
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scheduling.solvers import Solver, TimeLimitError
 
 
-def can_all(data: Instance, rows) -> bool:
+def can_all(data: ChronusInstance, rows) -> bool:
     """Whether some of the jobs can all be guaranteed, by trying every plan."""
     return brute_force(data.with_jobs(sorted(rows), guaranteed=True)) is not None
 
@@ -77,8 +77,8 @@ def test_of_the_jobs_in_the_way_none_can_be_spared(data):
 
 def test_a_refusal_by_hand():
     """The cluster is promised for two leases; a third job of all GPUs is done by the third lease, no earlier."""
-    first = [Asked(8, 1200, [(2400, 100)], guaranteed=True), Asked(8, 1200, [(2400, 100)], guaranteed=True)]
-    data = Instance.made(8, 1200, [*first, Asked(8, 1200, [(2400, 100)])], start_s=6000.0)
+    first = [AskedJob(8, 1200, [(2400, 100)], guaranteed=True), AskedJob(8, 1200, [(2400, 100)], guaranteed=True)]
+    data = ChronusInstance.made(8, 1200, [*first, AskedJob(8, 1200, [(2400, 100)])], start_s=6000.0)
     verdict = admit(data, "j2")
     assert not verdict.guaranteed and verdict.how == "demand"
     assert (verdict.earliest_lease, verdict.earliest_s) == (3, 9600)
@@ -87,33 +87,33 @@ def test_a_refusal_by_hand():
 
 
 def test_a_job_that_no_deadline_helps():
-    data = Instance.made(8, 1200, [Asked(9, 1200, [(2400, 100)])])
+    data = ChronusInstance.made(8, 1200, [AskedJob(9, 1200, [(2400, 100)])])
     verdict = admit(data, "j0")
     assert (verdict.guaranteed, verdict.earliest_s, verdict.in_the_way) == (False, None, ())
     assert verdict.why == "its 9 GPUs are more than the 8 of the cluster"
 
 
 def test_a_job_too_long_for_its_deadline_alone():
-    verdict = admit(Instance.made(8, 1200, [Asked(8, 2400, [(2399, 100)])]), "j0")
+    verdict = admit(ChronusInstance.made(8, 1200, [AskedJob(8, 2400, [(2399, 100)])]), "j0")
     assert verdict.why == "it needs 2 leases and has 1 before its last deadline"
     assert (verdict.earliest_lease, verdict.earliest_s) == (2, 2400)
 
 
 def test_rounding_alone_can_refuse_a_job():
-    asked = [Asked(5, 1200, [(1200, 100)], guaranteed=True), Asked(3, 1200, [(1200, 100)])]
-    assert admit(Instance.made(8, 1200, asked), "j1").guaranteed
-    verdict = admit(Instance.made(8, 1200, asked, node_gpus=8), "j1")
+    asked = [AskedJob(5, 1200, [(1200, 100)], guaranteed=True), AskedJob(3, 1200, [(1200, 100)])]
+    assert admit(ChronusInstance.made(8, 1200, asked), "j1").guaranteed
+    verdict = admit(ChronusInstance.made(8, 1200, asked, node_gpus=8), "j1")
     assert not verdict.guaranteed and verdict.in_the_way == ("j0",)
 
 
 def test_others_that_are_not_guaranteed_play_no_part():
-    asked = [Asked(8, 1200, [(1200, 100)]), Asked(8, 1200, [(1200, 100)])]
-    assert admit(Instance.made(8, 1200, asked), "j1").leases == {"j1": (1,)}
+    asked = [AskedJob(8, 1200, [(1200, 100)]), AskedJob(8, 1200, [(1200, 100)])]
+    assert admit(ChronusInstance.made(8, 1200, asked), "j1").leases == {"j1": (1,)}
 
 
 def test_a_soft_job_is_guaranteed_one_of_its_deadlines():
-    asked = [Asked(8, 1200, [(1200, 100)], guaranteed=True), Asked(8, 1200, [(1200, 100), (2400, 20)])]
-    assert admit(Instance.made(8, 1200, asked), "j1").leases == {"j0": (1,), "j1": (2,)}
+    asked = [AskedJob(8, 1200, [(1200, 100)], guaranteed=True), AskedJob(8, 1200, [(1200, 100), (2400, 20)])]
+    assert admit(ChronusInstance.made(8, 1200, asked), "j1").leases == {"j0": (1,), "j1": (2,)}
 
 
 def test_a_solver_without_an_answer_is_a_refusal_that_says_so(monkeypatch):
@@ -122,9 +122,11 @@ def test_a_solver_without_an_answer_is_a_refusal_that_says_so(monkeypatch):
     def stopped(model, solver):
         raise TimeLimitError("chronus.leases", "0 s")
 
-    data = Instance.made(3, 1200, [Asked(2, 1200, [(2400, 100)], guaranteed=True)] * 2 + [Asked(2, 1200, [(2400, 1)])])
+    data = ChronusInstance.made(
+        3, 1200, [AskedJob(2, 1200, [(2400, 100)], guaranteed=True)] * 2 + [AskedJob(2, 1200, [(2400, 1)])]
+    )
     assert admit(data, "j2").how == "model"
-    monkeypatch.setattr(feasibility, "solve_model", stopped)
+    monkeypatch.setattr(admission, "solve_model", stopped)
     verdict = admit(data, "j2", Solver(time_limit_s=0.0))
     assert not verdict.guaranteed and verdict.how == "limit"
     assert verdict.why == "within its limit the solver found neither a plan nor that there is none"
@@ -132,7 +134,7 @@ def test_a_solver_without_an_answer_is_a_refusal_that_says_so(monkeypatch):
 
 
 def test_bad_questions():
-    data = Instance.made(8, 1200, [Asked(8, 1200, []), Asked(8, 2400, [(1200, 100)], guaranteed=True)])
+    data = ChronusInstance.made(8, 1200, [AskedJob(8, 1200, []), AskedJob(8, 2400, [(1200, 100)], guaranteed=True)])
     with pytest.raises(InputError, match="admission, job: got 'x'"):
         admit(data, "x")
     with pytest.raises(InputError, match="job j0, rewards"):
@@ -145,8 +147,12 @@ def test_bad_questions():
 def test_who_stands_in_the_way_does_so_alone_and_others_may_do_so_too():
     """Either of two jobs of a GPU is enough to refuse one of both GPUs: one is named, and without it the other is."""
     at_once = [(LEASE_S, 100)]
-    asked = [Asked(1, LEASE_S, at_once, 0, True), Asked(1, LEASE_S, at_once, 0, True), Asked(2, LEASE_S, at_once)]
-    data = Instance.made(2, LEASE_S, asked, names=["a", "b", "new"])
+    asked = [
+        AskedJob(1, LEASE_S, at_once, 0, True),
+        AskedJob(1, LEASE_S, at_once, 0, True),
+        AskedJob(2, LEASE_S, at_once),
+    ]
+    data = ChronusInstance.made(2, LEASE_S, asked, names=["a", "b", "new"])
     (named,) = admit(data, "new").in_the_way
     (other,) = {"a", "b"} - {named}
     rows = [data.jobs.index(job) for job in (other, "new")]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus.admission_study import explain
+from workbench.papers.chronus.explain import admission_again
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import snapshot_at
@@ -44,7 +44,7 @@ def ask(scenario: dict[str, Any] = SCENARIO, knobs: dict[str, Any] | None = None
         "knobs": settled,
         **changed,
     }
-    return explain(snapshot_at(Scenario.from_dict(scenario), 0.0, offline=True), given)
+    return admission_again(snapshot_at(Scenario.from_dict(scenario), 0.0, offline=True), given)
 
 
 def test_the_job_in_the_way_and_the_earliest_lease_behind_it() -> None:

@@ -9,16 +9,23 @@ from hypothesis import strategies as st
 
 import workbench
 from workbench.base.errors import InputError
-from workbench.papers.chronus.from_snapshot import instance_of
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.leases import Leases
-from workbench.papers.chronus.rewards import Reward
-from workbench.papers.chronus.round_up import in_pieces, is_friendly, pieces, powers, round_up
-from workbench.papers.chronus.terms import Terms, first_lease, leases_before, leases_needed, next_boundary, seconds_up
+from workbench.papers.chronus.algorithms.consolidation import in_pieces, is_friendly, pieces, powers, round_up
+from workbench.papers.chronus.algorithms.terms import (
+    AskedJob,
+    LeaseTerms,
+    Reward,
+    first_lease,
+    leases_before,
+    leases_needed,
+    next_boundary,
+    seconds_up,
+)
+from workbench.papers.chronus.formulations.leases import LeaseSelection
+from workbench.papers.chronus.instance import ChronusInstance, from_snapshot
 from workbench.scenario.rewards import attained_share, weighted_miss_rate
 from workbench.session.api import snapshot_at
 
-KNOBS = Leases().settle({})
+KNOBS = LeaseSelection().settle({})
 
 
 def test_leases_are_counted_in_whole_seconds():
@@ -43,11 +50,11 @@ def test_leases_are_counted_in_whole_seconds():
 )
 def test_lease_lengths_that_cannot_be(slo, be, complaint):
     with pytest.raises(InputError, match=complaint):
-        Terms(slo, be)
+        LeaseTerms(slo, be)
 
 
 def test_four_best_effort_leases_in_an_slo_lease():
-    assert Terms().ratio == 4 and Terms(300, 300).ratio == 1
+    assert LeaseTerms().ratio == 4 and LeaseTerms(300, 300).ratio == 1
 
 
 def test_rewards_fall_in_steps_and_the_deadline_itself_counts():
@@ -115,30 +122,33 @@ def test_rounding_up_is_the_least_friendly_gang_and_changes_no_friendly_one(gpus
     [
         ({"lease_s": 0}, "lease: got 0; expected a whole number of seconds"),
         ({"lease_s": -60}, "lease: got -60"),
-        ({"asked": [Asked(8, 1200, [(600, 100)], 700)]}, "job j0, deadline: got 600.0; expected one after the arrival"),
-        ({"asked": [Asked(8, 1200, [(600, 10), (900, 20)])]}, "job j0, reward: got 20.0"),
-        ({"asked": [Asked(8, 1200, [(900, 10), (600, 5)])]}, "job j0, deadline: got 600.0"),
-        ({"asked": [Asked(0, 1200, [(900, 10)])]}, "job j0, gpus: got 0.0; expected a whole number >= 1"),
-        ({"asked": [Asked(1, 0, [(900, 10)])]}, "job j0, runtime_s: got 0.0"),
-        ({"asked": [Asked(1, 1.5, [(900, 10)])]}, "job j0, runtime_s: got 1.5"),
-        ({"asked": [Asked(1, 1, [(900.5, 10)])]}, "job j0, deadline: got 900.5; expected whole seconds"),
-        ({"asked": [Asked(1, 1, [], guaranteed=True)]}, "job j0, steps: got .*a deadline, as it is guaranteed"),
-        ({"asked": [Asked(1, 1, [(900, 10)])] * 2, "names": ["a", "a"]}, "jobs of the plan"),
+        (
+            {"asked": [AskedJob(8, 1200, [(600, 100)], 700)]},
+            "job j0, deadline: got 600.0; expected one after the arrival",
+        ),
+        ({"asked": [AskedJob(8, 1200, [(600, 10), (900, 20)])]}, "job j0, reward: got 20.0"),
+        ({"asked": [AskedJob(8, 1200, [(900, 10), (600, 5)])]}, "job j0, deadline: got 600.0"),
+        ({"asked": [AskedJob(0, 1200, [(900, 10)])]}, "job j0, gpus: got 0.0; expected a whole number >= 1"),
+        ({"asked": [AskedJob(1, 0, [(900, 10)])]}, "job j0, runtime_s: got 0.0"),
+        ({"asked": [AskedJob(1, 1.5, [(900, 10)])]}, "job j0, runtime_s: got 1.5"),
+        ({"asked": [AskedJob(1, 1, [(900.5, 10)])]}, "job j0, deadline: got 900.5; expected whole seconds"),
+        ({"asked": [AskedJob(1, 1, [], guaranteed=True)]}, "job j0, steps: got .*a deadline, as it is guaranteed"),
+        ({"asked": [AskedJob(1, 1, [(900, 10)])] * 2, "names": ["a", "a"]}, "jobs of the plan"),
         ({"gpus": -8}, "plan, capacity: got -8.0"),
         ({"reserved_s": 1200}, "kept for resuming: got 1200; expected 0 to 1199"),
     ],
 )
 def test_instances_that_cannot_be(changes, complaint):
-    given_ = {"gpus": 8, "lease_s": 1200, "asked": [Asked(8, 1200, [(2400, 100)])], **changes}
+    given_ = {"gpus": 8, "lease_s": 1200, "asked": [AskedJob(8, 1200, [(2400, 100)])], **changes}
     with pytest.raises(InputError, match=complaint):
-        Instance.made(**given_)
+        ChronusInstance.made(**given_)
 
 
 def test_the_jobs_of_a_snapshot_in_leases_from_the_next_boundary():
     """At the last arrival: what is left of runtimes and deadlines, by the scenario itself."""
     scenario = workbench.preset("chronus_96x8")
     now = 1300.0
-    data = instance_of(snapshot_at(scenario, now), KNOBS)
+    data = from_snapshot(snapshot_at(scenario, now), KNOBS)
     there = [job for job in scenario.jobs if job.arrival_s <= now and job.rewards]
     assert data.jobs == tuple(job.name for job in there)
     assert data.start_s == 2400 and data.lease_s == 1200 and data.capacity.tolist() == [[768]]
@@ -154,12 +164,12 @@ def test_what_a_lease_in_force_does_until_the_boundary_counts():
     scenario = workbench.preset("chronus_96x8")
     now = 1300.0
     snapshot = snapshot_at(scenario, now)
-    before = instance_of(snapshot, KNOBS)
+    before = from_snapshot(snapshot, KNOBS)
     job = next(job for job in snapshot.jobs.jobs if job.rewards and job.gpus <= 8)
     node = snapshot.nodes.names[0]
     lease = workbench.Assignment(job.name, {node: job.gpus}, until_s=2400.0)
     running = {field: getattr(snapshot, field) for field in snapshot.__dataclass_fields__}
-    after = instance_of(type(snapshot)(**{**running, "leases": {job.name: lease}}), KNOBS)
+    after = from_snapshot(type(snapshot)(**{**running, "leases": {job.name: lease}}), KNOBS)
     row = before.jobs.index(job.name)
     assert before.runtime_s[row] - after.runtime_s[row] == pytest.approx(1100, abs=1)
     others = np.arange(len(before.jobs)) != row
@@ -170,5 +180,5 @@ def test_deadlines_that_round_to_the_same_second_are_the_one_worth_more():
     scenario = workbench.preset("chronus_96x8")
     job = scenario.jobs[0].model_copy(update={"rewards": ((5000.2, 100.0), (5000.6, 80.0), (9000.0, 5.0))})
     one = scenario.replace(jobs=(job.model_copy(update={"arrival_s": 0.0}),))
-    data = instance_of(snapshot_at(one, 0.0), KNOBS)
+    data = from_snapshot(snapshot_at(one, 0.0), KNOBS)
     assert data.steps == (((5000.0, 100.0), (9000.0, 5.0)),)

@@ -14,18 +14,19 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 import workbench
 from tests.papers.chronus.plan_support import brute_force, check, instances
 from workbench.base.errors import InputError
-from workbench.papers.chronus import leases, master
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.leases import Leases, build, read_plan
-from workbench.papers.chronus.plan import LeasePlan, carried_on, nothing, of_leases, still_holds
+from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, carried_on, nothing, of_leases, still_holds
+from workbench.papers.chronus.algorithms.terms import AskedJob
+from workbench.papers.chronus.formulations import leases, master
+from workbench.papers.chronus.formulations.leases import LeaseSelection, build, read_plan
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 
-FORMULATION = Leases()
+FORMULATION = LeaseSelection()
 KNOBS = FORMULATION.settle({})
 SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])
 MODEL = pytest.mark.parametrize("model", ["printed", "master", "auto"])
-TWO = Instance.made(
-    8, 1200, [Asked(8, 3600, [(4800, 100), (6000, 80)]), Asked(4, 1200, [(2400, 100)])], names=["long", "short"]
+TWO = ChronusInstance.made(
+    8, 1200, [AskedJob(8, 3600, [(4800, 100), (6000, 80)]), AskedJob(4, 1200, [(2400, 100)])], names=["long", "short"]
 )
 """A long job with a soft deadline yields to a short one."""
 
@@ -51,7 +52,7 @@ def test_two_jobs_by_hand(solver, model):
 
 @MODEL
 def test_where_no_job_can_meet_a_deadline_the_bound_is_the_misses(model):
-    found = run(Instance.made(8, 1200, [Asked(1, 2400, [(1200, 100)])]), model)
+    found = run(ChronusInstance.made(8, 1200, [AskedJob(1, 2400, [(1200, 100)])]), model)
     assert (found.status, found.objective, found.bound, found.gap) == ("optimal", 1, 1, 0)
 
 
@@ -110,13 +111,13 @@ def test_from_the_last_plan_the_optimum_is_the_same(data):
 
 def test_a_deadline_on_a_boundary_counts_and_a_second_before_it_does_not():
     for deadline, worth in ((2400, 100), (2399, 1)):
-        data = Instance.made(8, 1200, [Asked(8, 2400, [(deadline, 100)])])
+        data = ChronusInstance.made(8, 1200, [AskedJob(8, 2400, [(deadline, 100)])])
         assert run(data).objective == worth
         assert run(data).values["reward"] == {"j0": worth}
 
 
 def test_a_second_of_running_takes_a_lease():
-    found = run(Instance.made(8, 1200, [Asked(8, 2401, [(3600, 100)])]))
+    found = run(ChronusInstance.made(8, 1200, [AskedJob(8, 2401, [(3600, 100)])]))
     assert found.values["leases"] == {"j0": [1, 2, 3]}
     assert found.values["completion_s"] == {"j0": 2401}
 
@@ -124,27 +125,27 @@ def test_a_second_of_running_takes_a_lease():
 def test_a_job_has_no_lease_before_it_arrives():
     """It arrives within the first lease, so that its first is the second; on the boundary it has that lease."""
     for arrival, expected in ((1, [2]), (1200, [2]), (1201, [3]), (0, [1])):
-        data = Instance.made(8, 1200, [Asked(8, 1200, [(3600, 100)], arrival)])
+        data = ChronusInstance.made(8, 1200, [AskedJob(8, 1200, [(3600, 100)], arrival)])
         assert run(data).values["leases"] == {"j0": expected}
 
 
 def test_soft_deadlines_are_hit_as_early_as_pays():
     """Two jobs of the whole cluster: the one that loses more by waiting goes first."""
-    slow = Asked(8, 1200, [(1200, 100), (2400, 80)])
-    fast = Asked(8, 1200, [(1200, 100), (2400, 20)])
-    found = run(Instance.made(8, 1200, [slow, fast]))
+    slow = AskedJob(8, 1200, [(1200, 100), (2400, 80)])
+    fast = AskedJob(8, 1200, [(1200, 100), (2400, 20)])
+    found = run(ChronusInstance.made(8, 1200, [slow, fast]))
     assert found.objective == 180
     assert found.values["leases"] == {"j0": [2], "j1": [1]}
 
 
 def test_leases_in_which_gpus_are_missing():
     """Half the cluster is down in the second lease only."""
-    data = Instance.made([8, 4, 8], 1200, [Asked(8, 2400, [(3600, 100)]), Asked(4, 1200, [(2400, 100)])])
+    data = ChronusInstance.made([8, 4, 8], 1200, [AskedJob(8, 2400, [(3600, 100)]), AskedJob(4, 1200, [(2400, 100)])])
     assert run(data).values["leases"] == {"j0": [1, 3], "j1": [2]}
 
 
 def test_a_job_larger_than_the_cluster_is_left_out_and_told_why():
-    data = Instance.made(8, 1200, [Asked(9, 1200, [(9600, 100)]), Asked(8, 1200, [(1200, 100)])])
+    data = ChronusInstance.made(8, 1200, [AskedJob(9, 1200, [(9600, 100)]), AskedJob(8, 1200, [(1200, 100)])])
     found = run(data)
     assert found.objective == 101 and found.values["leases"] == {"j0": None, "j1": [1]}
     assert found.values["cannot_meet"] == {"j0": "its 9 GPUs are more than the 8 of the cluster"}
@@ -154,42 +155,42 @@ def test_a_job_larger_than_the_cluster_is_left_out_and_told_why():
 
 def test_rounding_up_can_leave_a_job_out():
     """3 and 5 GPUs are 4 and 8 when rounded up."""
-    asked = [Asked(3, 1200, [(1200, 100)]), Asked(5, 1200, [(1200, 100)])]
-    assert run(Instance.made(8, 1200, asked)).objective == 200
-    assert run(Instance.made(8, 1200, asked, node_gpus=8)).objective == 101
+    asked = [AskedJob(3, 1200, [(1200, 100)]), AskedJob(5, 1200, [(1200, 100)])]
+    assert run(ChronusInstance.made(8, 1200, asked)).objective == 200
+    assert run(ChronusInstance.made(8, 1200, asked, node_gpus=8)).objective == 101
 
 
 def test_on_nodes_of_six_three_gangs_of_four_take_three_nodes():
     """(erratum): 12 GPUs are enough by count, but each node holds only one gang of 4."""
-    asked = [Asked(4, 1200, [(1200, 100)])] * 3
-    assert run(Instance.made(12, 1200, asked)).objective == 300
-    assert run(Instance.made(12, 1200, asked, node_gpus=6)).objective == 201
-    assert run(Instance.made(18, 1200, asked, node_gpus=6)).objective == 300
+    asked = [AskedJob(4, 1200, [(1200, 100)])] * 3
+    assert run(ChronusInstance.made(12, 1200, asked)).objective == 300
+    assert run(ChronusInstance.made(12, 1200, asked, node_gpus=6)).objective == 201
+    assert run(ChronusInstance.made(18, 1200, asked, node_gpus=6)).objective == 300
 
 
 def test_jobs_that_only_whole_leases_make_late_are_listed():
-    data = Instance.made(8, 1200, [Asked(8, 1300, [(2399, 100)]), Asked(8, 1200, [(1199, 100)])])
+    data = ChronusInstance.made(8, 1200, [AskedJob(8, 1300, [(2399, 100)]), AskedJob(8, 1200, [(1199, 100)])])
     found = run(data)
     assert found.values["lost_to_rounding"] == ["j0"]
     assert found.values["cannot_meet"]["j0"] == "it needs 2 leases and has 1 before its last deadline"
 
 
 def test_seconds_kept_for_resuming_make_leases_shorter():
-    asked = [Asked(8, 1200, [(2400, 100)])]
-    data = Instance.made(8, 1200, asked, reserved_s=60)
+    asked = [AskedJob(8, 1200, [(2400, 100)])]
+    data = ChronusInstance.made(8, 1200, asked, reserved_s=60)
     assert run(data).values["leases"] == {"j0": [1, 2]}
     assert run(data).values["completion_s"] == {"j0": 1200 + 2 * 60}
 
 
 def test_no_jobs_and_no_job_that_can():
-    empty = run(Instance.made(8, 1200, []))
+    empty = run(ChronusInstance.made(8, 1200, []))
     assert (empty.status, empty.objective, empty.values["leases"]) == ("optimal", 0, {})
-    late = run(Instance.made(8, 1200, [Asked(1, 1200, [(-5, 100)])]))
+    late = run(ChronusInstance.made(8, 1200, [AskedJob(1, 1200, [(-5, 100)])]))
     assert (late.status, late.objective, late.values["leases"]) == ("optimal", 1, {"j0": None})
 
 
 def test_values_are_json_and_shifted_to_the_left():
-    data = Instance.made(8, 1200, [Asked(8, 1200, [(12000, 100)]), Asked(8, 2400, [(12000, 100)])])
+    data = ChronusInstance.made(8, 1200, [AskedJob(8, 1200, [(12000, 100)]), AskedJob(8, 2400, [(12000, 100)])])
     found = run(data)
     json.dumps(found.values, allow_nan=False)
     assert sorted(lease for own in found.values["leases"].values() for lease in own) == [1, 2, 3]
@@ -260,7 +261,7 @@ def test_a_guaranteed_job_without_leases_is_an_error():
 
 
 def test_a_lease_before_the_arrival_is_an_error():
-    data = Instance.made(8, 1200, [Asked(8, 1200, [(3600, 100)], 1200)])
+    data = ChronusInstance.made(8, 1200, [AskedJob(8, 1200, [(3600, 100)], 1200)])
     with pytest.raises(SolverFailedError, match="a lease before the arrival"):
         of_leases(data, {"j0": (1,)})
 
@@ -271,7 +272,7 @@ def test_a_plan_is_carried_on_lease_by_lease():
 
 
 def test_the_last_plan_holds_as_far_as_it_goes():
-    later = Instance.made(8, 1200, [Asked(8, 2400, [(4800, 100)]), Asked(8, 1200, [(1200, 100)])])
+    later = ChronusInstance.made(8, 1200, [AskedJob(8, 2400, [(4800, 100)]), AskedJob(8, 1200, [(1200, 100)])])
     assert still_holds(later, {"j0": (2, 3, 5), "j1": (1,)}).leases == {"j0": (2, 3), "j1": (1,)}
     assert still_holds(later, {"j0": (2,), "j1": (1,)}).leases == {"j1": (1,)}
     assert still_holds(sure(later), {"j0": (2,), "j1": (1,)}) is None
@@ -279,7 +280,7 @@ def test_the_last_plan_holds_as_far_as_it_goes():
 
 def test_auto_takes_the_master_for_many_jobs_and_goes_on_where_its_gap_is_wide(monkeypatch):
     """Case chronus-13: the master says 300, the plan that is found is worth 201, and the printed model proves it."""
-    data = Instance.made(3, 1200, [Asked(2, 1200, [(2400, 100)])] * 3)
+    data = ChronusInstance.made(3, 1200, [AskedJob(2, 1200, [(2400, 100)])] * 3)
     monkeypatch.setattr(leases, "SMALL", 0)
     found = run(data, "auto")
     assert (found.status, found.objective, found.bound) == ("optimal", 201, 201)

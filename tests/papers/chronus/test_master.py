@@ -10,20 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.papers.chronus.plan_support import LEASE_S, brute_force, check, instances, random_jobs
-from workbench.papers.chronus import master
-from workbench.papers.chronus.admission import admit, admit_all
-from workbench.papers.chronus.feasibility import feasible, too_much_demand
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.leases import Leases, build
-from workbench.papers.chronus.lifting import improved, lift
-from workbench.papers.chronus.master import Master
-from workbench.papers.chronus.plan import LeasePlan, carried_on, nothing, of_leases
-from workbench.papers.chronus.rewards import Reward
-from workbench.papers.chronus.swapping import swapped
+from workbench.papers.chronus.algorithms.admission import admit, admit_all, feasible, too_much_demand
+from workbench.papers.chronus.algorithms.lease_plan import (
+    LeasePlan,
+    carried_on,
+    improved,
+    lift,
+    nothing,
+    of_leases,
+    swapped,
+)
+from workbench.papers.chronus.algorithms.terms import AskedJob, Reward
+from workbench.papers.chronus.formulations import master
+from workbench.papers.chronus.formulations.leases import LeaseSelection, build
+from workbench.papers.chronus.formulations.master import Master
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver, solve_matrix, solve_model
 
 
-def crowd(jobs: int, seed: int, gpus: int = 768, soft: float = 0.67) -> Instance:
+def crowd(jobs: int, seed: int, gpus: int = 768, soft: float = 0.67) -> ChronusInstance:
     """Jobs in mid-life with the deadlines of section 4.1 on nodes of 8 GPUs; gangs and runtimes are ours."""
     rng = np.random.default_rng(seed)
     asked = []
@@ -34,11 +39,11 @@ def crowd(jobs: int, seed: int, gpus: int = 768, soft: float = 0.67) -> Instance
         done = rng.uniform(0.0, 0.6)
         spent_s = runtime_s * done * rng.uniform(1.0, 1.2)
         steps = [(int(deadline_s - spent_s), worth) for deadline_s, worth in reward.steps]
-        asked.append(Asked(gang, int(runtime_s * (1 - done)) + 1, steps))
-    return Instance.made(gpus, 1200, asked, node_gpus=8)
+        asked.append(AskedJob(gang, int(runtime_s * (1 - done)) + 1, steps))
+    return ChronusInstance.made(gpus, 1200, asked, node_gpus=8)
 
 
-def guaranteed_crowd(jobs: int, seed: int) -> Instance:
+def guaranteed_crowd(jobs: int, seed: int) -> ChronusInstance:
     """Exactly so many jobs, all guaranteed: those of a plan of some more, whose leases are the last plan."""
     more = crowd(jobs + jobs // 3, seed)
     found = master.solve(more)
@@ -85,7 +90,7 @@ def test_with_guarantees_the_plan_keeps_them_or_there_is_none(data):
 @given(seed=st.integers(0, 10**6), gpus=st.integers(2, 8))
 def test_it_is_exact_where_leases_may_be_given_in_parts(seed, gpus):
     """The printed model with x between 0 and 1 and s whole has the same optimum: all jobs there, constant capacity."""
-    data = Instance.made(gpus, LEASE_S, random_jobs(seed, 5, gpus - 1, 5))
+    data = ChronusInstance.made(gpus, LEASE_S, random_jobs(seed, 5, gpus - 1, 5))
     if not data.possible.any():
         return
     whole = master.build(data)
@@ -114,28 +119,28 @@ def test_rounding_keeps_the_rows():
 
 
 def test_three_jobs_of_two_gpus_cannot_be_lifted():
-    data = Instance.made(3, 1200, [Asked(2, 1200, [(2400, 100)])] * 3)
+    data = ChronusInstance.made(3, 1200, [AskedJob(2, 1200, [(2400, 100)])] * 3)
     assert lift(sure(data), [0, 0, 0]) is None
     assert master.solve(sure(data)).plan is None
     assert lift(data, [0, 0, 0]).objective == 201
 
 
 def test_a_job_that_comes_late_to_its_target_gets_its_next_deadline():
-    data = Instance.made(8, 1200, [Asked(8, 1200, [(1200, 100), (2400, 50)])] * 2)
+    data = ChronusInstance.made(8, 1200, [AskedJob(8, 1200, [(1200, 100), (2400, 50)])] * 2)
     plan = lift(sure(data), [0, 0])
     assert plan.objective == 150
 
 
 def test_what_fits_beside_a_plan_gets_in():
-    data = Instance.made(8, 1200, [Asked(4, 1200, [(1200, 100)]), Asked(8, 1200, [(1200, 100)])])
+    data = ChronusInstance.made(8, 1200, [AskedJob(4, 1200, [(1200, 100)]), AskedJob(8, 1200, [(1200, 100)])])
     plan = improved(nothing(data))
     assert (plan.objective, plan.leases) == (101, {"j0": (1,)})  # the smaller gang gains more for its GPU time
 
 
 def test_a_late_job_trades_leases_with_one_that_can_wait():
     """j0 has the first lease and time until the fourth; j1 would earn more in the first."""
-    asked = [Asked(8, 1200, [(4800, 100)]), Asked(4, 1200, [(1200, 100), (2400, 20)])]
-    data = Instance.made(8, 1200, asked)
+    asked = [AskedJob(8, 1200, [(4800, 100)]), AskedJob(4, 1200, [(1200, 100), (2400, 20)])]
+    data = ChronusInstance.made(8, 1200, asked)
     plan = of_leases(data, {"j0": (1,), "j1": (2,)})
     assert plan.objective == 120
     assert swapped(plan).leases == {"j0": (2,), "j1": (1,)}
@@ -160,17 +165,17 @@ def test_trades_lower_nobodys_reward(data, seed):
 
 def test_the_last_plan_carries_the_guarantees_where_lifting_fails():
     """Least laxity first serves the two jobs of 2 GPUs together with none; the plan of before is what holds."""
-    asked = [Asked(3, 1200, [(2400, 100)]), Asked(2, 1200, [(2400, 100)]), Asked(2, 1200, [(2400, 100)])]
-    data = sure(Instance.made(4, 1200, asked, previous={"j0": (2,), "j1": (1,), "j2": (1,)}))
+    asked = [AskedJob(3, 1200, [(2400, 100)]), AskedJob(2, 1200, [(2400, 100)]), AskedJob(2, 1200, [(2400, 100)])]
+    data = sure(ChronusInstance.made(4, 1200, asked, previous={"j0": (2,), "j1": (1,), "j2": (1,)}))
     assert master.solve(data).plan.objective == 300
-    assert Leases().run(data, {**Leases().settle({}), "model": "printed"}).objective == 300
+    assert LeaseSelection().run(data, {**LeaseSelection().settle({}), "model": "printed"}).objective == 300
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_300_guaranteed_jobs_on_768_gpus_within_half_a_percent_of_the_bound_in_two_seconds(seed):
     data = guaranteed_crowd(300, seed)
     began = time.process_time()
-    found = Leases().run(data, Leases().settle({"model": "master"}))
+    found = LeaseSelection().run(data, LeaseSelection().settle({"model": "master"}))
     assert time.process_time() - began < 2.0
     assert found.gap <= 0.005
     assert check(data, found.values["leases"]) == pytest.approx(found.objective)

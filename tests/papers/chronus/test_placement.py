@@ -9,13 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus.options import offered, taken_in
-from workbench.papers.chronus.patterns import after, fewest, most_consolidated, shape_of, shapes, state_of, ways
-from workbench.papers.chronus.placement_best_effort import place_best_effort
-from workbench.papers.chronus.placement_exact import consolidated
-from workbench.papers.chronus.placement_friendly import place_friendly
-from workbench.papers.chronus.placement_search import local_search, quasi_consolidate
-from workbench.papers.chronus.round_up import round_up
+from workbench.papers.chronus.algorithms.consolidation import consolidated, place_best_effort, place_friendly, round_up
+from workbench.papers.chronus.algorithms.local_search import (
+    after,
+    fewest,
+    local_search,
+    most_consolidated,
+    quasi_consolidate,
+    shape_of,
+    shapes,
+    state_of,
+    ways,
+)
+from workbench.papers.chronus.algorithms.terms import offered, taken_in
 
 
 def check(gangs, free, placed, node_gpus=None):

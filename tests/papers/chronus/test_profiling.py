@@ -10,9 +10,9 @@ import pytest
 
 from tests.baselines.mechanisms.support import look, make
 from tests.papers.chronus.test_scheduler import PAPER, cluster, job
-from workbench.papers.chronus import profiling
-from workbench.papers.chronus.clusters import Nodes, pick, split
-from workbench.papers.chronus.profiling import Profiler, Running, Waiting
+from workbench.papers.chronus.algorithms import profiling
+from workbench.papers.chronus.algorithms.clusters import NodesUp, pick, split
+from workbench.papers.chronus.algorithms.profiling import Profiler, RunningProfile, Waiting
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -153,9 +153,9 @@ def test_gangs_do_not_wait_for_hours_where_the_estimate_is_smaller_than_they_are
 
 
 def test_a_profiling_cluster_that_is_enough_has_the_gang_on_one_node_or_on_two():
-    nodes = Nodes.of(look(make({"a": ("t", 8), "b": ("t", 8), "c": ("t", 2)}, [{}])))
+    nodes = NodesUp.of(look(make({"a": ("t", 8), "b": ("t", 8), "c": ("t", 2)}, [{}])))
     assert [nodes.enough(0, gpus) for gpus in (0, 1, 2, 3, 8, 10, 16, 17)] == [0, 2, 2, 10, 10, 10, 18, 0]
-    one = Nodes.of(look(make({"a": ("t", 8)}, [{}])))
+    one = NodesUp.of(look(make({"a": ("t", 8)}, [{}])))
     assert [one.enough(0, gpus) for gpus in (1, 3, 8, 9)] == [1, 3, 8, 0] and one.at_least(0, 3) == 3
 
 
@@ -175,7 +175,7 @@ def test_a_profile_that_a_fault_cuts_off_is_made_again():
 def test_the_profiling_cluster_is_the_last_gpus_and_nobody_else_gets_them():
     scenario = cluster(3, 4, [job(1, 10)])
     snapshot = look(scenario)
-    nodes = Nodes.of(snapshot)
+    nodes = NodesUp.of(snapshot)
     assert nodes.reserved(0, 6) == {"n2-0": 4, "n1-0": 2}
     free = split(snapshot, nodes, (6,), ())[0]
     assert free.own == {"n2-0": 4, "n1-0": 2}
@@ -198,7 +198,7 @@ def test_who_is_done_is_known_and_who_lost_the_gpus_is_first_again():
         (0,),
         (0,),
         running=tuple(
-            Running(Waiting(f"j{i}", 0, 1, ""), until_s, True) for i, until_s in enumerate((5.0, 20.0, 20.0))
+            RunningProfile(Waiting(f"j{i}", 0, 1, ""), until_s, True) for i, until_s in enumerate((5.0, 20.0, 20.0))
         ),
         line=(Waiting("k", 0, 1, ""),),
     )

@@ -8,22 +8,23 @@ from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.test_scheduler import cluster, job
-from workbench.papers.chronus.allocating import place_guaranteed
-from workbench.papers.chronus.round_up import round_up
+from workbench.papers.chronus.algorithms.consolidation import place_guaranteed, round_up
+from workbench.papers.chronus.algorithms.spot import SpotGpus, SpotRules, serve
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.papers.chronus.spot import Pool, Rules, serve
 from workbench.simulation.loop import simulate
 
-RULES = Rules("local_search", 100_000, 16, topology=True)
+RULES = SpotRules("local_search", 100_000, 16, topology=True)
 
 
-def pool(free: dict[str, int], idle: dict[str, int] | None = None, room: tuple[int, ...] = ()) -> Pool:
+def pool(free: dict[str, int], idle: dict[str, int] | None = None, room: tuple[int, ...] = ()) -> SpotGpus:
     """Nodes of 8 GPUs; a gang loses a tenth of its speed with every further node."""
     rest = room or tuple(sorted(free.values(), reverse=True))
-    return Pool(free, idle or {}, rest, 8, lambda name, shape: sum(shape) * 0.9 ** len(shape), lambda name, at: True)
+    return SpotGpus(
+        free, idle or {}, rest, 8, lambda name, shape: sum(shape) * 0.9 ** len(shape), lambda name, at: True
+    )
 
 
-def served(gangs: dict[str, int], own: Pool, previous=None, rules: Rules = RULES):
+def served(gangs: dict[str, int], own: SpotGpus, previous=None, rules: SpotRules = RULES):
     return serve(list(gangs), list(gangs.values()), [[0]] * len(gangs), [own], previous or {}, rules)
 
 
@@ -112,7 +113,7 @@ def test_only_a_gang_too_large_for_the_spot_cluster_may_use_the_profiling_cluste
 
 @pytest.mark.parametrize(("placement", "expected"), [("consolidated", {"a"}), ("quasi", {"a", "b"})])
 def test_consolidation_alone_leaves_a_gang_waiting(placement, expected):
-    rules = Rules(placement, 100_000, 16, topology=True)
+    rules = SpotRules(placement, 100_000, 16, topology=True)
     assert served({"a": 6, "b": 4}, pool({"n0": 8, "n1": 2}, room=(8, 8)), rules=rules).keys() == expected
 
 

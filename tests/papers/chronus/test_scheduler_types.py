@@ -11,8 +11,8 @@ from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.plan_support import LEASE_S
 from tests.papers.chronus.test_scheduler import SHORT, check_promises, job, with_deadlines
 from tests.papers.chronus.test_typed import brute_force
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.options import Pool, Run
+from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, NodePool
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.simulation.loop import simulate
 
@@ -20,7 +20,7 @@ KNOBS = {**SHORT, "profile": False, "gap": 0.0}
 
 
 @st.composite
-def tiny(draw: st.DrawFn) -> tuple[list[dict], Instance]:
+def tiny(draw: st.DrawFn) -> tuple[list[dict], ChronusInstance]:
     """Three jobs there from the start, on two GPUs of a type and two of one half as fast; and their plan by hand."""
     jobs, asked = [], []
     for _ in range(3):
@@ -28,10 +28,10 @@ def tiny(draw: st.DrawFn) -> tuple[list[dict], Instance]:
         first_s = float(LEASE_S * draw(st.integers(1, 3)))
         rewards = [[first_s, 100.0], [first_s + LEASE_S, float(draw(st.sampled_from([20, 50])))]]
         jobs.append(job(gpus, 2 * seconds, rewards=rewards))
-        runs = [Run(0, gpus, seconds), Run(1, gpus, 2 * seconds)]
-        asked.append(Asked(gpus, seconds, rewards, runs=runs))
-    pools = {Pool("fast", 2): 2, Pool("slow", 2): 2}
-    return jobs, Instance.pooled(pools, LEASE_S, asked)
+        runs = [AskedRun(0, gpus, seconds), AskedRun(1, gpus, 2 * seconds)]
+        asked.append(AskedJob(gpus, seconds, rewards, runs=runs))
+    pools = {NodePool("fast", 2): 2, NodePool("slow", 2): 2}
+    return jobs, ChronusInstance.pooled(pools, LEASE_S, asked)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -14,20 +14,18 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 import workbench
 from tests.papers.chronus.plan_support import LEASE_S, instances
 from workbench.base.errors import InputError
-from workbench.papers.chronus import leases, master, typed
-from workbench.papers.chronus.admission import admit, admit_all
-from workbench.papers.chronus.feasibility import feasible
-from workbench.papers.chronus.from_snapshot import instance_of
-from workbench.papers.chronus.instance import Asked, Instance
-from workbench.papers.chronus.leases import Leases
-from workbench.papers.chronus.options import Choice, Pool, Run
-from workbench.papers.chronus.plan import carried_on
+from workbench.papers.chronus.algorithms.admission import admit, admit_all, feasible
+from workbench.papers.chronus.algorithms.lease_plan import carried_on
+from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, Choice, NodePool
+from workbench.papers.chronus.formulations import leases, leases_with_options, master
+from workbench.papers.chronus.formulations.leases import LeaseSelection
+from workbench.papers.chronus.instance import ChronusInstance, from_snapshot
 from workbench.scheduling.solvers import InfeasibleError, Solver
 from workbench.session.api import snapshot_at
 
-FORMULATION = Leases()
+FORMULATION = LeaseSelection()
 KNOBS = FORMULATION.settle({})
-FAST, SLOW = Pool("v100"), Pool("k80")
+FAST, SLOW = NodePool("v100"), NodePool("k80")
 
 
 @st.composite
@@ -35,16 +33,16 @@ def typed_instances(draw, jobs=3, leases=4):
     """Up to three jobs on two types, rounded up or not, with one to three options each."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     sizes = draw(st.sampled_from([(None, None), (8, 4), (6, 8)]))
-    pools = {Pool("v100", sizes[0]): int(rng.integers(1, 9)), Pool("k80", sizes[1]): int(rng.integers(1, 9))}
+    pools = {NodePool("v100", sizes[0]): int(rng.integers(1, 9)), NodePool("k80", sizes[1]): int(rng.integers(1, 9))}
     asked = []
     for _ in range(draw(st.integers(1, jobs))):
         late = int(rng.integers(0, LEASE_S + 1)) if rng.random() < 0.3 else 0
         deadlines = sorted(set(rng.integers(late + 1, leases * LEASE_S + 1, rng.integers(1, 3)).tolist()))
         rewards = sorted(rng.integers(2, 101, len(deadlines)).tolist(), reverse=True)
         places = sorted({(int(rng.integers(2)), int(rng.integers(1, 7))) for _ in range(rng.integers(1, 4))})
-        runs = [Run(pool, gpus, int(rng.integers(1, leases * LEASE_S * 2 // 3))) for pool, gpus in places]
-        asked.append(Asked(1, 1, list(zip(deadlines, rewards, strict=True)), late, runs=runs))
-    return Instance.pooled(pools, LEASE_S, asked)
+        runs = [AskedRun(pool, gpus, int(rng.integers(1, leases * LEASE_S * 2 // 3))) for pool, gpus in places]
+        asked.append(AskedJob(1, 1, list(zip(deadlines, rewards, strict=True)), late, runs=runs))
+    return ChronusInstance.pooled(pools, LEASE_S, asked)
 
 
 def brute_force(data):
@@ -135,7 +133,7 @@ def test_each_verdict_is_right_on_two_types_too(data):
 @given(data=instances())
 def test_on_one_type_with_one_option_it_is_the_printed_model_row_by_row(data):
     """The same LP file but for names (Pyomo numbers rows and columns in their order), and the same optimum."""
-    texts = [text_of(build(data)) for build in (leases.build, typed.build)]
+    texts = [text_of(build(data)) for build in (leases.build, leases_with_options.build)]
     assert texts[0] == texts[1].replace("_leases_on_types", "_leases")
     assert run(data, "printed").objective == pytest.approx(run(data, "options").objective, abs=1e-6)
 
@@ -148,10 +146,10 @@ def text_of(model):
 
 
 def test_lp_diff_says_the_same_of_two_jobs(tmp_path):
-    asked = [Asked(8, 3600, [(4800, 100), (6000, 80)]), Asked(4, 1200, [(2400, 100)])]
-    data = Instance.made(8, 1200, asked, names=["long", "short"])
+    asked = [AskedJob(8, 3600, [(4800, 100), (6000, 80)]), AskedJob(4, 1200, [(2400, 100)])]
+    data = ChronusInstance.made(8, 1200, asked, names=["long", "short"])
     paths = [tmp_path / "printed.lp", tmp_path / "typed.lp"]
-    for path, build in zip(paths, (leases.build, typed.build), strict=True):
+    for path, build in zip(paths, (leases.build, leases_with_options.build), strict=True):
         model = build(data)
         model.name = "leases"
         model.write(str(path))
@@ -160,16 +158,16 @@ def test_lp_diff_says_the_same_of_two_jobs(tmp_path):
 
 
 def test_a_homogeneous_cluster_has_no_options():
-    data = Instance.pooled({FAST: 8}, 1200, [Asked(8, 1200, [(1200, 100)]), Asked(4, 600, [(1200, 100)])])
+    data = ChronusInstance.pooled({FAST: 8}, 1200, [AskedJob(8, 1200, [(1200, 100)]), AskedJob(4, 600, [(1200, 100)])])
     assert data.options is None and data.pools == (FAST,)
     assert run(data).objective == 101 and "choice" not in run(data).values
 
 
 def test_the_job_in_a_hurry_gets_the_fast_type():
     """Both would be faster on the 4 V100; only one has to be."""
-    runs = [Run(0, 4, 1200), Run(1, 4, 2400)]
-    asked = [Asked(4, 1, [(2400, 100)], runs=runs), Asked(4, 1, [(1200, 100)], runs=runs)]
-    data = Instance.pooled({FAST: 4, SLOW: 4}, 1200, asked)
+    runs = [AskedRun(0, 4, 1200), AskedRun(1, 4, 2400)]
+    asked = [AskedJob(4, 1, [(2400, 100)], runs=runs), AskedJob(4, 1, [(1200, 100)], runs=runs)]
+    data = ChronusInstance.pooled({FAST: 4, SLOW: 4}, 1200, asked)
     found = run(data)
     assert found.objective == 200
     assert found.values["choice"]["j1"] == {"accelerator": "v100", "node_gpus": None, "gpus": 4}
@@ -179,18 +177,18 @@ def test_the_job_in_a_hurry_gets_the_fast_type():
 
 def test_a_range_of_gpus_lets_a_job_shrink_beside_another():
     """As 8 GPUs it takes one lease, as 4 two; beside a job of 4 GPUs it meets its deadline as 4."""
-    wide = Asked(8, 1, [(2400, 100)], runs=[Run(0, 4, 2400), Run(0, 8, 1200)])
-    other = Asked(4, 1, [(2400, 100)], runs=[Run(0, 4, 2400)])
-    data = Instance.pooled({FAST: 8}, 1200, [wide, other])
+    wide = AskedJob(8, 1, [(2400, 100)], runs=[AskedRun(0, 4, 2400), AskedRun(0, 8, 1200)])
+    other = AskedJob(4, 1, [(2400, 100)], runs=[AskedRun(0, 4, 2400)])
+    data = ChronusInstance.pooled({FAST: 8}, 1200, [wide, other])
     assert run(data).objective == 200
     assert run(data).values["choice"]["j0"]["gpus"] == 4
     assert run(data.with_jobs([0])).values["leases"]["j0"] in ([1], [1, 2])
 
 
 def test_the_last_plan_and_what_jobs_run_as_go_on():
-    runs = [Run(0, 4, 1200), Run(1, 4, 3600)]
-    asked = [Asked(4, 1, [(6000, 100)], runs=runs), Asked(4, 1, [(1200, 100)], runs=runs)]
-    data = sure(Instance.pooled({FAST: 4, SLOW: 4}, 1200, asked, previous={"j0": (1, 2, 3)}))
+    runs = [AskedRun(0, 4, 1200), AskedRun(1, 4, 3600)]
+    asked = [AskedJob(4, 1, [(6000, 100)], runs=runs), AskedJob(4, 1, [(1200, 100)], runs=runs)]
+    data = sure(ChronusInstance.pooled({FAST: 4, SLOW: 4}, 1200, asked, previous={"j0": (1, 2, 3)}))
     kept = replace(data.as_in({"j0": Choice("k80", None, 4)}), previous={"j0": (1, 2, 3), "j1": (1,)})
     assert kept.needed.tolist() == [3, 1]
     assert feasible(kept).how == "room"
@@ -200,7 +198,9 @@ def test_the_last_plan_and_what_jobs_run_as_go_on():
 
 
 def test_a_gang_that_no_pool_holds_and_why():
-    data = Instance.pooled({FAST: 4, SLOW: 6}, 1200, [Asked(8, 1, [(1200, 100)], runs=[Run(0, 8, 60), Run(1, 8, 90)])])
+    data = ChronusInstance.pooled(
+        {FAST: 4, SLOW: 6}, 1200, [AskedJob(8, 1, [(1200, 100)], runs=[AskedRun(0, 8, 60), AskedRun(1, 8, 90)])]
+    )
     found = run(data)
     assert found.objective == 1
     assert found.values["cannot_meet"] == {"j0": "its 8 GPUs are more than the 4 of v100"}
@@ -226,7 +226,7 @@ def test_any_scenario_of_the_other_papers_runs_with_deadlines(name):
 def test_the_options_of_a_snapshot_are_its_types_and_with_the_knob_its_sizes():
     base = workbench.preset("gavel_example")
     job = base.jobs[0].model_copy(update={"rewards": ((1e6, 100.0),), "arrival_s": 0.0})
-    data = instance_of(snapshot_at(base.replace(jobs=(job,)), 0.0), KNOBS)
+    data = from_snapshot(snapshot_at(base.replace(jobs=(job,)), 0.0), KNOBS)
     named = {data.pools[pool].accelerator for pool in data.every.pool.tolist()}
     able = {kind for kind in base.cluster.types if base.table.row(job.model, kind, job.gpus) > 0}
     assert named == able and len(able) > 1
@@ -240,7 +240,7 @@ def test_a_range_counts_only_with_its_knob():
     job = next(job for job in base.jobs if len(job.sizes) > 1)
     job = job.model_copy(update={"rewards": ((1e7, 100.0),), "arrival_s": 0.0})
     snapshot = snapshot_at(base.replace(jobs=(job,)), 0.0)
-    fixed, ranged = instance_of(snapshot, KNOBS), instance_of(snapshot, {**KNOBS, "gpu_range": True})
+    fixed, ranged = from_snapshot(snapshot, KNOBS), from_snapshot(snapshot, {**KNOBS, "gpu_range": True})
     assert set(fixed.every.gpus.tolist()) == {job.gpus}
     assert set(ranged.every.gpus.tolist()) > {job.gpus} and set(ranged.every.gpus.tolist()) <= set(job.sizes)
 
@@ -249,24 +249,24 @@ def test_the_range_of_rewards_is_scaled():
     base = workbench.preset("gavel_example")
     job = base.jobs[0].model_copy(update={"rewards": ((1e5, 100.0), (1e6, 50.5)), "arrival_s": 0.0})
     snapshot = snapshot_at(base.replace(jobs=(job,)), 0.0)
-    data = instance_of(snapshot, {**KNOBS, "highest_reward": 20.0, "miss_reward": 2.0})
+    data = from_snapshot(snapshot, {**KNOBS, "highest_reward": 20.0, "miss_reward": 2.0})
     assert [reward for _, reward in data.steps[0]] == pytest.approx([20.0, 11.0])
     with pytest.raises(InputError, match=r"knob highest_reward: got 1.0; expected a number above .* 2"):
-        instance_of(snapshot, {**KNOBS, "highest_reward": 1.0, "miss_reward": 2.0})
+        from_snapshot(snapshot, {**KNOBS, "highest_reward": 1.0, "miss_reward": 2.0})
 
 
 def test_300_jobs_on_three_types_have_a_plan_and_its_gap():
     """Beyond the size at which the model is solved: the heuristic with its bound."""
     rng = np.random.default_rng(0)
-    pools = {Pool("v100", 8): 256, Pool("p100", 4): 256, Pool("k80", 4): 256}
+    pools = {NodePool("v100", 8): 256, NodePool("p100", 4): 256, NodePool("k80", 4): 256}
     asked = []
     for _ in range(300):
         gpus, base_s = int(rng.choice([1, 2, 4, 8, 16])), int(rng.integers(3600, 36000))
-        runs = [Run(pool, gpus, int(base_s * slow)) for pool, slow in enumerate((1.0, 1.8, 4.0))]
+        runs = [AskedRun(pool, gpus, int(base_s * slow)) for pool, slow in enumerate((1.0, 1.8, 4.0))]
         first_s = base_s * rng.uniform(1.2, 3.0)
         steps = [(int(first_s * late), worth) for late, worth in ((1.0, 100), (1.1, 80), (1.2, 50), (1.5, 20))]
-        asked.append(Asked(gpus, 1, steps, runs=runs))
-    data = Instance.pooled(pools, 1200, asked)
+        asked.append(AskedJob(gpus, 1, steps, runs=runs))
+    data = ChronusInstance.pooled(pools, 1200, asked)
     found = master.solve(data)
     assert found.plan is not None and found.solved.gap < 0.02
     assert {data.pools[pool].accelerator for pool in found.plan.instance.pool.tolist()} == {"v100", "p100", "k80"}

@@ -1,8 +1,7 @@
 """Chronus: leases for jobs with deadlines, guaranteed once admitted, placed consolidated (Gao et al.)."""
 
 from workbench.papers.chronus import explain
-from workbench.papers.chronus.admission_study import STUDIES
-from workbench.papers.chronus.leases import Leases
+from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scheduling.room import Room
 
@@ -11,10 +10,10 @@ ROOM = Room(
     title="Chronus",
     citation="Chronus: A Novel Deadline-aware Scheduler for Deep Learning Training Jobs (Gao and others, SoCC 2021)",
     notebook="06_chronus",
-    formulations=(Leases(),),
+    formulations=(LeaseSelection(),),
     schedulers=(Chronus(),),
     explanations={"chronus": explain.explain},
-    studies=STUDIES,
+    studies=explain.STUDIES,
     symbols={
         "a job": "leases i",
         "a span of time": "leases k",

@@ -7,50 +7,58 @@ at or after its arrival. What a lease offers and what a gang takes are counted f
 
 On clusters of several types of GPUs, and where a range of GPUs is open, jobs have `options`, and there are limits for
 each pool of nodes. The numbers of each job are then those of the option that is in force.
+
+`from_snapshot` reads one from what a scheduler sees: the jobs with deadlines, from the next boundary of SLO leases on.
+The runtime left is that of a consolidated gang as believed, less what leases in force will do up to the boundary.
+
+Section 3.1 has one accelerator type and one size of nodes. On other clusters (section 7, ours) a job has an option for
+each pool of alike nodes on whose type it runs, and, where `gpu_range` is on, for each of its `gpu_choices` there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import InputError, counted
-from workbench.papers.chronus.options import Choice, Options, Pool, Run, first_of, limits_of, offered, taken_in
-from workbench.papers.chronus.rewards import check_steps
-from workbench.papers.chronus.terms import check_lease, first_lease, leases_before, leases_needed
-from workbench.scenario.rewards import LOWEST, Steps
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.papers.chronus.algorithms.terms import (
+    AskedJob,
+    AskedRun,
+    Choice,
+    JobOptions,
+    NodePool,
+    check_lease,
+    check_steps,
+    first_lease,
+    first_of,
+    leases_before,
+    leases_needed,
+    limits_of,
+    next_boundary,
+    offered,
+    seconds_down,
+    seconds_up,
+    taken_in,
+)
+from workbench.papers.chronus.knobs import GPU_RANGE
+from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
 from workbench.scheduling.solvers import InfeasibleError
 
 NAME = "chronus.leases"
-
 Leases = Mapping[str, tuple[int, ...]]
 """The leases, from 1, of each job that has some."""
 
 
-class Asked(NamedTuple):
-    """One job by hand: GPUs, seconds left to run, `(deadline in s from the start, reward)` steps, arrival in s.
-
-    runs: its options, which then count instead of GPUs and seconds.
-    """
-
-    gpus: int
-    runtime_s: int
-    steps: Sequence[Sequence[float]]
-    arrival_s: int = 0
-    guaranteed: bool = False
-    runs: Sequence[Run] = ()
-
-
 @dataclass(frozen=True, eq=False)
-class Instance:
+class ChronusInstance:
     """One instance of (1)-(6). Arrays are read-only.
 
     lease_s: T, seconds; sizes: the powers h; capacity: (rows x sizes) M_kh, GPUs in pieces of at least h, the last row
@@ -78,9 +86,9 @@ class Instance:
     reserved_s: int = 0
     start_s: float = 0.0
     previous: Leases = field(default_factory=dict)
-    pools: tuple[Pool, ...] = (Pool(),)
+    pools: tuple[NodePool, ...] = (NodePool(),)
     pool_of: tuple[int, ...] = ()
-    options: Options | None = None
+    options: JobOptions | None = None
     chosen: IntArray | None = None
 
     def __post_init__(self) -> None:
@@ -133,7 +141,7 @@ class Instance:
         cls,
         gpus: int | Sequence[int],
         lease_s: int,
-        asked: Sequence[Asked],
+        asked: Sequence[AskedJob],
         *,
         node_gpus: int | None = None,
         miss_reward: float = LOWEST,
@@ -141,7 +149,7 @@ class Instance:
         reserved_s: int = 0,
         start_s: float = 0.0,
         previous: Leases | None = None,
-    ) -> Instance:
+    ) -> ChronusInstance:
         """An instance by hand: jobs `j0`, `j1`, ..., as they ask for GPUs.
 
         gpus: of the cluster, in every lease or lease by lease; node_gpus: round up to gangs that are friendly on such
@@ -166,15 +174,15 @@ class Instance:
             reserved_s=reserved_s,
             start_s=start_s,
             previous=previous or {},
-            pools=(Pool("", node_gpus),),
+            pools=(NodePool("", node_gpus),),
         )
 
     @classmethod
     def pooled(
         cls,
-        pools: Mapping[Pool, int | Sequence[int]],
+        pools: Mapping[NodePool, int | Sequence[int]],
         lease_s: int,
-        asked: Sequence[Asked],
+        asked: Sequence[AskedJob],
         *,
         names: Sequence[str] | None = None,
         miss_reward: float = LOWEST,
@@ -182,7 +190,7 @@ class Instance:
         start_s: float = 0.0,
         previous: Leases | None = None,
         running: Mapping[str, Choice] | None = None,
-    ) -> Instance:
+    ) -> ChronusInstance:
         """An instance on pools of nodes; asked: jobs with their options, `runs`.
 
         pools: GPUs of each, in every lease or lease by lease; running: what jobs run as in the last plan. That option
@@ -194,7 +202,9 @@ class Instance:
         rows = max((len(part) for part in parts), default=1)
         free = np.column_stack([part[np.minimum(np.arange(rows), len(part) - 1)] for part in parts])
         found = limits_of(own, free)
-        runs = [(row, run) for row, job in enumerate(asked) for run in job.runs or (Run(0, job.gpus, job.runtime_s),)]
+        runs = [
+            (row, run) for row, job in enumerate(asked) for run in job.runs or (AskedRun(0, job.gpus, job.runtime_s),)
+        ]
         job, pool, gpus, runtime_s = (
             np.array(column, dtype=np.int64)
             for column in (
@@ -204,7 +214,7 @@ class Instance:
                 [run.runtime_s for _, run in runs],
             )
         )
-        options = Options(job, pool, gpus, found.held(own, pool, gpus), runtime_s)
+        options = JobOptions(job, pool, gpus, found.held(own, pool, gpus), runtime_s)
         kept = [
             (running or {}).get(names[row]) == Choice(own[run.pool].accelerator, own[run.pool].node_gpus, run.gpus)
             for row, run in runs
@@ -235,12 +245,12 @@ class Instance:
         )
 
     @cached_property
-    def every(self) -> Options:
+    def every(self) -> JobOptions:
         """The options of all jobs; the numbers of the jobs themselves where each has one."""
         if self.options is not None:
             return self.options
         rows = np.arange(len(self.jobs))
-        return Options(rows, np.zeros(len(rows), dtype=np.int64), self.gpus, self.held, self.runtime_s)
+        return JobOptions(rows, np.zeros(len(rows), dtype=np.int64), self.gpus, self.held, self.runtime_s)
 
     @cached_property
     def in_force(self) -> IntArray:
@@ -252,7 +262,7 @@ class Instance:
         """(jobs,) number of the pool of the option in force."""
         return _fixed(np.array(self.every.pool[self.in_force]))
 
-    def running(self, chosen: IntArray) -> Instance:
+    def running(self, chosen: IntArray) -> ChronusInstance:
         """The same instance with other options in force; chosen: (jobs,) their numbers."""
         if self.options is None or (chosen == self.in_force).all():
             return self
@@ -367,29 +377,33 @@ class Instance:
             and self.fits[row]
         )
 
-    def with_jobs(self, rows: Sequence[int] | IntArray | BoolArray, *, guaranteed: bool | None = None) -> Instance:
+    def with_jobs(
+        self, rows: Sequence[int] | IntArray | BoolArray, *, guaranteed: bool | None = None
+    ) -> ChronusInstance:
         """The instance of some of the jobs; guaranteed: all of them, or none (None: as they are)."""
         chosen = np.arange(len(self.jobs))[np.asarray(rows)] if len(rows) else np.zeros(0, dtype=np.int64)
         certain = self.guaranteed[chosen] if guaranteed is None else np.full(len(chosen), guaranteed)
         return self._of(chosen, tuple(self.steps[row] for row in chosen.tolist()), certain)
 
-    def with_deadline(self, row: int, lease: int) -> Instance:
+    def with_deadline(self, row: int, lease: int) -> ChronusInstance:
         """The instance in which a job has one deadline only, at the end of that lease."""
         own = ((float(max(lease * self.lease_s, int(self.arrival_s[row]))), max(self._best(row), self.miss_reward)),)
         steps = (*self.steps[:row], own, *self.steps[row + 1 :])
         return self._of(np.arange(len(self.jobs)), steps, self.guaranteed)
 
-    def with_last_deadlines(self) -> Instance:
+    def with_last_deadlines(self) -> ChronusInstance:
         """The instance in which every job has its last deadline only."""
         return self._of(np.arange(len(self.jobs)), tuple(steps[-1:] for steps in self.steps), self.guaranteed)
 
-    def with_guarantee(self, job: str, previous: Leases, choices: Mapping[str, Choice] | None = None) -> Instance:
+    def with_guarantee(
+        self, job: str, previous: Leases, choices: Mapping[str, Choice] | None = None
+    ) -> ChronusInstance:
         """The instance in which that job is guaranteed too, and that plan is the last one; choices: its options."""
         certain = np.array(self.guaranteed)
         certain[self.jobs.index(job)] = True
         return replace(self.as_in(choices or {}), guaranteed=certain, previous=previous)
 
-    def as_in(self, choices: Mapping[str, Choice]) -> Instance:
+    def as_in(self, choices: Mapping[str, Choice]) -> ChronusInstance:
         """The instance with the options of a plan in force, where jobs have them."""
         if self.options is None:
             return self
@@ -404,14 +418,14 @@ class Instance:
     def _best(self, row: int) -> float:
         return self.steps[row][0][1] if self.steps[row] else self.miss_reward
 
-    def _of(self, rows: IntArray, steps: tuple[Steps, ...], guaranteed: BoolArray) -> Instance:
+    def _of(self, rows: IntArray, steps: tuple[Steps, ...], guaranteed: BoolArray) -> ChronusInstance:
         names = tuple(self.jobs[row] for row in rows.tolist())
         options, chosen = None, None
         if self.options is not None:
             options = self.options.of(rows)
             begin = np.searchsorted(self.options.job, rows)
             chosen = np.searchsorted(options.job, np.arange(len(rows))) + self.in_force[rows] - begin
-        return Instance(
+        return ChronusInstance(
             jobs=names,
             lease_s=self.lease_s,
             sizes=self.sizes,
@@ -445,7 +459,7 @@ class Instance:
         return f"it needs {needed}{at_best} and has {there} before its last deadline"
 
 
-def check_guaranteed(data: Instance) -> None:
+def check_guaranteed(data: ChronusInstance) -> None:
     """Raise InfeasibleError if a guaranteed job would miss its last deadline even alone."""
     stuck = np.flatnonzero(data.guaranteed & ~data.possible)
     if len(stuck):
@@ -462,3 +476,111 @@ def _check_lease(lease_s: int, reserved_s: int) -> None:
 def _fixed(array: npt.NDArray[np.int64]) -> IntArray:
     array.setflags(write=False)
     return array
+
+
+def from_snapshot(
+    snapshot: Snapshot,
+    knobs: Knobs,
+    previous: Leases | None = None,
+    running: Mapping[str, Choice] | None = None,
+) -> ChronusInstance:
+    """The unfinished jobs with deadlines on all nodes that are up.
+
+    A job that will be done by the boundary is left out. previous: the last plan in leases of this one; running: what
+    jobs run as in it. Raises InputError for a job that runs on no type that could hold it, and for rewards that do not
+    fit their range.
+    """
+    lease_s = int(knobs["slo_lease_s"])
+    start_s = next_boundary(snapshot.now_s, lease_s)
+    left = _steps_left(snapshot, start_s)
+    rows = [row for row, job in enumerate(snapshot.jobs.jobs) if job.rewards is not None and left[row] > 0]
+    pools = _pools(snapshot, bool(knobs["round_up"]))
+    sure, ranges = bool(knobs["all_guaranteed"]), bool(knobs.get("gpu_range", GPU_RANGE.default))
+    asked = []
+    for row in rows:
+        job = snapshot.jobs.jobs[row]
+        steps = _steps(_in_range(job.rewards or (), knobs), job.arrival_s - start_s)
+        runs = [
+            AskedRun(pool, gpus, max(1, int(seconds_up(left[row] / speed))))
+            for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
+            if speed > 0
+        ]
+        asked.append(AskedJob(job.gpus, 1, steps, 0, sure, runs or _too_large(snapshot, row)))
+    return ChronusInstance.pooled(
+        pools,
+        lease_s,
+        asked,
+        names=[snapshot.jobs.jobs[row].name for row in rows],
+        miss_reward=float(knobs["miss_reward"]),
+        reserved_s=int(knobs["reserve_overhead"]),
+        start_s=start_s,
+        previous=previous,
+        running=running,
+    )
+
+
+def _pools(snapshot: Snapshot, rounded: bool) -> dict[NodePool, int]:
+    """The pools with the GPUs of their nodes that are up, types and sizes of nodes in the order of the cluster."""
+    found: dict[NodePool, int] = {}
+    nodes = snapshot.nodes
+    for kind, gpus, up in zip(nodes.kind.tolist(), nodes.gpus.tolist(), nodes.up.tolist(), strict=True):
+        pool = NodePool(snapshot.types[kind], gpus if rounded else None)
+        found[pool] = found.get(pool, 0) + (gpus if up else 0)
+    return found
+
+
+def _speeds(
+    snapshot: Snapshot, row: int, pools: tuple[NodePool, ...], ranges: bool
+) -> Iterator[tuple[int, int, float]]:
+    """Number of the pool, GPUs and steps/s of each option of a job, on as few nodes of the pool as hold it."""
+    job = snapshot.jobs.jobs[row]
+    for number, pool in enumerate(pools):
+        for gpus in job.sizes if ranges else (job.gpus,):
+            fewest = snapshot.cluster.fewest_nodes(pool.accelerator, gpus)
+            nodes = fewest if pool.node_gpus is None else -(-gpus // pool.node_gpus)
+            if fewest is None or nodes is None:
+                continue
+            if gpus == job.gpus and nodes == fewest:
+                yield number, gpus, float(snapshot.speeds()[row, snapshot.types.index(pool.accelerator)])
+            else:
+                word: Placement = "consolidated" if nodes <= fewest else "unconsolidated"
+                yield number, gpus, snapshot.belief.steps_per_s(job, pool.accelerator, gpus, word, nodes)
+
+
+def _too_large(snapshot: Snapshot, row: int) -> list[AskedRun]:
+    """The option, never possible, of a job that no type could hold; raises InputError for one that a type could."""
+    job = snapshot.jobs.jobs[row]
+    holding = [name for name in snapshot.types if snapshot.cluster.fewest_nodes(name, job.gpus) is not None]
+    if holding:
+        expected = f"a speed above 0 on {' or '.join(holding)}"
+        raise InputError(f"job {job.name}, steps/s of {job.gpus} GPUs", 0.0, expected)
+    return [AskedRun(0, job.gpus, 1)]
+
+
+def _in_range(rewards: Steps, knobs: Knobs) -> Steps:
+    """Rewards as stated, or scaled from the paper's range to that of the knobs."""
+    highest, lowest = knobs.get("highest_reward"), float(knobs["miss_reward"])
+    if highest is None:
+        return rewards
+    if highest <= lowest:
+        raise InputError("knob highest_reward", highest, f"a number above the reward of a miss, {lowest:g}")
+    scale = (float(highest) - lowest) / (HIGHEST - LOWEST)
+    return tuple((deadline_s, lowest + (reward - LOWEST) * scale) for deadline_s, reward in rewards)
+
+
+def _steps_left(snapshot: Snapshot, until_s: float) -> FloatArray:
+    """(jobs,) steps left at a time to come, if leases in force run as believed."""
+    left = np.array(snapshot.jobs.steps_left)
+    for row, job in enumerate(snapshot.jobs.jobs):
+        lease = snapshot.leases.get(job.name)
+        if lease is not None and lease.kind == "run":
+            seconds = min(lease.until_s, until_s) - snapshot.now_s
+            left[row] -= max(0.0, seconds) * snapshot.belief.on_nodes(job, lease.gpus)
+    return left
+
+
+def _steps(rewards: Steps, shift_s: float) -> Steps:
+    """Rewards with deadlines in whole seconds from the start of the plan; of equal ones the first, worth most."""
+    at = seconds_down([deadline_s + shift_s for deadline_s, _ in rewards]).tolist()
+    first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
+    return tuple((float(deadline), first[deadline]) for deadline in sorted(first))

@@ -4,7 +4,7 @@ One clock: best-effort leases end at every multiple of `be_lease_s`, SLO leases 
 which is a multiple of the other. A new job is profiled (`profiling`). In the next cycle the selector gives its verdict:
 a job whose deadline can be guaranteed beside those of the others waits for its leases, any other is best effort and is
 told so (`guarantees`). In every cycle of SLO leases a plan says whose lease it is (`planning`); only that first lease
-is carried out, placed by `allocating`. What is left is for the spot cluster (`spot`), in every cycle of best-effort
+is carried out, placed by `consolidation`. What is left is for the spot cluster (`spot`), in every cycle of best-effort
 leases; so is what a guaranteed job leaves that ends inside its lease.
 
 A plan is made anew when something has changed: a job was guaranteed, has ended or is not where the plan had it, a node
@@ -36,16 +36,23 @@ import numpy as np
 
 from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.base.errors import InputError, counted
-from workbench.papers.chronus import across_types, planning, profiling, spot
-from workbench.papers.chronus.allocating import TOPOLOGY
-from workbench.papers.chronus.clusters import Free, Nodes, split
-from workbench.papers.chronus.cycle import Cycle, Outcome
-from workbench.papers.chronus.from_snapshot import MISS_REWARD, RESERVE_OVERHEAD, ROUND_UP
-from workbench.papers.chronus.guarantees import Promises
-from workbench.papers.chronus.placement_best_effort import LARGE
-from workbench.papers.chronus.placement_search import SEARCH
-from workbench.papers.chronus.profiling import Known, Profiler, Waiting
-from workbench.papers.chronus.terms import BE_LEASE_S, SLO_LEASE_S, Terms
+from workbench.papers.chronus import knobs
+from workbench.papers.chronus.algorithms import planning, profiling
+from workbench.papers.chronus.algorithms.clusters import Free, NodesUp, split
+from workbench.papers.chronus.algorithms.cycle import Cycle, CycleOutcome
+from workbench.papers.chronus.algorithms.guarantees import Promises
+from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profiler, Waiting
+from workbench.papers.chronus.algorithms.terms import LeaseTerms
+from workbench.papers.chronus.knobs import (
+    BE_LEASE_S,
+    LARGE,
+    MISS_REWARD,
+    RESERVE_OVERHEAD,
+    ROUND_UP,
+    SEARCH,
+    SLO_LEASE_S,
+    TOPOLOGY,
+)
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
@@ -56,13 +63,13 @@ PROFILER_ON: frozenset[Cause] = frozenset({"arrival", "completion", "fault"})
 
 
 @dataclass(frozen=True)
-class Memory:
+class ChronusMemory:
     """profiler: its line; known: jobs that have been profiled; new: those of them without a verdict; promises: of each
     type."""
 
     profiler: Profiler
     promises: tuple[Promises, ...]
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, ProfiledSpeeds] = field(default_factory=dict)
     new: tuple[str, ...] = ()
 
 
@@ -74,17 +81,17 @@ class Chronus(Scheduler):
     knobs = (
         SLO_LEASE_S,
         BE_LEASE_S,
-        *planning.KNOBS,
-        across_types.TYPES,
+        *knobs.PLAN_KNOBS,
+        knobs.TYPES,
         ROUND_UP,
         TOPOLOGY,
-        spot.BE_PLACEMENT,
+        knobs.BE_PLACEMENT,
         SEARCH,
         LARGE,
-        spot.ORDER,
+        knobs.BE_ORDER,
         MISS_REWARD,
         RESERVE_OVERHEAD,
-        *profiling.KNOBS,
+        *knobs.PROFILE_KNOBS,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "user", "rewards"})
 
@@ -98,10 +105,10 @@ class Chronus(Scheduler):
 
         Raises InputError for an SLO lease that is no multiple of the best-effort lease.
         """
-        Terms(int(knobs["slo_lease_s"]), int(knobs["be_lease_s"]))
+        LeaseTerms(int(knobs["slo_lease_s"]), int(knobs["be_lease_s"]))
         return Timing(float(knobs["be_lease_s"]), PROFILER_ON if knobs["profile"] else frozenset())
 
-    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+    def start(self, scenario: Scenario, knobs: Knobs) -> ChronusMemory:
         """Nobody is known yet. Raises InputError for knobs that do not go together."""
         gpus = tuple(scenario.cluster.workers.values())
         fixed, slo_s = knobs["profile_gpus"], int(knobs["slo_lease_s"])
@@ -111,11 +118,11 @@ class Chronus(Scheduler):
             raise InputError("knob profile_s", knobs["profile_s"], f"at most an SLO lease, {slo_s} s")
         if int(knobs["reserve_overhead"]) >= slo_s:
             raise InputError("knob reserve_overhead", knobs["reserve_overhead"], f"less than an SLO lease, {slo_s} s")
-        return Memory(profiling.first_profiler(gpus, knobs), (Promises(),) * len(gpus))
+        return ChronusMemory(profiling.first_profiler(gpus, knobs), (Promises(),) * len(gpus))
 
     def decide(
-        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, Memory]:
+        self, snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, ChronusMemory]:
         memory = _heard(snapshot, memory, knobs, rng)
         be_s = float(knobs["be_lease_s"])
         if boundary_from(snapshot.now_s, be_s) == snapshot.now_s:
@@ -123,14 +130,14 @@ class Chronus(Scheduler):
         plan = planning.together([planning.kept(promises) for promises in memory.promises])
         if not memory.profiler.line:
             return Decision(solved=plan, next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
-        nodes = Nodes.of(snapshot)
+        nodes = NodesUp.of(snapshot)
         started, profiler = _profiles(snapshot, memory.profiler, nodes, _free(snapshot, memory.profiler, nodes), knobs)
         why = {str(one.unit): _profiled(one) for one in started}
         next_s = _next_s(profiler, snapshot.now_s, knobs)
         return Decision(started, solved=plan, why=why, next_s=next_s), replace(memory, profiler=profiler)
 
 
-def _cycle(snapshot: Snapshot, memory: Memory, knobs: Knobs) -> tuple[Decision, Memory]:
+def _cycle(snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs) -> tuple[Decision, ChronusMemory]:
     """What happens when best-effort leases end, and where SLO leases do too."""
     cycle = Cycle(snapshot, knobs, memory.known, memory.promises, memory.profiler)
     cycle.promise(memory.new)
@@ -138,7 +145,7 @@ def _cycle(snapshot: Snapshot, memory: Memory, knobs: Knobs) -> tuple[Decision, 
     cycle.lease_guaranteed(free)
     profiles, profiler = _profiles(snapshot, cycle.profiler, cycle.nodes, free, knobs)
     cycle.lease_spot(free, profiler)
-    outcome: Outcome = cycle.outcome(profiler)
+    outcome: CycleOutcome = cycle.outcome(profiler)
     why = {**outcome.why, **{str(one.unit): _profiled(one) for one in profiles}}
     decision = Decision(
         (*outcome.assign, *profiles),
@@ -149,15 +156,15 @@ def _cycle(snapshot: Snapshot, memory: Memory, knobs: Knobs) -> tuple[Decision, 
         next_s=_next_s(profiler, snapshot.now_s, knobs),
     )
     known = {name: own for name, own in memory.known.items() if name in snapshot.jobs.at}
-    return decision, Memory(profiler, outcome.promises, known)
+    return decision, ChronusMemory(profiler, outcome.promises, known)
 
 
-def _free(snapshot: Snapshot, profiler: Profiler, nodes: Nodes) -> tuple[Free, ...]:
+def _free(snapshot: Snapshot, profiler: Profiler, nodes: NodesUp) -> tuple[Free, ...]:
     return split(snapshot, nodes, profiler.capacity, profiler.own_jobs)
 
 
 def _profiles(
-    snapshot: Snapshot, profiler: Profiler, nodes: Nodes, free: tuple[Free, ...], knobs: Knobs
+    snapshot: Snapshot, profiler: Profiler, nodes: NodesUp, free: tuple[Free, ...], knobs: Knobs
 ) -> tuple[tuple[Assignment, ...], Profiler]:
     slo_end_s = boundary_after(snapshot.now_s, float(knobs["slo_lease_s"]))
     return profiling.start_profiles(profiler, snapshot, nodes, free, slo_end_s, knobs)
@@ -179,7 +186,7 @@ def _next_s(profiler: Profiler, now_s: float, knobs: Knobs) -> float | None:
 # Who is new --------------------------------------------------------------------------------------------------------
 
 
-def _heard(snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator) -> Memory:
+def _heard(snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs, rng: np.random.Generator) -> ChronusMemory:
     """Jobs that came enter the profiler's line; those that it is done with are known from now on.
 
     Jobs that hold GPUs when they are first seen are known at once (ours): they ran before the scenario began.
@@ -219,7 +226,7 @@ def _believed(snapshot: Snapshot, rows: list[int]) -> FloatArray:
 
 
 def _waiting(snapshot: Snapshot, rows: list[int]) -> list[Waiting]:
-    nodes, found = Nodes.of(snapshot), []
+    nodes, found = NodesUp.of(snapshot), []
     for row, speeds in zip(rows, _believed(snapshot, rows).tolist(), strict=True):
         job = snapshot.jobs.jobs[row]
         kind, gpus = profiling.profiled_on(job, speeds, nodes)
@@ -227,9 +234,9 @@ def _waiting(snapshot: Snapshot, rows: list[int]) -> list[Waiting]:
     return found
 
 
-def _known(snapshot: Snapshot, rows: list[int], knobs: Knobs, rng: np.random.Generator) -> dict[str, Known]:
+def _known(snapshot: Snapshot, rows: list[int], knobs: Knobs, rng: np.random.Generator) -> dict[str, ProfiledSpeeds]:
     """What the profiler found of jobs."""
-    nodes, types, found = Nodes.of(snapshot), snapshot.types, dict[str, Known]()
+    nodes, types, found = NodesUp.of(snapshot), snapshot.types, dict[str, ProfiledSpeeds]()
     for row, speeds in zip(rows, _believed(snapshot, rows).tolist(), strict=True):
         job, factor = snapshot.jobs.jobs[row], profiling.error_factor(knobs, rng)
         if knobs["profile"]:
@@ -237,8 +244,5 @@ def _known(snapshot: Snapshot, rows: list[int], knobs: Knobs, rng: np.random.Gen
                 profiling.estimated_speed(job, types[kind], speed, nodes.size(kind), snapshot.belief)
                 for kind, speed in enumerate(speeds)
             ]
-        found[job.name] = Known(tuple(speed / factor for speed in speeds))
+        found[job.name] = ProfiledSpeeds(tuple(speed / factor for speed in speeds))
     return found
-
-
-SCHEDULERS = (Chronus(),)

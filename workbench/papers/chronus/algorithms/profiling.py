@@ -33,102 +33,16 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.base.boundaries import boundary_after
-from workbench.papers.chronus.clusters import Free, Nodes
-from workbench.papers.chronus.terms import MOST_S
+from workbench.papers.chronus.algorithms.clusters import Free, NodesUp
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Assignment, Belief, Snapshot
-from workbench.scheduling.knob import Knob
 
-PROFILE = Knob(
-    "profile",
-    True,
-    "New jobs are profiled first; off: run times are known when jobs arrive, as in the authors' end-to-end runs",
-    source="code",
-    kind="bool",
-)
-PROFILE_S = Knob(
-    "profile_s",
-    120,
-    "T_profile: the longest that a new job is profiled, and the interval of submission control; the paper's is 300",
-    unit="s",
-    source="code",
-    kind="int",
-    minimum=1,
-    maximum=MOST_S,
-)
-PROFILE_GPU_S = Knob(
-    "profile_gpu_s",
-    30,
-    "A job is profiled for at most so long for each of its GPUs; none: T_profile, whatever its GPUs, as in the paper",
-    unit="s",
-    source="code",
-    kind="int",
-    minimum=1,
-    maximum=MOST_S,
-    optional=True,
-)
-PROFILE_GPUS = Knob(
-    "profile_gpus",
-    None,
-    "GPUs of the profiling cluster, fixed; none: the whole nodes that the jobs of the last hour ask for",
-    unit="GPUs",
-    source="paper",
-    kind="int",
-    minimum=0,
-    maximum=1_000_000,
-    optional=True,
-)
-HEADROOM = Knob(
-    "profile_headroom",
-    1.0,
-    "Times lambda T_profile that the profiling cluster is to have at least; 1, the paper's bound, is a load of 1",
-    unit="1",
-    minimum=0.0,
-    maximum=100.0,
-)
-UPDATE_S = Knob(
-    "profile_update_s",
-    3600,
-    "After so long the profiling cluster's GPUs are estimated again, at the next boundary of SLO leases",
-    unit="s",
-    source="paper",
-    kind="int",
-    minimum=1,
-    maximum=MOST_S,
-)
-SUBMISSION_GPUS = Knob(
-    "submission_gpus",
-    24,
-    "GPUs that a user's jobs may be profiled on in each interval of T_profile; none: no submission control",
-    unit="GPUs",
-    source="paper",
-    kind="int",
-    minimum=1,
-    maximum=1_000_000,
-    optional=True,
-)
-KEEP_PROGRESS = Knob(
-    "profile_progress",
-    True,
-    "Steps done while being profiled count; jobs that end meanwhile end either way",
-    kind="bool",
-)
-NOISE = Knob(
-    "runtime_noise",
-    0.0,
-    "Standard deviation of the Gaussian error of the profiled runtime, over the runtime (Fig. 6d)",
-    unit="1",
-    source="paper",
-    minimum=0.0,
-    maximum=10.0,
-)
-KNOBS = (PROFILE, PROFILE_S, PROFILE_GPU_S, PROFILE_GPUS, HEADROOM, UPDATE_S, SUBMISSION_GPUS, KEEP_PROGRESS, NOISE)
 LEAST_FACTOR = 0.05
 """A noisy runtime is at least so much of the profiled one (ours)."""
 
 
-class Known(NamedTuple):
+class ProfiledSpeeds(NamedTuple):
     """What the profiler found of a job: steps/s of its gang on each type, error included; 0 where it does not run."""
 
     speeds: tuple[float, ...]
@@ -143,7 +57,7 @@ class Waiting(NamedTuple):
     user: str
 
 
-class Running(NamedTuple):
+class RunningProfile(NamedTuple):
     """A job that is profiled until `until_s`; own: in the profiling cluster, else on borrowed GPUs."""
 
     waiting: Waiting
@@ -169,7 +83,7 @@ class Profiler:
     last: tuple[float, int] = (-1.0, -1)
     held: tuple[Waiting, ...] = ()
     line: tuple[Waiting, ...] = ()
-    running: tuple[Running, ...] = ()
+    running: tuple[RunningProfile, ...] = ()
     used: Mapping[str, int] = field(default_factory=dict)
     interval: int = -1
 
@@ -273,7 +187,7 @@ def first_profiler(gpus: Sequence[int], knobs: Knobs) -> Profiler:
 
 
 def start_profiles(
-    profiler: Profiler, snapshot: Snapshot, nodes: Nodes, free: Sequence[Free], slo_end_s: float, knobs: Knobs
+    profiler: Profiler, snapshot: Snapshot, nodes: NodesUp, free: Sequence[Free], slo_end_s: float, knobs: Knobs
 ) -> tuple[tuple[Assignment, ...], Profiler]:
     """The profiles that begin now, first come first served, and the profiler then; free: by type, taken from.
 
@@ -297,7 +211,7 @@ def start_profiles(
         job = snapshot.jobs.jobs[snapshot.jobs.at[first.job]]
         steps = _steps(job, float(snapshot.jobs.steps_left[snapshot.jobs.at[first.job]]), at, snapshot.belief, knobs)
         started.append(Assignment(first.job, at, until_s, "profile", steps))
-        running.append(Running(first, until_s, own))
+        running.append(RunningProfile(first, until_s, own))
         line.pop(0)
     return tuple(started), replace(profiler, line=tuple(line), running=tuple(running))
 
@@ -315,7 +229,7 @@ def _steps(job: Job, left: float, at: Mapping[str, int], belief: Belief, knobs: 
     return 0.0
 
 
-def profiled_on(job: Job, kinds: Sequence[float], nodes: Nodes) -> tuple[int, int]:
+def profiled_on(job: Job, kinds: Sequence[float], nodes: NodesUp) -> tuple[int, int]:
     """Type and GPUs with which a job is profiled: its fastest type, at most two nodes; kinds: its speed on each.
 
     Of types that have no node now, the others come first.

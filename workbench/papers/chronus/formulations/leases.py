@@ -22,8 +22,8 @@ so that no job has more leases than it needs, and one that misses has none.
 (erratum) (5) is printed as an equality, with which one job too many makes the plan infeasible. It is one for jobs that
 are guaranteed already; others may miss.
 
-Where jobs have options, on clusters of several types of GPUs or with a range of GPUs (section 7), `typed` states the
-model; with one option each it is the same as here.
+Where jobs have options, on clusters of several types of GPUs or with a range of GPUs (section 7),
+`leases_with_options` states the model; with one option each it is the same as here.
 """
 
 from __future__ import annotations
@@ -36,49 +36,33 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus import from_snapshot, master, typed
-from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
-from workbench.papers.chronus.lifting import lift
-from workbench.papers.chronus.plan import LeasePlan, nothing, still_holds
+from workbench.papers.chronus import instance, knobs
+from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, lift, nothing, still_holds
+from workbench.papers.chronus.formulations import leases_with_options, master
+from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
+from workbench.papers.chronus.knobs import MASTER_GAP, MODEL
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import Snapshot
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 from workbench.scheduling.solvers.report import report
 
-MODEL = Knob(
-    "model",
-    "auto",
-    "The model as printed, the master in s with lifting, or (auto) the printed one as long as it is small; options: "
-    "the model of section 7, which takes the printed one's place where jobs have a choice of GPUs",
-    kind="str",
-    choices=("auto", "printed", "master", "options"),
-)
-GAP = Knob(
-    "gap",
-    0.005,
-    "Where auto takes the master: gap to its bound that is good enough, else the printed model goes on to it if it can",
-    kind="float",
-    minimum=0.0,
-    maximum=1.0,
-)
 SMALL = 1500
 """Variables up to which `auto` solves the printed model at once."""
 MEDIUM = 3000
 """Variables up to which `auto` goes on with the printed model where the master's gap is too wide."""
-MOST_VARIABLES = typed.MOST_VARIABLES
+MOST_VARIABLES = leases_with_options.MOST_VARIABLES
 """A larger model would take longer to make than anyone waits for, and longer still to solve."""
 
 
-def variables(data: Instance) -> int:
+def variables(data: ChronusInstance) -> int:
     """How many variables the printed model has, or that of section 7 where jobs have options."""
     if data.options is not None:
-        return typed.variables(data)
+        return leases_with_options.variables(data)
     rows = zip(data.first.tolist(), data.last.tolist(), data.by, strict=True)
     return sum(max(0, min(last, data.leases) - first + 1) + len(by) for first, last, by in rows)
 
 
-def build(data: Instance) -> pyo.ConcreteModel:
+def build(data: ChronusInstance) -> pyo.ConcreteModel:
     """Return the unsolved mixed-integer programme.
 
     Raises InputError for a model that would have more than `MOST_VARIABLES` variables.
@@ -162,7 +146,7 @@ def build(data: Instance) -> pyo.ConcreteModel:
     return m
 
 
-def read_plan(model: pyo.ConcreteModel, data: Instance) -> LeasePlan:
+def read_plan(model: pyo.ConcreteModel, data: ChronusInstance) -> LeasePlan:
     """The plan of a solved model, its limits checked, shifted to the left.
 
     Raises SolverFailedError if it is worth less than the model's objective says.
@@ -188,38 +172,39 @@ def begin_from(model: pyo.ConcreteModel, plan: LeasePlan) -> None:
         variable.set_value(int(plan.step[at[job]] == p - 1))
 
 
-class Leases(Formulation[Instance]):
+class LeaseSelection(Formulation[ChronusInstance]):
     """Which jobs have which leases."""
 
     name = NAME
     title = "Chronus: leases for jobs with deadlines"
-    knobs = (*from_snapshot.KNOBS, MODEL, GAP)
+    knobs = (*knobs.LEASE_KNOBS, MODEL, MASTER_GAP)
     reading = (
         "The objective is the sum of reward over the jobs with deadlines; a job that meets none has the reward of a "
         "miss and no leases (null). leases count from 1 at the next boundary, deadline is the one met, in leases."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> Instance:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> ChronusInstance:
         """The unfinished jobs with deadlines, from the next boundary of leases on."""
-        return from_snapshot.instance_of(snapshot, knobs)
+        return instance.from_snapshot(snapshot, knobs)
 
     def statement(self, knobs: Knobs) -> Any:
-        """The model that the knobs name; `auto` builds the printed one. Where jobs have options it is `typed`."""
-        return {"master": master, "options": typed}.get(str(knobs.get("model")), self)
+        """The model that the knobs name; `auto` builds the printed one. Where jobs have options it is
+        `leases_with_options`."""
+        return {"master": master, "options": leases_with_options}.get(str(knobs.get("model")), self)
 
-    def build(self, data: Instance, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: ChronusInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model that the knobs name (`auto`: the printed one); where jobs have options, section 7's."""
         if data.options is not None or knobs.get("model") == "options":
-            return typed.build(data)
+            return leases_with_options.build(data)
         return master.build(data) if knobs.get("model") == "master" else build(data)
 
-    def read(self, model: pyo.ConcreteModel, data: Instance, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: ChronusInstance, knobs: Knobs) -> Result:
         """The plan of a solved model, checked; of the master, its deadlines lifted to whole leases.
 
         Raises SolverFailedError if a guaranteed job has no leases even so.
         """
         if hasattr(model, "OPTIONS"):
-            return typed.read_plan(model, data).result
+            return leases_with_options.read_plan(model, data).result
         if hasattr(model, "lease"):
             return read_plan(model, data).result
         plan = lift(data, master.target(model, data))
@@ -227,12 +212,12 @@ class Leases(Formulation[Instance]):
             raise SolverFailedError(NAME, "deadlines for which no whole leases were found", "model=printed")
         return plan.shifted_left.result
 
-    def trivial(self, data: Instance, knobs: Knobs) -> Result | None:
+    def trivial(self, data: ChronusInstance, knobs: Knobs) -> Result | None:
         """No job can meet a deadline: nothing to plan. Raises InfeasibleError if one has to."""
         check_guaranteed(data)
         return None if data.possible.any() else nothing(data).result
 
-    def run(self, data: Instance, knobs: Knobs, solver: Solver | None = None) -> Result:
+    def run(self, data: ChronusInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
         """The plan with its bound: printed model, or master with lifting, as the knob `model` says.
 
         The last plan is where both begin. `auto` lets the printed model go on from the master's plan where its gap is
@@ -247,7 +232,7 @@ class Leases(Formulation[Instance]):
         if model in ("printed", "options") or (model == "auto" and variables(data) <= SMALL):
             return _printed(data, solver, kept, options=model == "options")
         found = master.solve(data, solver)
-        enough = max(solver.gap, float(knobs.get("gap", GAP.default)))
+        enough = max(solver.gap, float(knobs.get("gap", MASTER_GAP.default)))
         gap = found.solved.gap
         good = model == "master" or (gap is not None and gap <= enough) or variables(data) > MEDIUM
         if found.plan is not None and good:
@@ -256,7 +241,12 @@ class Leases(Formulation[Instance]):
 
 
 def _printed(
-    data: Instance, solver: Solver, start: LeasePlan | None, before: SolveReport | None = None, *, options: bool = False
+    data: ChronusInstance,
+    solver: Solver,
+    start: LeasePlan | None,
+    before: SolveReport | None = None,
+    *,
+    options: bool = False,
 ) -> Result:
     """The printed model's answer; before: the report of the master that came first, whose bound holds too.
 
@@ -264,12 +254,12 @@ def _printed(
     """
     began = time.perf_counter()
     options = options or data.options is not None
-    model = typed.build(data) if options else build(data)
+    model = leases_with_options.build(data) if options else build(data)
     if start is not None:
-        (typed.begin_from if options else begin_from)(model, start)
+        (leases_with_options.begin_from if options else begin_from)(model, start)
     build_s = time.perf_counter() - began
     solved = solve_model(model, replace(solver, start=solver.start or start is not None))
-    plan = (typed.read_plan if options else read_plan)(model, data)
+    plan = (leases_with_options.read_plan if options else read_plan)(model, data)
     bounds = [one.bound for one in (solved, before) if one is not None and one.bound is not None]
     again = report(plan.objective, min(bounds, default=None), solved.status == "time_limit")
     if before is not None:

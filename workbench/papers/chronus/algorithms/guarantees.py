@@ -2,12 +2,17 @@
 
 Each accelerator type has a plan of its own, with the jobs that are guaranteed on it (a homogeneous cluster has the one
 of the paper). On several types (ours) a job is tried on its fastest first, then on the others it runs on; then
-`across_types` looks at all of them together.
+all of them are looked at together.
 
 A plan begins at a boundary of SLO leases and is told in leases from there. As time goes on it is carried on; a job that
 is new is added only if everybody guaranteed before still is. If overhead, errors of the profiled runtime or faults make
 it impossible to keep every promise, as few as a simple search finds are broken, those with the last deadlines first
 among the ones that have lost their leases.
+
+Each type keeps the promises of the jobs that are on it. One plan over all types lets the programme choose what each
+guaranteed job runs on (section 7, ours): `pooled`. Two questions look at all types: a
+job that is refused on each of them by itself is guaranteed if all that are guaranteed, who may change their type for
+it, can be so together; and a plan of leases may move jobs to other types where that earns more.
 """
 
 from __future__ import annotations
@@ -18,11 +23,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from workbench.base.errors import counted
-from workbench.papers.chronus.admission import Admission, admit
-from workbench.papers.chronus.feasibility import feasible
-from workbench.papers.chronus.instance import Asked, Instance, Leases
-from workbench.papers.chronus.plan import carried_on, of_leases, still_holds
-from workbench.papers.chronus.terms import seconds_down, seconds_up
+from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
+from workbench.papers.chronus.algorithms.lease_plan import carried_on, of_leases, still_holds
+from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, Choice, NodePool, seconds_down, seconds_up
+from workbench.papers.chronus.formulations.leases_with_options import variables
+from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, Reason
@@ -81,15 +86,15 @@ class Claims:
         knobs: Knobs,
         sure: BoolArray,
         previous: Leases,
-    ) -> Instance:
+    ) -> ChronusInstance:
         """The plan's instance; gpus: of the type outside the profiling cluster, in each lease or lease by lease, the
         last for all later ones; node_gpus: round up for such nodes."""
         runtime_s = seconds_up(self.left_s).clip(1).tolist()
         asked = [
-            Asked(count, seconds, steps, 0, bool(certain))
+            AskedJob(count, seconds, steps, 0, bool(certain))
             for count, seconds, steps, certain in zip(self.gpus, runtime_s, self.steps, sure.tolist(), strict=True)
         ]
-        return Instance.made(
+        return ChronusInstance.made(
             gpus,
             int(knobs["slo_lease_s"]),
             asked,
@@ -114,7 +119,7 @@ def steps_from(rewards: Steps, arrival_s: float, start_s: float) -> Steps:
     return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
 
 
-def keep(data: Instance, solver: Solver) -> tuple[Leases, dict[str, str]]:
+def keep(data: ChronusInstance, solver: Solver) -> tuple[Leases, dict[str, str]]:
     """Leases with which everybody keeps the promise, and why for those with whom that cannot be.
 
     data: the jobs that have been guaranteed, all of them marked so, and the last plan.
@@ -132,7 +137,7 @@ def keep(data: Instance, solver: Solver) -> tuple[Leases, dict[str, str]]:
     return kept, broken
 
 
-def _kept_alone(data: Instance) -> tuple[Leases, tuple[str, ...]]:
+def _kept_alone(data: ChronusInstance) -> tuple[Leases, tuple[str, ...]]:
     """The jobs that keep their leases, and of the others, the most pressing first, those for whom there is room."""
     has, left = np.zeros((len(data.jobs), data.leases), dtype=bool), np.array(data.free)
     others: list[int] = []
@@ -167,7 +172,7 @@ class Admissions:
     plan_again (greedy) nobody's leases change.
     """
 
-    def __init__(self, data: Instance, solver: Solver, *, plan_again: bool) -> None:
+    def __init__(self, data: ChronusInstance, solver: Solver, *, plan_again: bool) -> None:
         self._data, self._solver, self._plan_again = data, solver, plan_again
         self._row = {name: row for row, name in enumerate(data.jobs)}
         self._sure = np.array(data.guaranteed)
@@ -256,7 +261,7 @@ class Admissions:
         return True
 
 
-def _vacated(data: Instance, has: BoolArray, left: IntArray, lease: int, by: int, wanted: IntArray) -> bool:
+def _vacated(data: ChronusInstance, has: BoolArray, left: IntArray, lease: int, by: int, wanted: IntArray) -> bool:
     """Whether jobs leave a lease for later ones, from `by` on, so that what is wanted is free there.
 
     has and left are changed then, and only then.
@@ -282,7 +287,7 @@ def _vacated(data: Instance, has: BoolArray, left: IntArray, lease: int, by: int
     return False
 
 
-def _move(data: Instance, has: BoolArray, left: IntArray, row: int, start: int, end: int) -> None:
+def _move(data: ChronusInstance, has: BoolArray, left: IntArray, row: int, start: int, end: int) -> None:
     has[row, start], has[row, end] = False, True
     left[start] += data.held[row]
     left[end] -= data.held[row]
@@ -310,7 +315,7 @@ def acceptance(found: Admission, leases: Sequence[int]) -> Reason:
     return Reason("guaranteed", text, {"how": found.how, "leases": float(len(leases))})
 
 
-def total_best(data: Instance) -> float:
+def total_best(data: ChronusInstance) -> float:
     """What the jobs would earn if each could have the best deadline that it could meet alone: a bound."""
     total = 0.0
     fewest = np.full(len(data.jobs), np.iinfo(np.int64).max)
@@ -324,3 +329,69 @@ def total_best(data: Instance) -> float:
 def leases_of(values: Mapping[str, Sequence[int] | None]) -> Leases:
     """The leases of the jobs that have some, from what a formulation reports."""
     return {name: tuple(own) for name, own in values.items() if own is not None}
+
+
+MOST_VARIABLES = 3000
+"""Variables of `leases_with_options` up to which all types are planned together, else each by itself."""
+
+
+def pooled(
+    pools: Sequence[NodePool],
+    promises: Sequence[Promises],
+    claims: Sequence[Claims | None],
+    start_s: float,
+    knobs: Knobs,
+    sure: Sequence[str],
+) -> ChronusInstance:
+    """The plan's instance over all types, with what has been promised as the last plan.
+
+    pools, promises, claims: of each type; claims: of the jobs that run there, None where none does; sure: who is
+    guaranteed. A job has the types it runs on as its options.
+    """
+    runs: dict[str, list[AskedRun]] = {}
+    steps: dict[str, Sequence[Sequence[float]]] = {}
+    for kind, own in enumerate(claims):
+        if own is None:
+            continue
+        left_s = seconds_up(own.left_s).clip(1).tolist()
+        for name, gpus, seconds, deadlines in zip(own.names, own.gpus, left_s, own.steps, strict=True):
+            runs.setdefault(name, []).append(AskedRun(kind, gpus, seconds))
+            steps[name] = deadlines
+    certain = set(sure)
+    asked = [
+        AskedJob(own[0].gpus, own[0].runtime_s, steps[name], 0, name in certain, own) for name, own in runs.items()
+    ]
+    running = {
+        name: Choice(*pools[kind], run.gpus)
+        for kind, promised in enumerate(promises)
+        for name in promised.leases
+        for run in runs.get(name, ())
+        if run.pool == kind
+    }
+    return ChronusInstance.pooled(
+        {pool: promised.gpus for pool, promised in zip(pools, promises, strict=True)},
+        int(knobs["slo_lease_s"]),
+        asked,
+        names=tuple(runs),
+        miss_reward=float(knobs["miss_reward"]),
+        reserved_s=int(knobs["reserve_overhead"]),
+        start_s=start_s,
+        previous={name: own for promised in promises for name, own in promised.leases.items() if name in runs},
+        running=running,
+    )
+
+
+def small_enough(data: ChronusInstance) -> bool:
+    """Whether all types are looked at together."""
+    return variables(data) <= MOST_VARIABLES
+
+
+def parted(
+    pools: Sequence[NodePool], promises: Sequence[Promises], leases: Leases, choices: Mapping[str, Choice]
+) -> list[Promises]:
+    """The promises of each type in a plan over all of them, jobs in their order; changed where they are others."""
+    found = []
+    for pool, promised in zip(pools, promises, strict=True):
+        own = {name: at for name, at in leases.items() if choices[name][:2] == pool}
+        found.append(replace(promised, leases=own, changed=promised.changed or own != promised.leases))
+    return found

@@ -10,7 +10,7 @@ s.t.  sum_i sum_p d_iptz s_ip <= C_tz                    for all t, z      (ours
 deadlines. Without (3)-(4) and their variables this is small. It is a relaxation: every plan keeps it, and its optimum
 is a bound. If all jobs are there, capacity is constant and leases could be given in parts, it would say exactly what
 can be done, since the first leases are where jobs with deadlines press most. Whole leases may fall short of it (three
-jobs of 2 GPUs, 3 GPUs, two leases), so that `lifting` turns its answer into a plan and the gap to its bound is told.
+jobs of 2 GPUs, 3 GPUs, two leases), so that `lift` turns its answer into a plan and the gap to its bound is told.
 
 The scheduler solves it as a linear programme, in `solve`, and rounds: jobs of which parts are chosen get the best
 deadline that still keeps all rows. Where the cluster is full of guaranteed jobs, what looks free in GPU leases cannot
@@ -30,10 +30,8 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus.instance import NAME, Instance, check_guaranteed
-from workbench.papers.chronus.lifting import improved, lift
-from workbench.papers.chronus.plan import LeasePlan, still_holds
-from workbench.papers.chronus.swapping import swapped
+from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, improved, lift, still_holds, swapped
+from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import (
@@ -68,7 +66,7 @@ class Master:
     Arrays by column: job, step (number of the deadline from 0), option.
     """
 
-    instance: Instance
+    instance: ChronusInstance
 
     @cached_property
     def _columns(self) -> IntArray:
@@ -204,13 +202,15 @@ class Master:
         return columns
 
 
-def build(data: Instance) -> pyo.ConcreteModel:
+def build(data: ChronusInstance) -> pyo.ConcreteModel:
     """Return the unsolved integer programme, for jobs of one option each.
 
     Raises InfeasibleError if a guaranteed job would miss even alone.
     """
     if data.options is not None:
-        raise InputError(f"{NAME}, model master", "jobs with several options", "jobs of one option each, or `typed`")
+        raise InputError(
+            f"{NAME}, model master", "jobs with several options", "jobs of one option each, or model=options"
+        )
     check_guaranteed(data)
     master = Master(data)
     keys = [(data.jobs[row], step + 1) for row, step in zip(master.job.tolist(), master.step.tolist(), strict=True)]
@@ -272,7 +272,7 @@ def build(data: Instance) -> pyo.ConcreteModel:
     return m
 
 
-def target(model: pyo.ConcreteModel, data: Instance) -> IntArray:
+def target(model: pyo.ConcreteModel, data: ChronusInstance) -> IntArray:
     """(jobs,) the deadlines, from 0, that a solved model chose; -1 for none."""
     at = {name: row for row, name in enumerate(data.jobs)}
     chosen = np.full(len(data.jobs), -1)
@@ -283,7 +283,7 @@ def target(model: pyo.ConcreteModel, data: Instance) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BoundedPlan:
     """A plan, None if none was found that keeps the guarantees, and the best bound that was proven.
 
     solved: how good the plan is; without a plan its objective is nan. linear: the bound of the linear programme;
@@ -296,7 +296,7 @@ class Found:
     linear: float
 
 
-def solve(data: Instance, solver: Solver | None = None) -> Found:
+def solve(data: ChronusInstance, solver: Solver | None = None) -> BoundedPlan:
     """Linear programme, rounding, lifting; what was planned before stands where it is better.
 
     Raises InfeasibleError if not even parts of leases would do for the guaranteed jobs, and the other errors of
@@ -320,7 +320,7 @@ def solve(data: Instance, solver: Solver | None = None) -> Found:
     solved = report(plan.objective if plan is not None else np.nan, bound, timed_out=False)
     solver_name = point.solved.solver
     told = replace(solved, build_s=built - began, solve_s=ended - built, solver=solver_name)
-    return Found(plan, bound, told, linear)
+    return BoundedPlan(plan, bound, told, linear)
 
 
 def _lifted(master: Master, values: FloatArray) -> LeasePlan | None:
@@ -348,7 +348,7 @@ def _with_less_capacity(
     return None, bound
 
 
-def _best(data: Instance, plans: list[LeasePlan | None]) -> LeasePlan | None:
+def _best(data: ChronusInstance, plans: list[LeasePlan | None]) -> LeasePlan | None:
     """The best of: these plans; the last plan; without any, one of the guaranteed jobs by their last deadlines.
 
     To the others is added what then fits in; in the best, jobs trade leases. None if none keeps the guarantees.

@@ -8,7 +8,7 @@ s.t.  sum_i sum_o g_ioh x_iok <= M_kh                    for all k, h      (3, 6
       s_iop in {0, 1}                                    for all i, o, p   (2)              hit
 
 (ours) The paper announces a binary for the kind of GPU and one for each number of GPUs in a range, and prints no model.
-Here an option o of job i is both, see `options`: `RL_io` leases do its work at the speed it has so, and take `g_ioh` of
+Here an option o of job i is both (`JobOptions`): `RL_io` leases do its work at the speed it has so, and take `g_ioh` of
 limit h. `s_iop` says that it hits deadline p as o, so that with (5) a job has one option in a plan. Limits are those of
 the pieces of each pool of nodes. With one option for each job and one pool, rows and columns are those of `leases`,
 whose errata hold here too.
@@ -23,8 +23,8 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus.instance import NAME, Instance
-from workbench.papers.chronus.plan import LeasePlan
+from workbench.papers.chronus.algorithms.lease_plan import LeasePlan
+from workbench.papers.chronus.instance import NAME, ChronusInstance
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import SolverFailedError
 
@@ -32,21 +32,21 @@ MOST_VARIABLES = 200_000
 """A larger model would take longer to make than anyone waits for, and longer still to solve."""
 
 
-def variables(data: Instance) -> int:
+def variables(data: ChronusInstance) -> int:
     """How many variables the model has."""
     steps = np.array([len(by) for by in data.by], dtype=np.int64)
     own = np.maximum(0, np.minimum(data.last, data.leases) - data.first + 1) + steps
     return int(own[data.every.job].sum())
 
 
-def labels(data: Instance) -> list[tuple[str, str]]:
+def labels(data: ChronusInstance) -> list[tuple[str, str]]:
     """(options,) job and name of each option: its pool and GPUs."""
     every = data.every
     parts = zip(every.job.tolist(), every.pool.tolist(), every.gpus.tolist(), strict=True)
     return [(data.jobs[job], f"{data.pools[pool].name} {gpus}".strip()) for job, pool, gpus in parts]
 
 
-def build(data: Instance) -> pyo.ConcreteModel:
+def build(data: ChronusInstance) -> pyo.ConcreteModel:
     """Return the unsolved mixed-integer programme.
 
     Raises InputError for a model that would have more than `MOST_VARIABLES` variables.
@@ -157,7 +157,7 @@ def build(data: Instance) -> pyo.ConcreteModel:
     return m
 
 
-def read_plan(model: pyo.ConcreteModel, data: Instance) -> LeasePlan:
+def read_plan(model: pyo.ConcreteModel, data: ChronusInstance) -> LeasePlan:
     """The plan of a solved model, its limits checked, shifted to the left; its instance has the options chosen.
 
     Raises SolverFailedError if it is worth less than the model's objective says.

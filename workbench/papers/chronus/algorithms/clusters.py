@@ -19,7 +19,7 @@ Gpus = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class NodesUp:
     """The nodes that are up: of each type their names, in the order of the cluster, and GPUs.
 
     installed: GPUs of each node of a type, up or not.
@@ -30,7 +30,7 @@ class Nodes:
     installed: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Nodes:
+    def of(cls, snapshot: Snapshot) -> NodesUp:
         """Those of a snapshot."""
         view = snapshot.nodes
         own = [np.flatnonzero(view.up & (view.kind == kind)).tolist() for kind in range(len(snapshot.types))]
@@ -156,7 +156,7 @@ def pick(free: Gpus, gpus: int, most: int) -> dict[str, int] | None:
     return {roomy[0]: first, **({roomy[1]: gpus - first} if gpus > first else {})}
 
 
-def split(snapshot: Snapshot, nodes: Nodes, capacity: Sequence[int], profiles: Iterable[str]) -> tuple[Free, ...]:
+def split(snapshot: Snapshot, nodes: NodesUp, capacity: Sequence[int], profiles: Iterable[str]) -> tuple[Free, ...]:
     """What is free of each type once the leases that end now are gone.
 
     capacity: (types,) GPUs of the profiling cluster; profiles: jobs that are being profiled in it.

@@ -16,42 +16,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.papers.chronus.guarantees import Promises, leases_of, total_best
-from workbench.papers.chronus.instance import Instance, Leases
-from workbench.papers.chronus.leases import Leases as LeasesFormulation
-from workbench.papers.chronus.leases import variables
-from workbench.papers.chronus.lifting import improved
-from workbench.papers.chronus.options import Choice
-from workbench.papers.chronus.plan import LeasePlan, of_leases
+from workbench.papers.chronus.algorithms.guarantees import Promises, leases_of, total_best
+from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, improved, of_leases
+from workbench.papers.chronus.algorithms.terms import Choice
+from workbench.papers.chronus.formulations.leases import LeaseSelection, variables
+from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import Solver, TimeLimitError
 from workbench.scheduling.solvers.report import SolveReport, relative_gap, report
 
-PLAN_BY = Knob(
-    "plan_by",
-    "auto",
-    "How leases are planned: the programme (as printed, by the master in s, or auto: the master once it is larger "
-    "than a few jobs); feasibility alone "
-    "(Fig. 7b); or greedy, the earliest free leases when a job comes",
-    source="paper",
-    kind="str",
-    choices=("auto", "printed", "master", "feasibility", "greedy"),
-    main=True,
-)
-GAP = Knob(
-    "gap", 0.005, "Gap to the bound with which a plan is good enough", unit="1", kind="float", minimum=0.0, maximum=1.0
-)
-NODES = Knob(
-    "nodes",
-    2000,
-    "Nodes of the search tree after which a solve ends with the best plan so far",
-    kind="int",
-    minimum=0,
-    maximum=10_000_000,
-)
-KNOBS = (PLAN_BY, GAP, NODES)
-FORMULATION = LeasesFormulation()
+FORMULATION = LeaseSelection()
 Choices = Mapping[str, Choice]
 """What jobs run as."""
 SMALL = 300
@@ -66,7 +40,7 @@ def solver_of(knobs: Knobs) -> Solver:
     return Solver(gap=float(knobs["gap"]), node_limit=int(knobs["nodes"]))
 
 
-def plan(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
+def plan(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
     """Leases of all jobs, all guaranteed and in the last plan; what they run as; and how good the plan is.
 
     What took time beside building a model counts as solving.
@@ -78,7 +52,7 @@ def plan(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
     return leases, choices, replace(found, solve_s=time.perf_counter() - begun_s - found.build_s)
 
 
-def _planned(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
+def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
     by, gap = str(knobs["plan_by"]), float(knobs["gap"])
     kept = of_leases(data, data.previous)
     if by in ("feasibility", "greedy"):
@@ -105,7 +79,7 @@ def _planned(data: Instance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport
     return leases, choices, replace(told, build_s=found.build_s, solve_s=found.solve_s)
 
 
-def _model(by: str, data: Instance) -> str:
+def _model(by: str, data: ChronusInstance) -> str:
     """The model of `chronus.leases` that plans."""
     if by == "auto":
         return "printed" if variables(data) <= SMALL else "master"

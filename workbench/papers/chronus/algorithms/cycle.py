@@ -14,12 +14,11 @@ import numpy as np
 from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.base.errors import counted
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.papers.chronus import across_types, planning, spot
-from workbench.papers.chronus.admission import Admission, admit
-from workbench.papers.chronus.allocating import place_guaranteed
-from workbench.papers.chronus.clusters import Free, Gpus, Nodes, held_by
-from workbench.papers.chronus.feasibility import feasible
-from workbench.papers.chronus.guarantees import (
+from workbench.papers.chronus.algorithms import guarantees, planning, spot
+from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
+from workbench.papers.chronus.algorithms.clusters import Free, Gpus, NodesUp, held_by
+from workbench.papers.chronus.algorithms.consolidation import place_guaranteed
+from workbench.papers.chronus.algorithms.guarantees import (
     Admissions,
     Claims,
     Promises,
@@ -29,11 +28,10 @@ from workbench.papers.chronus.guarantees import (
     steps_from,
     worth_meeting,
 )
-from workbench.papers.chronus.instance import Instance, Leases
-from workbench.papers.chronus.options import Pool
-from workbench.papers.chronus.patterns import Shape
-from workbench.papers.chronus.profiling import Known, Profiler
-from workbench.papers.chronus.terms import leases_needed, next_boundary, seconds_up
+from workbench.papers.chronus.algorithms.local_search import Shape
+from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profiler
+from workbench.papers.chronus.algorithms.terms import NodePool, leases_needed, next_boundary, seconds_up
+from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Assignment, Reason, Snapshot, Verdict
@@ -44,7 +42,7 @@ PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CycleOutcome:
     """What a cycle decides, profiles aside."""
 
     assign: tuple[Assignment, ...]
@@ -62,7 +60,7 @@ class Cycle:
         self,
         snapshot: Snapshot,
         knobs: Knobs,
-        known: Mapping[str, Known],
+        known: Mapping[str, ProfiledSpeeds],
         promises: Sequence[Promises],
         profiler: Profiler,
     ) -> None:
@@ -71,7 +69,7 @@ class Cycle:
         self._slo_s, self._be_s = int(knobs["slo_lease_s"]), int(knobs["be_lease_s"])
         self._slo = boundary_from(self._now_s, float(self._slo_s)) == self._now_s
         self._start_s = next_boundary(self._now_s, self._slo_s)
-        self.nodes = Nodes.of(snapshot)
+        self.nodes = NodesUp.of(snapshot)
         self._before = tuple(promises)
         self._promises = [own.at(self._start_s, self._slo_s) for own in promises]
         self._left = self._steps_ahead()
@@ -122,7 +120,7 @@ class Cycle:
 
     def _instance(
         self, names: Sequence[str], kind: int, gpus: Sequence[int], previous: Leases, sure: int | None = None
-    ) -> Instance:
+    ) -> ChronusInstance:
         """The plan's instance of some jobs; sure: the first so many are guaranteed, None: all."""
         certain = np.arange(len(names)) < (len(names) if sure is None else sure)
         claims = self._claims(names, kind)
@@ -289,24 +287,24 @@ class Cycle:
         return len(self._promises) > 1 and self._knobs["types"] == "programme" and self._knobs["plan_by"] != "greedy"
 
     @property
-    def _pools(self) -> list[Pool]:
-        return [Pool(name, self._node_gpus(kind)) for kind, name in enumerate(self._snapshot.types)]
+    def _pools(self) -> list[NodePool]:
+        return [NodePool(name, self._node_gpus(kind)) for kind, name in enumerate(self._snapshot.types)]
 
-    def _pooled(self, also: Sequence[str] = ()) -> Instance:
+    def _pooled(self, also: Sequence[str] = ()) -> ChronusInstance:
         """The plan's instance over all types of the guaranteed jobs and others."""
         sure = [name for promises in self._promises for name in promises.leases]
         claims = []
         for kind in range(len(self._promises)):
             able = [name for name in (*sure, *also) if self._known[name].speeds[kind] > 0]
             claims.append(self._claims(able, kind) if able else None)
-        return across_types.pooled(self._pools, self._promises, claims, self._start_s, self._knobs, sure)
+        return guarantees.pooled(self._pools, self._promises, claims, self._start_s, self._knobs, sure)
 
     def _admit_together(self, name: str, tried: Sequence[Admission]) -> list[Admission]:
         """The verdict on a job that every type refused by itself, where others may change their type for it."""
         if not self._together or all(one.how == "alone" for one in tried):
             return []
         data = self._pooled([name])
-        if not across_types.small_enough(data):
+        if not guarantees.small_enough(data):
             return []
         found = admit(data, name, self._solver, explain=False)
         if found.leases is not None:
@@ -314,14 +312,14 @@ class Cycle:
         return [found]
 
     def _take_over(self, leases: Leases, choices: planning.Choices) -> None:
-        self._promises = across_types.parted(self._pools, self._promises, leases, choices)
+        self._promises = guarantees.parted(self._pools, self._promises, leases, choices)
 
     def _planned_together(self) -> bool:
         """Plan the leases of all types in one, where they are given out and something has changed; whether it did."""
         if not self._together or not self._slo or not any(promises.changed for promises in self._promises):
             return False
         data = self._pooled()
-        if not across_types.small_enough(data):
+        if not guarantees.small_enough(data):
             return False
         leases, choices, solution = planning.plan(data, self._knobs)
         self._take_over(leases, choices)
@@ -391,7 +389,7 @@ class Cycle:
             [_fastest_first(own) for own in speed[order].tolist()],
             [self._pool(kind, free, profiler) for kind in range(len(free))],
             {name: lease.gpus for name, lease in self._snapshot.ended.items() if isinstance(name, str)},
-            spot.Rules(
+            spot.SpotRules(
                 str(self._knobs["be_placement"]),
                 int(self._knobs["search"]),
                 int(self._knobs["large"]),
@@ -403,7 +401,7 @@ class Cycle:
             self._placed[name] = at
         self._tell_spot(line, placed)
 
-    def _pool(self, kind: int, free: Sequence[Free], profiler: Profiler) -> spot.Pool:
+    def _pool(self, kind: int, free: Sequence[Free], profiler: Profiler) -> spot.SpotGpus:
         nodes, accelerator = self.nodes, self._snapshot.types[kind]
         reserved = nodes.reserved(kind, profiler.capacity[kind])
         sizes = zip(nodes.names[kind], nodes.gpus[kind], strict=True)
@@ -415,7 +413,7 @@ class Cycle:
             word: Placement = "consolidated" if few is None or len(shape) <= few else "unconsolidated"
             return self._snapshot.belief.steps_per_s(job, accelerator, gpus, word, len(shape))
 
-        return spot.Pool(
+        return spot.SpotGpus(
             {name: gpus for name, gpus in free[kind].others.items() if gpus > 0},
             {name: gpus for name, gpus in free[kind].own.items() if gpus > 0},
             tuple(room),
@@ -490,11 +488,11 @@ class Cycle:
             text = "submission control: its user's jobs have had their GPUs in this interval"
             self._why[one.job] = Reason("held_back", text)
 
-    def outcome(self, profiler: Profiler) -> Outcome:
+    def outcome(self, profiler: Profiler) -> CycleOutcome:
         """What the cycle decides; profiler: after the profiles that begin now."""
         self._tell_guaranteed()
         self._tell_profiler(profiler)
-        return Outcome(
+        return CycleOutcome(
             tuple(self._assign),
             tuple(self._promises),
             self._verdicts,

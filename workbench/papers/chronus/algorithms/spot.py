@@ -16,43 +16,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.papers.chronus.allocating import keep_places, place_consolidated, place_in_order
-from workbench.papers.chronus.patterns import Shape
-from workbench.papers.chronus.placement_best_effort import place_best_effort
-from workbench.papers.chronus.placement_search import quasi_consolidate
-from workbench.papers.chronus.round_up import round_up
+from workbench.papers.chronus.algorithms.consolidation import (
+    keep_places,
+    place_best_effort,
+    place_consolidated,
+    place_in_order,
+    round_up,
+)
+from workbench.papers.chronus.algorithms.local_search import Shape, quasi_consolidate
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.knob import Knob
 
-ORDER = Knob(
-    "be_order",
-    "remaining_time",
-    "Best-effort jobs by remaining time (SRTF) or, as the authors' code has it, by remaining time x GPUs",
-    source="code",
-    kind="str",
-    choices=("remaining_time", "remaining_gpu_time"),
-)
 BY = {"remaining_time": "remaining time", "remaining_gpu_time": "remaining time x GPUs"}
 """What the line is ordered by, in words."""
-BE_PLACEMENT = Knob(
-    "be_placement",
-    "local_search",
-    "How small best-effort gangs are placed: local search, on the fewest nodes (quasi), or consolidated or not at all",
-    source="paper",
-    kind="str",
-    choices=("local_search", "quasi", "consolidated"),
-)
-
 MANY = 20
 """Gangs up to which local search looks at |S| combinations; of more at fewer in turn, as each costs more (ours)."""
-
 Gpus = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Rules:
+class SpotRules:
     """How gangs are placed. most: |S|; large: GPUs from which on a gang gets whole nodes; placement: knob."""
 
     placement: str
@@ -62,11 +46,11 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Pool:
+class SpotGpus:
     """One type's GPUs for the spot cluster.
 
     free: `{node: GPUs}`; idle: those of the profiling cluster; room: GPUs of each node outside it, falling; node_gpus:
-    of every node, None if they differ; speed: RTS, see `placement_search`; runs: whether a job runs on these nodes.
+    of every node, None if they differ; speed: RTS, see `local_search`; runs: whether a job runs on these nodes.
     """
 
     free: Mapping[str, int]
@@ -94,9 +78,9 @@ def serve(
     names: Sequence[str],
     gpus: Sequence[int],
     kinds: Sequence[Sequence[int]],
-    pools: Sequence[Pool],
+    pools: Sequence[SpotGpus],
     previous: Mapping[str, Gpus],
-    rules: Rules,
+    rules: SpotRules,
 ) -> dict[str, dict[str, int]]:
     """`{node: GPUs}` of the jobs that get leases.
 
@@ -124,7 +108,7 @@ def serve(
 
 
 def _placed(
-    gangs: Mapping[str, int], pool: Pool, previous: Mapping[str, Gpus], rules: Rules
+    gangs: Mapping[str, int], pool: SpotGpus, previous: Mapping[str, Gpus], rules: SpotRules
 ) -> dict[str, dict[str, int]]:
     oversize = {name: gpus for name, gpus in gangs.items() if pool.too_large(gpus, rules.large)}
     others = {name: gpus for name, gpus in gangs.items() if name not in oversize}
@@ -156,7 +140,7 @@ def _oversize(
 
 
 def _beside(
-    gangs: Mapping[str, int], free: Gpus, pool: Pool, previous: Mapping[str, Gpus], rules: Rules
+    gangs: Mapping[str, int], free: Gpus, pool: SpotGpus, previous: Mapping[str, Gpus], rules: SpotRules
 ) -> dict[str, dict[str, int]]:
     """Where gangs go outside the profiling cluster."""
     room = sum(free.values())
@@ -178,7 +162,9 @@ def _beside(
     return found
 
 
-def _anew(gangs: Mapping[str, int], free: Mapping[str, int], pool: Pool, rules: Rules) -> dict[str, dict[str, int]]:
+def _anew(
+    gangs: Mapping[str, int], free: Mapping[str, int], pool: SpotGpus, rules: SpotRules
+) -> dict[str, dict[str, int]]:
     if not gangs:
         return {}
     if pool.node_gpus is None:

@@ -10,47 +10,115 @@ the fewest nodes. The best sum of RW wins, of equal ones the first.
 Placements count up to nodes that are alike (ours; the paper lists those it has profiled), and combinations that take
 the same GPUs twice do not occur. Combinations that leave the same free GPUs are one state, of which the best is kept,
 so that the search is exhaustive without visiting each.
+
+Placements of one gang up to nodes that are alike take GPUs from nodes by how many of theirs are free. A state is the
+free GPUs of the nodes that have some, the most first. A way is what is taken from nodes with so many free GPUs; its
+shape is what is taken from each node, whatever was free there, and decides how fast a gang runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from workbench.base.errors import InputError, counted
-from workbench.papers.chronus.patterns import (
-    Shape,
-    State,
-    Way,
-    after,
-    fewest,
-    most_consolidated,
-    shape_of,
-    shapes,
-    state_of,
-    ways,
-)
-from workbench.scheduling.knob import Knob
 
-SEARCH = Knob(
-    "search",
-    100_000,
-    "Combinations of placements that local search looks at at most, |S|; 1: quasi-consolidation alone",
-    source="paper",
-    kind="int",
-    minimum=1,
-    maximum=10_000_000,
-)
+State = tuple[int, ...]
+"""Free GPUs of each node that has some, falling."""
+Shape = tuple[int, ...]
+"""GPUs on each node of a gang, falling."""
+Way = tuple[tuple[int, int], ...]
+"""`(free GPUs, GPUs taken)` of each node of a gang."""
+
+
+def state_of(free: Iterable[int]) -> State:
+    """The state of nodes with these free GPUs."""
+    return tuple(sorted((gpus for gpus in free if gpus > 0), reverse=True))
+
+
+def shape_of(way: Way) -> Shape:
+    """What a way takes from each node."""
+    return tuple(sorted((taken for _, taken in way), reverse=True))
+
+
+def after(state: State, way: Way) -> State:
+    """The state when a way is taken."""
+    left = Counter(state)
+    for free, taken in way:
+        left[free] -= 1
+        left[free - taken] += 1
+    return state_of(left.elements())
+
+
+def most_consolidated(gpus: int, node_gpus: int) -> Shape:
+    """The shape on the fewest nodes of that size."""
+    whole, rest = divmod(gpus, node_gpus)
+    return (*(node_gpus,) * whole, *((rest,) if rest else ()))
+
+
+def shapes(gpus: int, state: State) -> Iterator[Shape]:
+    """Every shape that a gang can have there: its parts, falling, are no larger than the nodes' free GPUs, falling."""
+
+    def split(missing: int, largest: int, spot: int) -> Iterator[Shape]:
+        if missing == 0:
+            yield ()
+        elif spot < len(state):
+            for part in range(min(missing, largest, state[spot]), 0, -1):
+                for rest in split(missing - part, part, spot + 1):
+                    yield (part, *rest)
+
+    return split(gpus, gpus, 0)
+
+
+def ways(gpus: int, state: State) -> Iterator[Way]:
+    """Every way to place a gang, each once."""
+    levels = sorted(Counter(state).items(), reverse=True)
+
+    def choose(missing: int, spot: int, number: int, largest: int) -> Iterator[Way]:
+        """Ways for what is missing: from `number` more nodes of this level, none more than `largest`, or from later
+        levels."""
+        if missing == 0:
+            yield ()
+            return
+        if spot == len(levels):
+            return
+        free = levels[spot][0]
+        if number:
+            for taken in range(min(missing, largest), 0, -1):
+                for rest in choose(missing - taken, spot, number - 1, taken):
+                    yield ((free, taken), *rest)
+        if spot + 1 < len(levels):
+            yield from choose(missing, spot + 1, levels[spot + 1][1], levels[spot + 1][0])
+
+    return choose(gpus, 0, levels[0][1], levels[0][0]) if levels else iter(())
+
+
+def fewest(gpus: int, state: State) -> Way | None:
+    """The way on the fewest nodes; None if there are too few GPUs.
+
+    One node: the one with the fewest free GPUs that are enough. Else those with the most, and for the last piece the
+    one with the fewest that are enough.
+    """
+    found: list[tuple[int, int]] = []
+    for spot, free in enumerate(state):
+        if free >= gpus:
+            snug = min(level for level in state[spot:] if level >= gpus)
+            return (*found, (snug, gpus))
+        found.append((free, free))
+        gpus -= free
+    return None
+
+
 TOLERANCE = 1e-9
 """Rewards that differ by no more, relative to their size, are equal."""
-
 Speed = Callable[[str, Shape], float]
 """RTS: steps/s of a gang with so many GPUs on each of its nodes, falling."""
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedGangs:
     """gpus: `{job: {node: GPUs}}`; reward: the sum of RW; searched: K, the gangs whose placements were searched."""
 
     gpus: Mapping[str, Mapping[str, int]]
@@ -84,7 +152,7 @@ class _Gangs:
 
 def local_search(
     gangs: Mapping[str, int], free: Mapping[str, int], node_gpus: int, speed: Speed, most: int = 100_000
-) -> Placed:
+) -> PlacedGangs:
     """GPUs for every gang on nodes with these free GPUs; speed: RTS; most: |S|.
 
     Raises InputError for gangs that ask for more GPUs in all than are free, or for none, and for one that does not run
@@ -104,7 +172,7 @@ def local_search(
     if reward < bound - TOLERANCE * max(1.0, bound):
         searched = _how_many(own, state, most)
         reward, chosen = _searched(own, searched, state)
-    return Placed(_on_nodes(dict(zip(own.order, chosen, strict=True)), free, gangs), reward, searched)
+    return PlacedGangs(_on_nodes(dict(zip(own.order, chosen, strict=True)), free, gangs), reward, searched)
 
 
 def quasi_consolidate(gangs: Mapping[str, int], free: Mapping[str, int]) -> dict[str, dict[str, int]]:

@@ -1,0 +1,1 @@
+"""What Chronus does in each cycle: profile, admit, promise, plan, lease and place."""

@@ -1,0 +1,1 @@
+"""Chronus's selector stated: as printed, with options, and as a master in deadlines alone."""
