@@ -1,5 +1,7 @@
 """Several types of GPUs and ranges of GPUs: against trying every plan, the printed model where there is one option."""
 
+from __future__ import annotations
+
 import io
 import itertools
 from dataclasses import replace
@@ -24,7 +26,11 @@ from workbench.scheduling.solvers import InfeasibleError, Solver
 from workbench.session.api import snapshot_at
 
 FORMULATION = LeaseSelection()
+
+
 KNOBS = FORMULATION.settle({})
+
+
 FAST, SLOW = NodePool("v100"), NodePool("k80")
 
 

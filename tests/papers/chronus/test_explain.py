@@ -16,6 +16,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.session.api import snapshot_at
 
 LEASE_S = 600
+
+
 SCENARIO: dict[str, Any] = {
     "format": "workbench-scenario/1",
     "cluster": {

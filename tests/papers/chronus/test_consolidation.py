@@ -1,5 +1,7 @@
 """Placement: Proposition 1 for nodes of any size, its erratum, quasi-consolidation, local search against everything."""
 
+from __future__ import annotations
+
 import itertools
 import math
 
