@@ -202,6 +202,3 @@ def _order(moment: JobAtTime) -> Order | None:
     values = {job: left_s * size[job] for job, left_s in found[1].items() if queue[1].get(job) == BEST_EFFORT}
     unit = "s" if by == "remaining_time" else "GPU-s"
     return Order(f"{BY[by]} among best-effort jobs", unit, values, "lowest", found[0], moment.by_arrival)
-
-
-EXPLAIN = {"chronus": explain}

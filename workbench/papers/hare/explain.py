@@ -75,6 +75,3 @@ def _next(moment: JobAtTime, tasks: pd.DataFrame) -> tuple[str, str]:
     if len(last) and last["end_s"].max() > moment.at_s:
         return f"{what}, when round {number - 1} has synchronised.", BARRIER
     return f"{what}.", ARRIVAL
-
-
-EXPLAIN = {"hare": explain}
