@@ -20,7 +20,7 @@ from benchmarks.rounds import (
 )
 
 if TYPE_CHECKING:
-    from workbench.papers.gavel.allocation import AllocationData
+    from workbench.papers.gavel.instance import AllocationInstance
     from workbench.scenario.scenario import Scenario
 
 MEMORY_MB = 2000.0
@@ -30,9 +30,9 @@ GPU_TYPES = 3
 CONFIGURATIONS = 26
 
 
-def fairness_data(jobs: int, configurations: int | None = None) -> AllocationData:
+def fairness_data(jobs: int, configurations: int | None = None) -> AllocationInstance:
     """Random speeds of jobs that are all different, or drawn from so many configurations; a quarter as many GPUs."""
-    from workbench.papers.gavel.allocation import AllocationData
+    from workbench.papers.gavel.instance import AllocationInstance
 
     rng = np.random.default_rng(jobs)
     kinds = configurations or jobs
@@ -41,14 +41,14 @@ def fairness_data(jobs: int, configurations: int | None = None) -> AllocationDat
     drawn = np.arange(jobs) if configurations is None else rng.integers(kinds, size=jobs)
     names = tuple(f"job-{i}" for i in range(jobs))
     workers = np.full(GPU_TYPES, max(8, jobs // 4 // GPU_TYPES))
-    return AllocationData(names, ("k80", "p100", "v100"), speed[drawn], np.ones(jobs), gang[drawn], workers)
+    return AllocationInstance(names, ("k80", "p100", "v100"), speed[drawn], np.ones(jobs), gang[drawn], workers)
 
 
 def allocation(configurations: int | None) -> Callable[[int], Work]:
     """From Python data to the allocation, as the schedulers do it."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.max_min_fairness_matrix import allocate
+        from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 
         data = fairness_data(jobs, configurations)
         return lambda: f"objective {allocate(data).solved.objective:.6f}"
@@ -63,23 +63,23 @@ def batch(policy: str) -> Callable[[int], Work]:
     """
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel import finish_time_fairness_matrix, makespan_matrix
-        from workbench.papers.gavel.finish_time_fairness import FinishTimeData
-        from workbench.papers.gavel.steps import StepsData
+        from workbench.papers.gavel.formulations import finish_time_fairness_assembly, makespan_assembly
+        from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
+        from workbench.papers.gavel.instance import StepsInstance
 
         rng = np.random.default_rng(jobs)
         numbers = {**vars(fairness_data(jobs)), "steps": rng.uniform(1e4, 1e7, jobs)}
-        numbers = {name: value for name, value in numbers.items() if name in StepsData.__dataclass_fields__}
+        numbers = {name: value for name, value in numbers.items() if name in StepsInstance.__dataclass_fields__}
         if policy == "makespan":
-            data = StepsData(**numbers)
-            return lambda: f"{makespan_matrix.allocate(data).solved.objective:.6g} s"
+            data = StepsInstance(**numbers)
+            return lambda: f"{makespan_assembly.allocate(data).solved.objective:.6g} s"
         none = np.zeros(jobs)
-        alone_s = FinishTimeData(**numbers, elapsed_s=none, isolated_s=none).terms.alone_s
+        alone_s = FinishTimeInstance(**numbers, elapsed_s=none, isolated_s=none).terms.alone_s
         done_s = alone_s * rng.uniform(0.0, 1.0, jobs)
-        late = FinishTimeData(**numbers, elapsed_s=done_s * rng.uniform(0.8, 1.25, jobs), isolated_s=done_s)
+        late = FinishTimeInstance(**numbers, elapsed_s=done_s * rng.uniform(0.8, 1.25, jobs), isolated_s=done_s)
 
         def work() -> str:
-            solved = finish_time_fairness_matrix.allocate(late).solved
+            solved = finish_time_fairness_assembly.allocate(late).solved
             return f"rho {solved.objective:.6f}, {solved.passes} programmes"
 
         return work
@@ -93,7 +93,7 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
     def prepare(jobs: int) -> Work:
         from dataclasses import replace
 
-        from workbench.papers.gavel.max_min_fairness_matrix import allocate
+        from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 
         base = fairness_data(jobs, configurations)
         rng = np.random.default_rng(jobs)
@@ -119,8 +119,8 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
 
 def parts(jobs: int) -> Work:
     """The allocation by 16 random parts of the cluster (POP), and how much of the objective that loses."""
-    from workbench.papers.gavel.max_min_fairness_matrix import allocate
-    from workbench.papers.gavel.pop import by_parts
+    from workbench.papers.gavel.algorithms.pop import by_parts
+    from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 
     data = fairness_data(jobs)
     whole = allocate(data).solved.value
@@ -244,13 +244,13 @@ def water_filling(policy: str) -> Callable[[int], Work]:
     """Hierarchical water filling, all jobs different, in 5 entities with fairness, FIFO or both; a GPU for each job."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.entities import HierarchicalData, fields
-        from workbench.papers.gavel.water_filling_matrix import allocate
+        from workbench.papers.gavel.algorithms.water_filling_phases import allocate
+        from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 
         rng = np.random.default_rng(jobs)
         numbers = fields(fairness_data(jobs))
         numbers |= {"workers": np.full(GPU_TYPES, jobs // GPU_TYPES), "weight": rng.choice([1.0, 2.0, 5.0], jobs)}
-        data = HierarchicalData(
+        data = HierarchicalInstance(
             **numbers,
             owner=rng.integers(5, size=jobs).astype(float),
             entities=tuple("abcde"),

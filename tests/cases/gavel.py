@@ -16,23 +16,23 @@ from workbench.baselines.allox import Allox, AlloxData, match
 from workbench.baselines.fifo import Fifo as GreedyFifo
 from workbench.baselines.fifo import greedy
 from workbench.baselines.isolated import Isolated, IsolatedData
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.entities import HierarchicalData, fields
-from workbench.papers.gavel.fifo import Fifo
-from workbench.papers.gavel.finish_time_fairness import FinishTimeData, FinishTimeFairness
-from workbench.papers.gavel.hierarchical import Hierarchical
-from workbench.papers.gavel.isolated_time import IsolatedTime
-from workbench.papers.gavel.makespan import Makespan
-from workbench.papers.gavel.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.max_min_fairness_matrix import allocate as fast_max_min_fairness
-from workbench.papers.gavel.max_throughput import MaxThroughput
-from workbench.papers.gavel.min_cost import MinCost
-from workbench.papers.gavel.min_cost_slo import MinCostSlo
-from workbench.papers.gavel.prices import PricedData
-from workbench.papers.gavel.slo import SloData
-from workbench.papers.gavel.steps import StepsData
-from workbench.papers.gavel.water_filling import WaterFilling
-from workbench.papers.gavel.water_filling_matrix import allocate as fill
+from workbench.papers.gavel.algorithms.water_filling_phases import allocate as fill
+from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
+from workbench.papers.gavel.formulations.finish_time_fairness import (
+    FinishTimeFairness,
+    FinishTimeInstance,
+    IsolatedTime,
+)
+from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
+from workbench.papers.gavel.formulations.makespan import Makespan
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate as fast_max_min_fairness
+from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
+from workbench.papers.gavel.formulations.min_cost import MinCost
+from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo
+from workbench.papers.gavel.formulations.water_filling import WaterFilling
+from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.gavel import convert
 from workbench.scheduling.contract import Result
@@ -66,11 +66,11 @@ def _gangs(case: Case) -> list[int]:
     return [int(job.get("scale_factor", 1)) for job in case["jobs"]]
 
 
-def fairness_data(case: Case) -> AllocationData:
+def fairness_data(case: Case) -> AllocationInstance:
     """The data of an instance; speeds that are missing, null or negative (-inf) mean that the job cannot run."""
     speed = [[max(0.0, job["throughputs"].get(name) or 0.0) for name in _types(case)] for job in case["jobs"]]
     weight = [float(job.get("priority_weight", 1.0)) for job in case["jobs"]]
-    return AllocationData(_jobs(case), _types(case), speed, weight, _gangs(case), _workers(case))
+    return AllocationInstance(_jobs(case), _types(case), speed, weight, _gangs(case), _workers(case))
 
 
 def _max_min_fairness(case: Case, aware: bool) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def las_agnostic(case: Case, header: Case) -> dict[str, Any]:
     return _max_min_fairness(case, False)
 
 
-def packed_data(case: Case) -> AllocationData:
+def packed_data(case: Case) -> AllocationInstance:
     """`fairness_data` with the pairs of an instance; pairs of unequal scale factors may not share."""
     alone, types = fairness_data(case), _types(case)
     at, gang = {name: row for row, name in enumerate(alone.jobs)}, _gangs(case)
@@ -152,13 +152,13 @@ def _sum(case: Case, found: Result) -> dict[str, Any]:
 
 def max_total_throughput(case: Case, header: Case) -> dict[str, Any]:
     """The sum of raw steps/s."""
-    return _sum(case, MaxThroughput().run(AllocationData(**_fields(case)), {}))
+    return _sum(case, MaxThroughput().run(AllocationInstance(**_fields(case)), {}))
 
 
 def min_cost(case: Case, header: Case) -> dict[str, Any]:
     """The sum of steps per dollar."""
     price = [case["instance_costs"][name] for name in _types(case)]
-    return _sum(case, MinCost().run(PricedData(**_fields(case), price=price), {}))
+    return _sum(case, MinCost().run(PricedInstance(**_fields(case), price=price), {}))
 
 
 def min_cost_slo(case: Case, header: Case) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def min_cost_slo(case: Case, header: Case) -> dict[str, Any]:
     left = {str(job): seconds for job, seconds in case["SLOs_seconds_remaining"].items() if seconds is not None}
     lost = not set(left) <= set(fields["jobs"])  # of a job that can run nowhere
     steps = {str(job["id"]): job["num_steps_remaining"] for job in case["jobs"]}
-    data = SloData(
+    data = SloInstance(
         **fields,
         price=price,
         steps=[steps[job] for job in fields["jobs"]],
@@ -189,7 +189,7 @@ def fifo(case: Case, header: Case) -> dict[str, Any]:
     line = {"ok": apart <= 1e-9, "expected": stated, "got": got, "note": f"shares differ by {apart:.2g}"}
     if "paper_lp" not in case:
         return line
-    expected, found = case["paper_lp"]["objective"], Fifo().run(fairness_data(case), {})
+    expected, found = case["paper_lp"]["objective"], FirstInFirstOut().run(fairness_data(case), {})
     note = f"{line['note']}; the programme's optimum is {expected:g}, found {found.objective:g}"
     return {**line, "ok": line["ok"] and _near(expected, found.objective), "note": note}
 
@@ -233,7 +233,7 @@ def makespan(case: Case, header: Case) -> dict[str, Any]:
 
     The authors' bisection does not look below 100 s.
     """
-    data = StepsData(**_numbers(case), steps=_remaining(case))
+    data = StepsInstance(**_numbers(case), steps=_remaining(case))
     exact = case["exact"]["objective"]
     got = [Makespan().run(data, {"method": method}).objective for method in ("single", "bisection")]
     theirs = (case.get("gavel") or {}).get("objective")
@@ -246,7 +246,7 @@ def finish_time_fairness(case: Case, header: Case) -> dict[str, Any]:
     """Smallest largest rho, relative 1e-6, isolated throughputs, and the same for the second call with its C_m."""
     first = _remaining(case)
     elapsed = [float(job.get("time_since_start", 0.0)) for job in case["jobs"]]
-    data = FinishTimeData(**_numbers(case), steps=first, elapsed_s=elapsed, isolated_s=np.zeros(len(first)))
+    data = FinishTimeInstance(**_numbers(case), steps=first, elapsed_s=elapsed, isolated_s=np.zeros(len(first)))
     expected, got = [case["exact"]["objective"]], [FinishTimeFairness().run(data, {}).objective]
     apart = [np.abs(data.isolated / case.get("isolated_throughput", data.isolated) - 1).max()]
     second = case.get("second_call")
@@ -257,7 +257,7 @@ def finish_time_fairness(case: Case, header: Case) -> dict[str, Any]:
         elapsed = [float(second["time_since_start"][name]) for name in data.jobs]
         stated = np.array(second["cumulative_isolated_time"], dtype=float)
         apart.append((np.abs(isolated_s - stated) / np.maximum(stated, 1.0)).max())
-        later = FinishTimeData(**_numbers(case), steps=steps, elapsed_s=elapsed, isolated_s=isolated_s)
+        later = FinishTimeInstance(**_numbers(case), steps=steps, elapsed_s=elapsed, isolated_s=isolated_s)
         expected.append(second["exact"]["objective"])
         got.append(FinishTimeFairness().run(later, {}).objective)
     ok = all(map(_near, expected, got)) and bool(max(apart) <= 1e-9)
@@ -265,7 +265,9 @@ def finish_time_fairness(case: Case, header: Case) -> dict[str, Any]:
     return {"ok": ok, "expected": expected, "got": got, "note": note}
 
 
-def _filled(case: Case, data: HierarchicalData, formulation: Hierarchical | WaterFilling, given: Any) -> dict[str, Any]:
+def _filled(
+    case: Case, data: HierarchicalInstance, formulation: Hierarchical | WaterFilling, given: Any
+) -> dict[str, Any]:
     """Levels to 1e-4 absolute: by the formulation with both bottleneck tests and by the matrix, which must agree."""
     stated = dict(zip(map(str, _ids(case)), case["exact"]["normalized_effective_throughput"], strict=True))
     expected = np.array([stated[job] for job in data.jobs])
@@ -293,7 +295,7 @@ def hierarchical(case: Case, header: Case) -> dict[str, Any]:
     """Water filling over entities."""
     ordered, names = _in_order(case), list(case["entities"])
     owner = {str(job): number for number, name in enumerate(names) for job in case["entities"][name]}
-    data = HierarchicalData(
+    data = HierarchicalInstance(
         **fields(fairness_data(ordered)),
         owner=[owner[str(job)] for job in _ids(ordered)],
         entities=tuple(names),
@@ -306,7 +308,7 @@ def hierarchical(case: Case, header: Case) -> dict[str, Any]:
 def water_filling(case: Case, header: Case) -> dict[str, Any]:
     """Water filling on one level."""
     data = fairness_data(_in_order(case))
-    return _filled(case, HierarchicalData.single(data), WaterFilling(), data)
+    return _filled(case, HierarchicalInstance.single(data), WaterFilling(), data)
 
 
 def allox(case: Case, header: Case) -> dict[str, Any]:

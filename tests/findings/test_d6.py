@@ -10,8 +10,8 @@ import workbench
 from reproduction.gavel import load
 from tests.baselines.mechanisms.support import make
 from workbench.base.errors import InputError
-from workbench.papers.gavel.makespan import Makespan
-from workbench.papers.gavel.steps import StepsData
+from workbench.papers.gavel.formulations.makespan import Makespan
+from workbench.papers.gavel.instance import StepsInstance
 from workbench.session.registry import find_scheduler
 
 AUTHORS = {"preset": "authors"}
@@ -106,7 +106,7 @@ def test_allox_of_the_authors_keeps_a_match():
 def test_the_makespans_bisection_begins_between_100_and_a_million_seconds(steps):
     """One job at 1 step/s: 500,050, 250,075 ... are tried, and where 1e6 s is too short, from there to 1e7 s."""
     one = np.ones(1)
-    data = StepsData(("j",), ("t",), np.ones((1, 1)), one, one, one, steps=np.array([steps]))
+    data = StepsInstance(("j",), ("t",), np.ones((1, 1)), one, one, one, steps=np.array([steps]))
     found = Makespan().run(data, {"method": "bisection", "tolerance": 0.05, "bracket": "authors"})
     tried, brackets = [], [(100.0, 1e6), (1e6, 1e7)]
     for low, high in brackets[: 1 if steps < 1e6 else 2]:

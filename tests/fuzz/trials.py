@@ -18,7 +18,7 @@ from tests.fuzz.worlds import world
 from tests.simulation.support import check as check_laws
 from workbench.analysis import charts
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.papers.gavel.slo import SloConflictError
+from workbench.papers.gavel.algorithms.slo_conflicts import SloConflictError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler

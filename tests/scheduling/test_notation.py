@@ -3,9 +3,9 @@
 import pyomo.environ as pyo
 import pytest
 
-import workbench.papers.gavel.max_min_fairness as fairness
+import workbench.papers.gavel.formulations.max_min_fairness as fairness
 from workbench.baselines.isolated import Isolated
-from workbench.papers.gavel.allocation import AllocationData
+from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scheduling.notation import (
     Equation,
     equations,
@@ -18,7 +18,7 @@ from workbench.scheduling.notation import (
     with_tex,
 )
 
-DATA = AllocationData(("a", "b"), ("v100", "k80"), [[4, 1], [2, 1]], [1, 1], [1, 2], [3, 3])
+DATA = AllocationInstance(("a", "b"), ("v100", "k80"), [[4, 1], [2, 1]], [1, 1], [1, 2], [3, 3])
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, plain, reference, same_as_golden, solve_all, table
+from tests.papers.gavel.support import DATA, PAPER, TWO, dense, plain, reference, same_as_golden, solve_all, table
 from workbench.base.errors import InputError
 from workbench.baselines.fifo import greedy
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.fifo import Fifo, allocate, fastest, places
+from workbench.papers.gavel.formulations.fifo import FirstInFirstOut, allocate, fastest, places
+from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scheduling.solvers import Solver
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
-POLICY = Fifo()
+POLICY = FirstInFirstOut()
 AWARE = pytest.mark.parametrize("aware", [True, False])
 
 
@@ -64,7 +64,7 @@ def test_the_programme_lets_small_jobs_pass_a_large_one_where_the_greedy_line_wa
 
 
 def test_fastest_is_a_type_on_which_the_job_can_run():
-    data = AllocationData(("a",), ("x", "y"), [[9, 4]], [1], [1], [0, 2])
+    data = AllocationInstance(("a",), ("x", "y"), [[9, 4]], [1], [1], [0, 2])
     assert fastest(data).tolist() == [4]
     assert POLICY.run(data, {}).objective == pytest.approx(1)
 
@@ -98,7 +98,7 @@ def test_pairs_never_hurt(data):
 
 
 def test_no_jobs_need_no_solver():
-    none = AllocationData((), ("k80",), np.zeros((0, 1)), [], [], [4])
+    none = AllocationInstance((), ("k80",), np.zeros((0, 1)), [], [], [4])
     found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
     assert (found.status, found.objective) == ("optimal", None)
     assert allocate(none, {}).shares.shape == (0, 1)

@@ -10,22 +10,29 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 
 from tests.baselines.mechanisms.support import look, make, plain
-from tests.papers.gavel.sum_support import (
+from tests.papers.gavel.support import (
     PAPER,
     TWO,
     dense,
+    finish_data,
+    instance,
+    isolated,
     keeps_the_limits,
     random_data,
     same_as_golden,
     solve_all,
     table,
 )
-from tests.papers.gavel.time_support import finish_data, instance, isolated
 from workbench.base.errors import InputError
-from workbench.papers.gavel import finish_time_fairness_matrix as matrix
-from workbench.papers.gavel.finish_time_fairness import FinishTimeData, FinishTimeFairness, build
-from workbench.papers.gavel.isolated_time import Account, IsolatedTime
-from workbench.papers.gavel.view import seen
+from workbench.papers.gavel.formulations import finish_time_fairness_assembly
+from workbench.papers.gavel.formulations.finish_time_fairness import (
+    Account,
+    FinishTimeFairness,
+    FinishTimeInstance,
+    IsolatedTime,
+    build,
+)
+from workbench.papers.gavel.instance import seen
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
 
@@ -36,7 +43,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def allocate(data, knobs):
     """The sparse matrix as the scheduler calls it."""
-    return matrix.allocate(
+    return finish_time_fairness_assembly.allocate(
         seen(data, knobs), knobs.get("method", "newton"), knobs.get("tolerance", 1e-8), knobs.get("optimum", "vertex")
     )
 
@@ -95,7 +102,7 @@ def test_two_jobs_with_a_past_by_hand(method):
     Alone, at half the speed, a needs 20 s and b 200 s. With x for a: (100 + 10 / x) / 20 = 100 / (1 - x) / 200.
     """
     fields = (("a", "b"), ("t",), [[1], [1]], [1, 1], [1, 1], [1])
-    data = FinishTimeData(*fields, steps=[10, 100], elapsed_s=[100, 0], isolated_s=[0, 0])
+    data = FinishTimeInstance(*fields, steps=[10, 100], elapsed_s=[100, 0], isolated_s=[0, 0])
     x = brentq(lambda x: (100 + 10 / x) / 20 - 0.5 / (1 - x), 1e-6, 1 - 1e-6)
     found = solve_all(POLICY, data, {"method": method}, allocate, 0.5 / (1 - x))
     assert found.values["allocation"]["a"]["t"] == pytest.approx(x, rel=1e-5)
@@ -204,7 +211,7 @@ def test_steps_left_from_one_to_a_thousand_million():
     names, speed = tuple(map(str, range(15))), rng.uniform(1, 10, (15, 2))
     steps = 10.0 ** rng.uniform(0, 9, 15)
     times = {"elapsed_s": rng.uniform(0, 1e6, 15), "isolated_s": rng.uniform(0, 1e6, 15)}
-    data = FinishTimeData(names, ("x", "y"), speed, np.ones(15), np.ones(15), [3, 2], steps=steps, **times)
+    data = FinishTimeInstance(names, ("x", "y"), speed, np.ones(15), np.ones(15), [3, 2], steps=steps, **times)
     expected = POLICY.run(data, {})
     assert expected.status == "optimal"
     for knobs in ({}, {"optimum": "interior"}, {"method": "bisection"}):
@@ -212,7 +219,7 @@ def test_steps_left_from_one_to_a_thousand_million():
 
 
 def test_no_jobs_need_no_solver():
-    none = FinishTimeData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[], elapsed_s=[], isolated_s=[])
+    none = FinishTimeInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[], elapsed_s=[], isolated_s=[])
     found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
     assert (found.status, found.objective) == ("optimal", None)
     assert found.values == {"allocation": {}, "normalized_throughput": {}, "rho": {}}
@@ -236,17 +243,17 @@ def test_bad_numbers_are_named(change, named):
 
 def test_a_rho_that_no_allocation_reaches_is_refused():
     """a is 100 s old, and would have had 50 s + 10 s by itself: rho > 100 / 60."""
-    data = FinishTimeData(("a",), ("t",), [[1]], [1], [1], [1], steps=[10], elapsed_s=[100], isolated_s=[50])
+    data = FinishTimeInstance(("a",), ("t",), [[1]], [1], [1], [1], steps=[10], elapsed_s=[100], isolated_s=[50])
     with pytest.raises(InputError, match=r"rho: got 1\.5; expected more than 1\.66666667"):
         build(data, 1.5)
 
 
 def test_programmes_that_are_too_inexact_are_an_error():
     """Prices that are wrong lead nowhere, which is said and not passed over."""
-    from workbench.papers.gavel.finish_time_fairness_search import search
+    from workbench.papers.gavel.algorithms.finish_time_search import TriedRho, search
 
     data = finish_data(PAPER)
-    bad = matrix.Tried(np.zeros((3, 2)), 7.0, 0.5, np.zeros(3), allocate(data, {}).solved)
+    bad = TriedRho(np.zeros((3, 2)), 7.0, 0.5, np.zeros(3), allocate(data, {}).solved)
     with pytest.raises(SolverFailedError, match="rho 7 found"):
         search(data.terms, "newton", 1e-8, lambda rho: bad)
 
@@ -271,7 +278,7 @@ def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):
     calls = 0
     for case in json.loads((shared / "cases/gavel/finish_time_fairness.json").read_text())["instances"]:
         elapsed_s = [job["time_since_start"] for job in case["jobs"]]
-        data = FinishTimeData(**instance(case), elapsed_s=elapsed_s, isolated_s=np.zeros(len(elapsed_s)))
+        data = FinishTimeInstance(**instance(case), elapsed_s=elapsed_s, isolated_s=np.zeros(len(elapsed_s)))
         assert data.isolated == pytest.approx(case["isolated_throughput"], rel=1e-12)
         solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
         second = case.get("second_call")

@@ -11,22 +11,23 @@ from scipy.optimize import linprog
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import (
+from tests.papers.gavel.support import (
     DATA,
     PAPER,
     TWO,
     dense,
+    instance,
+    isolated,
     random_data,
     same_as_golden,
     solve_all,
+    stepped,
 )
-from tests.papers.gavel.time_support import instance, isolated, makespan_data
 from workbench.base.errors import InputError
-from workbench.papers.gavel import makespan_bisection, makespan_matrix
-from workbench.papers.gavel.makespan import Makespan, build, durations, objective
-from workbench.papers.gavel.makespan_bisection import bracket
-from workbench.papers.gavel.steps import StepsData
-from workbench.papers.gavel.view import seen
+from workbench.papers.gavel.formulations import makespan_assembly, makespan_bisection
+from workbench.papers.gavel.formulations.makespan import Makespan, build, durations, objective
+from workbench.papers.gavel.formulations.makespan_bisection import bracket
+from workbench.papers.gavel.instance import StepsInstance, seen
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
@@ -39,8 +40,8 @@ def allocate(data, knobs):
     """The sparse matrix as the scheduler calls it."""
     known, optimum = seen(data, knobs), knobs.get("optimum", "vertex")
     if knobs.get("method") == "bisection":
-        return makespan_matrix.bisect(known, knobs.get("tolerance", 1e-6), optimum)
-    return makespan_matrix.allocate(known, optimum)
+        return makespan_assembly.bisect(known, knobs.get("tolerance", 1e-6), optimum)
+    return makespan_assembly.allocate(known, optimum)
 
 
 def reference(data, aware=True):
@@ -67,7 +68,7 @@ def test_the_papers_jobs_by_hand(method):
     200 steps in 188 s. The K80's other 12 s go to job 1, which does 228 more in 76 s on the V100; job 0 needs 100 s
     there: 12 + 76 + 100 = 188.
     """
-    data = makespan_data(PAPER)
+    data = stepped(PAPER)
     if method == "single":
         found = solve_all(POLICY, data, {}, allocate, 188.0)
         x = found.values["allocation"]
@@ -80,20 +81,20 @@ def test_the_papers_jobs_by_hand(method):
 
 
 def test_one_job_takes_its_fastest_type():
-    data = StepsData(("a",), ("x", "y"), [[3, 7]], [1], [2], [2, 2], steps=[700])
+    data = StepsInstance(("a",), ("x", "y"), [[3, 7]], [1], [2], [2, 2], steps=[700])
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
 def test_a_gang_counts_all_its_workers():
     """Erratum of A.1: two gangs of 2 on 2 workers take turns, 50 s each; the printed row would let both run at once."""
-    data = StepsData(("a", "b"), ("x",), [[2], [2]], [1, 1], [2, 2], [2], steps=[100, 100])
+    data = StepsInstance(("a", "b"), ("x",), [[2], [2]], [1, 1], [2, 2], [2], steps=[100, 100])
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
 @settings(max_examples=60)
 @given(data=DATA, aware=st.booleans())
 def test_optimum_equals_an_independent_one(data, aware):
-    solve_all(POLICY, makespan_data(data), {"heterogeneity_aware": aware}, allocate, reference(data, aware))
+    solve_all(POLICY, stepped(data), {"heterogeneity_aware": aware}, allocate, reference(data, aware))
 
 
 @settings(max_examples=25)
@@ -101,7 +102,7 @@ def test_optimum_equals_an_independent_one(data, aware):
 @example(data=random_data(1146), aware=False, solver="highs")  # with HiGHS's own tolerance 6e-7 too short passed
 def test_the_bisection_finds_the_same(data, aware, solver):
     """As Pyomo model and as matrix, to its tolerance; what it tries is listed and halves the interval."""
-    data, tolerance = makespan_data(data), 1e-5
+    data, tolerance = stepped(data), 1e-5
     knobs = {"heterogeneity_aware": aware, "method": "bisection", "tolerance": tolerance}
     single = POLICY.run(data, {"heterogeneity_aware": aware}).objective
     found = POLICY.run(data, knobs, Solver(solver))
@@ -127,7 +128,7 @@ def keeps_the_limits_of(allocation):
 def test_the_bracket_holds_the_optimum(aware):
     for seed in range(40):
         data = random_data(seed)
-        known = seen(makespan_data(data), {"heterogeneity_aware": aware})
+        known = seen(stepped(data), {"heterogeneity_aware": aware})
         low, high = bracket(known, known.steps)
         assert low * (1 - 1e-9) <= reference(data, aware) <= high
         assert high == pytest.approx((data.steps / isolated(data, aware)).max())
@@ -135,7 +136,7 @@ def test_the_bracket_holds_the_optimum(aware):
 
 def test_the_bisection_stops_when_the_interval_is_narrow_enough():
     """Between 100 s (job 0 and job 2 on the V100 alone) and 240 s (job 0 on thirds of both): 170 s is too short."""
-    found = POLICY.run(makespan_data(PAPER), {"method": "bisection", "tolerance": 1.0})
+    found = POLICY.run(stepped(PAPER), {"method": "bisection", "tolerance": 1.0})
     assert [row["feasible"] for row in found.iterations] == [True, False]
     assert [row["makespan_s"] for row in found.iterations] == pytest.approx([240, 170])
     assert found.bound == pytest.approx(170)
@@ -143,7 +144,7 @@ def test_the_bisection_stops_when_the_interval_is_narrow_enough():
 
 
 def test_no_allocation_beats_the_least_makespan():
-    data = makespan_data(PAPER)
+    data = stepped(PAPER)
     with pytest.raises(InfeasibleError):
         solve_model(makespan_bisection.build(data, data.steps, 187.9))
     assert makespan_bisection.attempt(data, data.steps, 187.9, Solver()) is None
@@ -151,7 +152,7 @@ def test_no_allocation_beats_the_least_makespan():
 
 
 def test_the_statement_of_the_bisection_and_its_model_say_the_same():
-    data = makespan_data(PAPER)
+    data = stepped(PAPER)
     stated = {line.part: line.tag for line in notation.equations(makespan_bisection)}
     assert stated == notation.tags(POLICY.build(data, {"method": "bisection"}))
     assert "$$" in notation.render(makespan_bisection)
@@ -161,26 +162,26 @@ def test_the_statement_of_the_bisection_and_its_model_say_the_same():
 def test_sharing_incentive(data):
     """Never later than if every job kept to its own 1/M."""
     alone_s = (data.steps / isolated(data)).max()
-    assert allocate(makespan_data(data), {}).solved.objective <= alone_s * (1 + 1e-6)
+    assert allocate(stepped(data), {}).solved.objective <= alone_s * (1 + 1e-6)
 
 
 @given(data=DATA)
 def test_pairs_never_hurt(data):
-    data = makespan_data(data)
+    data = stepped(data)
     alone = dataclasses.replace(data, pairs=np.zeros((0, 2)), pair_speed=np.zeros((0, 2, len(data.types))))
     assert allocate(data, {}).solved.objective <= allocate(alone, {}).solved.objective * (1 + 1e-6)
 
 
 @given(data=DATA, more=st.integers(1, 5))
 def test_more_workers_never_hurt(data, more):
-    data = makespan_data(data)
+    data = stepped(data)
     larger = dataclasses.replace(data, workers=data.workers + more)
     assert allocate(larger, {}).solved.objective <= allocate(data, {}).solved.objective * (1 + 1e-6)
 
 
 @given(data=DATA, factor=st.floats(1e-3, 1e4))
 def test_twice_the_steps_take_twice_as_long_whatever_the_weights(data, factor):
-    data = makespan_data(data)
+    data = stepped(data)
     longer = dataclasses.replace(data, steps=data.steps * factor, weight=np.arange(1.0, len(data.jobs) + 1))
     expected = pytest.approx(factor * allocate(data, {}).solved.objective, rel=1e-6)
     assert allocate(longer, {}).solved.objective == expected
@@ -193,7 +194,7 @@ def test_jobs_of_very_different_lengths(aware):
     rng = np.random.default_rng(5)
     steps = 10.0 ** rng.uniform(0, 9, 12)
     speed = rng.uniform(1, 10, (12, 2))
-    data = StepsData(tuple(map(str, range(12))), ("x", "y"), speed, np.ones(12), np.ones(12), [3, 2], steps=steps)
+    data = StepsInstance(tuple(map(str, range(12))), ("x", "y"), speed, np.ones(12), np.ones(12), [3, 2], steps=steps)
     knobs = {"heterogeneity_aware": aware}
     single = POLICY.run(data, knobs)
     assert allocate(data, knobs).solved.objective == pytest.approx(single.objective, rel=1e-7)
@@ -205,7 +206,7 @@ def test_jobs_of_very_different_lengths(aware):
 def test_a_job_of_next_to_nothing_beside_an_endless_one(tiny, scale):
     """One GPU, 1 step/s each: all one after the other, 1e9 + 100 steps and the tiny rest."""
     steps = np.array([1e9, tiny, 100.0]) * scale
-    data = StepsData(("a", "b", "c"), ("x",), np.ones((3, 1)), np.ones(3), np.ones(3), [1], steps=steps)
+    data = StepsInstance(("a", "b", "c"), ("x",), np.ones((3, 1)), np.ones(3), np.ones(3), [1], steps=steps)
     expected = pytest.approx(steps.sum(), rel=1e-6)
     for solver in ("highs", "glpk"):
         found = POLICY.run(data, {}, Solver(solver))
@@ -213,19 +214,19 @@ def test_a_job_of_next_to_nothing_beside_an_endless_one(tiny, scale):
     assert POLICY.run(data, {"method": "bisection"}).objective == pytest.approx(steps.sum(), rel=3e-6)
     for optimum in ("vertex", "interior"):
         assert allocate(data, {"optimum": optimum}).solved.objective == expected
-        assert makespan_matrix.bisect(data, 1e-6, optimum).solved.objective == pytest.approx(steps.sum(), rel=3e-6)
+        assert makespan_assembly.bisect(data, 1e-6, optimum).solved.objective == pytest.approx(steps.sum(), rel=3e-6)
 
 
 def test_a_solver_that_loses_a_tiny_share_is_told_of():
     """GLPK takes shares below about 1e-9 for 0; a job without a share is never done."""
-    data = StepsData(("a", "b"), ("x",), [[1], [1]], [1, 1], [1, 1], [1], steps=[1e9, 1e-6])
+    data = StepsInstance(("a", "b"), ("x",), [[1], [1]], [1, 1], [1, 1], [1], steps=[1e9, 1e-6])
     with pytest.raises(SolverFailedError, match=r"gavel\.makespan, glpk.*no time for b.*a share for every job"):
         POLICY.run(data, {"method": "bisection"}, Solver("glpk"))
 
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_equal_jobs_get_equal_shares(seed):
-    data = makespan_data(random_data(seed, pairs=False))
+    data = stepped(random_data(seed, pairs=False))
     data = dataclasses.replace(data, weight=np.ones(len(data.jobs)))
     found = allocate(data, {}).shares
     keys = [(*row, gang, n) for row, gang, n in zip(data.speed, data.gang, data.steps, strict=True)]
@@ -235,7 +236,7 @@ def test_equal_jobs_get_equal_shares(seed):
 
 
 def test_a_job_that_never_runs_is_never_done():
-    data = makespan_data(PAPER)
+    data = stepped(PAPER)
     shares = np.array([[1.0, 0], [0, 1], [0, 0]])
     assert durations(data, shares).tolist() == [100, 240, np.inf]
     assert objective(data, shares) == np.inf
@@ -246,13 +247,13 @@ def test_a_job_that_never_runs_is_never_done():
 def test_presolve_is_off_unless_it_is_chosen(method, presolve, option):
     """glpsol repeats its options in its log; what it cannot decide with presolve is asked again without."""
     log: list[str] = []
-    POLICY.run(makespan_data(PAPER), {"method": method}, Solver("glpk", presolve=presolve, on_log=log.append))
+    POLICY.run(stepped(PAPER), {"method": method}, Solver("glpk", presolve=presolve, on_log=log.append))
     given = [word for line in log for word in line.split() if word in ("--presol", "--nopresol")]
     assert given[0] == option and (presolve or set(given) == {option})
 
 
 def test_no_jobs_need_no_solver():
-    none = StepsData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
+    none = StepsInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
     for method in ("single", "bisection"):
         found = POLICY.run(none, {"method": method}, Solver("no such solver"))  # type: ignore[arg-type]
         assert (found.status, found.objective) == ("optimal", None)
@@ -272,7 +273,7 @@ def test_no_jobs_need_no_solver():
 )
 def test_bad_numbers_are_named(change, named):
     with pytest.raises(InputError, match=named):
-        dataclasses.replace(makespan_data(TWO), **change)
+        dataclasses.replace(stepped(TWO), **change)
 
 
 def test_bad_knobs_are_named():
@@ -281,11 +282,11 @@ def test_bad_knobs_are_named():
     with pytest.raises(InputError, match="knob tolerance: got 0"):
         POLICY.settle({"tolerance": 0})
     with pytest.raises(InputError, match="reference: got 'a100'; expected one of v100, k80"):
-        POLICY.run(makespan_data(TWO), {"heterogeneity_aware": False, "reference": "a100"})
+        POLICY.run(stepped(TWO), {"heterogeneity_aware": False, "reference": "a100"})
 
 
 def test_a_student_may_add_a_constraint():
-    data = makespan_data(PAPER)
+    data = stepped(PAPER)
     model = POLICY.build(data, {})
     model.share["job 0", "v100"].setub(0)
     solve_model(model)
@@ -295,14 +296,14 @@ def test_a_student_may_add_a_constraint():
 
 
 def test_golden_models_of_two_jobs(tmp_path):
-    data = makespan_data(TWO)
+    data = stepped(TWO)
     same_as_golden(build(data), "makespan_two_jobs.lp", tmp_path)
     same_as_golden(makespan_bisection.build(data, data.steps, 40.0), "makespan_two_jobs_bisection.lp", tmp_path)
 
 
 def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):
     for case in json.loads((shared / "cases/gavel/makespan.json").read_text())["instances"]:
-        data = StepsData(**instance(case))
+        data = StepsInstance(**instance(case))
         exact = case["exact"]["objective"]
         solve_all(POLICY, data, {}, allocate, exact)
         wide = allocate(data, {"method": "bisection", "tolerance": 0.05}).solved.objective

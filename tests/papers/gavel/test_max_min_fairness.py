@@ -12,11 +12,12 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 from workbench.base.errors import InputError
-from workbench.papers.gavel.allocation import AllocationData, check
-from workbench.papers.gavel.matrix import SIMPLEX_UP_TO, Grid
-from workbench.papers.gavel.max_min_fairness import NAME, MaxMinFairness, build, objective
-from workbench.papers.gavel.max_min_fairness_matrix import allocate
-from workbench.papers.gavel.view import seen
+from workbench.papers.gavel.algorithms.sifting import SIMPLEX_UP_TO
+from workbench.papers.gavel.formulations.allocation import check
+from workbench.papers.gavel.formulations.assembly import ShareGrid
+from workbench.papers.gavel.formulations.max_min_fairness import NAME, MaxMinFairness, build, objective
+from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
@@ -25,8 +26,8 @@ GOLDEN = Path(__file__).with_name("max_min_fairness_two_jobs.lp")
 BOTH = pytest.mark.parametrize("name", ["highs", "glpk"])
 AWARE = pytest.mark.parametrize("aware", [True, False])
 
-TWO = AllocationData(("a", "b"), ("v100", "k80"), [[4.0, 1.0], [3.0, 0.0]], [1.0, 2.0], [1, 2], [2, 4])
-PAPER = AllocationData(
+TWO = AllocationInstance(("a", "b"), ("v100", "k80"), [[4.0, 1.0], [3.0, 0.0]], [1.0, 2.0], [1, 2], [2, 4])
+PAPER = AllocationInstance(
     ("job 0", "job 1", "job 2"), ("v100", "k80"), [[4, 1], [3, 1], [2, 1]], [1, 1, 1], [1, 1, 1], [1, 1]
 )
 
@@ -41,7 +42,7 @@ def random_data(seed, jobs=None):
     pick = rng.integers(0, kinds, jobs or rng.integers(1, 9))
     workers = rng.integers(1, 9, types)
     names, columns = tuple(f"j{i}" for i in range(len(pick))), tuple(f"t{j}" for j in range(types))
-    return AllocationData(names, columns, speed[pick], weight[pick], gang[pick], workers)
+    return AllocationInstance(names, columns, speed[pick], weight[pick], gang[pick], workers)
 
 
 def view(data, aware):
@@ -115,14 +116,14 @@ def test_scale_factor_and_weight_by_hand():
 
     The value of a is 2 X_a, of b X_b, so b is worst off with 1. With weight 4, a is: 2 / 4 = 0.5.
     """
-    data = AllocationData(("a", "b"), ("t",), [[10], [3]], [1, 1], [2, 1], [4])
+    data = AllocationInstance(("a", "b"), ("t",), [[10], [3]], [1, 1], [2, 1], [4])
     assert GAVEL.run(data, {}).objective == pytest.approx(1)
     assert GAVEL.run(dataclasses.replace(data, weight=[4, 1]), {}).objective == pytest.approx(0.5)
 
 
 def test_a_gang_larger_than_the_type_may_take_a_fraction():
     """The bare formulation says z X <= c: the authors' reading, which `data` from a scenario overrules."""
-    data = AllocationData(("a",), ("t",), [[10]], [1], [4], [2])
+    data = AllocationInstance(("a",), ("t",), [[10]], [1], [4], [2])
     assert GAVEL.run(data, {}).values["allocation"]["a"]["t"] == pytest.approx(0.5)
 
 
@@ -146,7 +147,7 @@ def test_optimum_equals_an_independent_one(aware, data):
 @given(data=DATA)
 def test_equal_jobs_get_equal_shares_and_the_answer_repeats(data):
     found = allocate(data).shares
-    member = Grid.of(data).member
+    member = ShareGrid.of(data).member
     for group in range(member.max() + 1):
         rows = found[member == group]
         assert (rows == rows[0]).all()
@@ -154,8 +155,8 @@ def test_equal_jobs_get_equal_shares_and_the_answer_repeats(data):
 
 
 def test_classes_in_order_of_their_first_member():
-    data = AllocationData(tuple("abcd"), ("t",), [[2], [1], [2], [2]], [1, 1, 1, 5], [1, 1, 1, 1], [4])
-    grid = Grid.of(data)
+    data = AllocationInstance(tuple("abcd"), ("t",), [[2], [1], [2], [2]], [1, 1, 1, 5], [1, 1, 1, 1], [4])
+    grid = ShareGrid.of(data)
     assert (grid.first.tolist(), grid.member.tolist(), grid.count.tolist()) == ([0, 1, 3], [0, 1, 0, 2], [2, 1, 1])
 
 
@@ -167,7 +168,7 @@ def test_many_different_jobs(aware):
     speed = rng.uniform(1, 2, (jobs, 1)) * rng.uniform(1, 9, (jobs, 3))
     gang = rng.choice([1, 2, 4], jobs)
     names = tuple(map(str, range(jobs)))
-    data = AllocationData(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [200] * 3)
+    data = AllocationInstance(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [200] * 3)
     fast = allocate(view(data, aware))
     assert fast.solved.objective == pytest.approx(GAVEL.run(data, {"heterogeneity_aware": aware}).objective, rel=1e-6)
 
@@ -182,7 +183,7 @@ def test_sharing_incentive(data):
 @given(data=DATA)
 def test_one_type_makes_awareness_pointless(data):
     """Section 4.4: on a homogeneous cluster both forms have the same objective."""
-    one = AllocationData(data.jobs, data.types[-1:], data.speed[:, -1:], data.weight, data.gang, data.workers[-1:])
+    one = AllocationInstance(data.jobs, data.types[-1:], data.speed[:, -1:], data.weight, data.gang, data.workers[-1:])
     assert allocate(one).solved.objective == pytest.approx(allocate(view(one, False)).solved.objective, rel=1e-6)
 
 
@@ -206,14 +207,14 @@ def test_more_workers_help_under_a_fixed_yardstick(data, more):
 
 @given(data=DATA)
 def test_order_of_jobs_does_not_matter(data):
-    turned = AllocationData(
+    turned = AllocationInstance(
         data.jobs[::-1], data.types, data.speed[::-1], data.weight[::-1], data.gang[::-1], data.workers
     )
     assert allocate(turned).solved.objective == pytest.approx(allocate(data).solved.objective, rel=1e-6)
 
 
 def test_no_jobs_need_no_solver():
-    none = AllocationData((), ("k80",), np.zeros((0, 1)), [], [], [4])
+    none = AllocationInstance((), ("k80",), np.zeros((0, 1)), [], [], [4])
     found = GAVEL.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
     assert (found.status, found.objective) == ("optimal", None)
     assert found.values == {"allocation": {}, "normalized_throughput": {}}
@@ -289,7 +290,7 @@ def instances(shared, file):
         weight = [job["priority_weight"] for job in case["jobs"]]
         gang = [job["scale_factor"] for job in case["jobs"]]
         names = tuple(str(job["id"]) for job in case["jobs"])
-        data = AllocationData(names, types, speed, weight, gang, [case["cluster_spec"][kind] for kind in types])
+        data = AllocationInstance(names, types, speed, weight, gang, [case["cluster_spec"][kind] for kind in types])
         yield case, data
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import (
+from tests.papers.gavel.support import (
     DATA,
     PAPER,
     TWO,
@@ -22,9 +22,9 @@ from tests.papers.gavel.sum_support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.max_throughput import MaxThroughput, allocate
-from workbench.papers.gavel.weighted_sum_matrix import classes
+from workbench.papers.gavel.formulations.assembly import sum_grid
+from workbench.papers.gavel.formulations.max_throughput import MaxThroughput, allocate
+from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scheduling.solvers import Solver, solve_model
 from workbench.session.registry import find_scheduler
 
@@ -56,7 +56,7 @@ def test_the_papers_jobs_by_hand(knobs, expected, unit):
 
 def test_normalised_changes_who_runs():
     """One GPU: b does more steps per second, but a gains as much by it; the tie of 1 goes either way, the sum not."""
-    data = AllocationData(("a", "b"), ("x", "y"), [[3, 1], [100, 90]], [1, 1], [1, 1], [1, 1])
+    data = AllocationInstance(("a", "b"), ("x", "y"), [[3, 1], [100, 90]], [1, 1], [1, 1], [1, 1])
     raw = POLICY.run(data, {}).values["allocation"]
     assert (raw["a"], raw["b"]) == ({"x": 0.0, "y": 1.0}, {"x": 1.0, "y": 0.0})
     fair = POLICY.run(data, {"normalised": True}).values["allocation"]
@@ -97,7 +97,7 @@ def test_steps_per_second_scale_and_cancel_when_normalised(seed, factor):
 def test_equal_jobs_get_equal_shares_whatever_their_weights(seed):
     data = plain(random_data(seed, pairs=False))
     worth = np.ones(data.speed.shape)
-    member, found = classes(data, worth, np.zeros(len(data.jobs))).member, allocate(data, {}).shares
+    member, found = sum_grid(data, worth, np.zeros(len(data.jobs))).member, allocate(data, {}).shares
     for group in range(member.max() + 1):
         rows = found[member == group]
         assert (rows == rows[0]).all()
@@ -106,7 +106,7 @@ def test_equal_jobs_get_equal_shares_whatever_their_weights(seed):
 
 
 def test_no_jobs_need_no_solver():
-    none = AllocationData((), ("k80",), np.zeros((0, 1)), [], [], [4])
+    none = AllocationInstance((), ("k80",), np.zeros((0, 1)), [], [], [4])
     found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
     assert (found.status, found.objective) == ("optimal", None)
     assert found.values == {"allocation": {}, "normalized_throughput": {}}

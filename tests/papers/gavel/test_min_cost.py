@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import (
+from tests.papers.gavel.support import (
     DATA,
     PAPER,
     PLAIN,
@@ -24,11 +24,10 @@ from tests.papers.gavel.sum_support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel import min_cost as page
-from workbench.papers.gavel import min_cost_ratio as ratio
-from workbench.papers.gavel.min_cost import MinCost
-from workbench.papers.gavel.prices import PricedData
-from workbench.papers.gavel.view import seen
+from workbench.papers.gavel.formulations import min_cost_assembly
+from workbench.papers.gavel.formulations import min_cost_ratio as ratio
+from workbench.papers.gavel.formulations.min_cost import NAME, MinCost
+from workbench.papers.gavel.instance import PricedInstance, seen
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import Solver, solve_model
 from workbench.session.registry import find_scheduler
@@ -38,7 +37,7 @@ AWARE = pytest.mark.parametrize("aware", [True, False])
 
 
 def allocate(data, knobs):
-    return page.allocate(seen(data, knobs), knobs)
+    return min_cost_assembly.allocate(seen(data, knobs), knobs)
 
 
 def test_throughput_per_dollar_by_hand():
@@ -65,7 +64,7 @@ def test_the_ratio_by_hand():
 
 def test_the_ratio_starves_every_job_but_the_cheapest():
     """Ratios 2 and 1.9 steps/s per USD/h: the second job would lower the ratio, so it gets nothing at all."""
-    data = PricedData(("a", "b"), ("t",), [[2], [1.9]], [1, 1], [1, 1], [4], price=[1])
+    data = PricedInstance(("a", "b"), ("t",), [[2], [1.9]], [1, 1], [1, 1], [4], price=[1])
     knobs = {"objective": "ratio"}
     assert table(solve_all(POLICY, data, knobs, allocate, 2), data).ravel() == pytest.approx([1, 0])
     assert allocate(data, knobs).shares.ravel() == pytest.approx([1, 0])
@@ -74,7 +73,7 @@ def test_the_ratio_starves_every_job_but_the_cheapest():
 
 def test_cost_carries_the_scale_factor():
     """a does 6 steps/s on 4 GPUs, b 2 on one, at 1 USD/h each: ratios 1.5 and 2. Without z, a would look better."""
-    data = PricedData(("a", "b"), ("t",), [[6], [2]], [1, 1], [4, 1], [5], price=[1])
+    data = PricedInstance(("a", "b"), ("t",), [[6], [2]], [1, 1], [4, 1], [5], price=[1])
     found = solve_all(POLICY, data, {"objective": "ratio"}, allocate, 2)
     assert table(found, data).ravel() == pytest.approx([0, 1])
     assert data.cost(np.array([[1.0], [0.5]])) == 4.5
@@ -82,7 +81,7 @@ def test_cost_carries_the_scale_factor():
 
 def test_a_pairs_cost_counts_once():
     """a and b do 3 steps/s alone, 2 each together on one GPU of 1 USD/h: 4 steps per dollar and not 2."""
-    data = PricedData(
+    data = PricedInstance(
         ("a", "b"), ("t",), [[3], [3]], [1, 1], [1, 1], [1], price=[1], pairs=[[0, 1]], pair_speed=[[[2], [2]]]
     )
     for objective in ("ratio", "throughput_per_dollar"):
@@ -138,7 +137,7 @@ def test_equal_prices_make_it_maximum_throughput(data):
 
 
 def test_no_jobs_need_no_solver():
-    none = PricedData((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1])
+    none = PricedInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1])
     for objective in ("ratio", "throughput_per_dollar"):
         found = POLICY.run(none, {"objective": objective}, Solver("no such solver"))  # type: ignore[arg-type]
         assert (found.status, found.objective, found.values["cost_usd_per_h"]) == ("optimal", None, 0)
@@ -182,7 +181,7 @@ def test_a_student_may_add_a_constraint():
 
 def test_reference_cases_on_glpk_and_as_a_matrix(shared):
     for case, base in reference(shared, "min_cost.json"):
-        data = PricedData(
+        data = PricedInstance(
             *(getattr(base, name) for name in PLAIN), price=[case["instance_costs"][t] for t in base.types]
         )
         solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
@@ -211,13 +210,13 @@ def test_workers_that_cost_too_much_stay_idle_in_a_simulation():
     at 0.45 USD/h. Whoever fills the V100 pays more.
     """
     scenario = workbench.preset("gavel_example")
-    run = workbench.simulate(scenario, page.NAME, objective="ratio")
+    run = workbench.simulate(scenario, NAME, objective="ratio")
     assert run.knobs["leftovers"] == "none"
     assert workbench.summary(run)["makespan_s"] == pytest.approx(18 * 3600)
     assert workbench.summary(run)["cost_usd"] == pytest.approx(18 * 0.45)
-    filled = workbench.simulate(scenario, page.NAME, objective="ratio", leftovers="all")
+    filled = workbench.simulate(scenario, NAME, objective="ratio", leftovers="all")
     assert workbench.summary(filled)["cost_usd"] > 1.5 * 18 * 0.45
-    assert find_scheduler(page.NAME).settle({"preset": "authors"})["leftovers"] == "known"
+    assert find_scheduler(NAME).settle({"preset": "authors"})["leftovers"] == "known"
     assert find_scheduler("gavel.max_throughput").settle({})["leftovers"] == "all"
 
 
@@ -227,6 +226,6 @@ def test_units_of_throughput_per_dollar():
 
 
 def test_no_share_is_minus_0():
-    found = workbench.solve("preset:gavel_example", page.NAME)
+    found = workbench.solve("preset:gavel_example", NAME)
     assert not np.signbit(table(found, PAPER)).any()
     assert not np.signbit(list(found.values["normalized_throughput"].values())).any()

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import (
+from tests.papers.gavel.support import (
     DATA,
     PAPER,
     TWO,
@@ -23,9 +23,10 @@ from tests.papers.gavel.sum_support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel import min_cost
-from workbench.papers.gavel.min_cost_slo import NAME, MinCostSlo, allocate
-from workbench.papers.gavel.slo import SloConflictError, SloData, conflict, hopeless, short
+from workbench.papers.gavel.algorithms.slo_conflicts import SloConflictError, conflict, hopeless, short
+from workbench.papers.gavel.formulations import min_cost_assembly
+from workbench.papers.gavel.formulations.min_cost_slo import NAME, MinCostSlo, allocate
+from workbench.papers.gavel.instance import SloInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
@@ -42,7 +43,7 @@ def one_type(needs, workers=1, **more):
     slo_s = [HUGE if need == 0 else -5.0 if need == HUGE else 100 / need for need in needs]
     ones = [1] * len(needs)
     fields = {"price": [1], "steps": [100] * len(needs), "slo_s": slo_s, **more}
-    return SloData(names, ("t",), [[1]] * len(needs), ones, ones, [workers], **fields)
+    return SloInstance(names, ("t",), [[1]] * len(needs), ones, ones, [workers], **fields)
 
 
 def with_slo(**slo_s):
@@ -110,7 +111,7 @@ def test_optimum_equals_an_independent_one(aware, objective, data):
 @given(data=DATA)
 def test_without_slos_it_is_minimum_cost(objective, data):
     free = dataclasses.replace(data, slo_s=np.full(len(data.jobs), HUGE))
-    expected = min_cost.allocate(priced(data), {"objective": objective}).solved.objective
+    expected = min_cost_assembly.allocate(priced(data), {"objective": objective}).solved.objective
     assert allocate(free, {"objective": objective}).solved.objective == pytest.approx(expected, rel=1e-6)
 
 
@@ -120,7 +121,7 @@ def test_an_slo_of_next_to_nothing_is_met_and_costs_nothing(objective, slo_s):
     """Job 2 needs 1e-7 to 2e-28 steps/s, less than a solver's tolerance: at no cost, but it has them."""
     knobs = {"objective": objective}
     free = dataclasses.replace(PAPER, price=[1.0, 1.5])
-    expected = min_cost.allocate(priced(free), knobs).solved.objective
+    expected = min_cost_assembly.allocate(priced(free), knobs).solved.objective
     data = dataclasses.replace(free, slo_s=[HUGE, HUGE, slo_s])
     found = solve_all(POLICY, data, knobs, allocate, expected)
     for shares in (table(found, data), allocate(data, knobs).shares):
@@ -157,7 +158,7 @@ def test_names_are_never_cut_off():
     """40 jobs that each need a 39th of a GPU: it takes all of them to conflict."""
     names = tuple(f"a job with a long name, number {i}" for i in range(40))
     ones = [1] * 40
-    data = SloData(names, ("t",), [[1]] * 40, ones, ones, [1], price=[1], steps=ones, slo_s=[39.0] * 40)
+    data = SloInstance(names, ("t",), [[1]] * 40, ones, ones, [1], price=[1], steps=ones, slo_s=[39.0] * 40)
     for run in (POLICY.run, allocate):
         with pytest.raises(SloConflictError) as error:
             run(data, {})
@@ -289,7 +290,7 @@ def test_the_scheduler_meets_deadlines_that_min_cost_misses():
 
 
 def test_no_jobs_need_no_solver():
-    none = SloData((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1], steps=[], slo_s=[])
+    none = SloInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1], steps=[], slo_s=[])
     found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
     assert (found.status, found.objective, found.values["slo_dropped"]) == ("optimal", None, {})
     assert allocate(none, {}).shares.shape == (0, 1)
@@ -326,7 +327,7 @@ def test_reference_cases_on_glpk_and_as_a_matrix(shared):
     """Where the SLOs cannot all be met, the authors drop them all."""
     for case in json.loads((shared / "cases/gavel/min_cost_slo.json").read_text())["instances"]:
         types, left = case["worker_types"], case["SLOs_seconds_remaining"]
-        data = SloData(
+        data = SloInstance(
             tuple(str(job["id"]) for job in case["jobs"]),
             tuple(types),
             [[job["throughputs"][name] for name in types] for job in case["jobs"]],

@@ -17,10 +17,9 @@ from workbench.baselines.mechanisms import priority
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import speeds, worker_types
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.max_min_fairness_matrix import allocate
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Shares, Snapshot, WorkerType
 from workbench.session.registry import find_scheduler
@@ -48,8 +47,8 @@ def scenario(jobs: Sequence[Mapping[str, Any]], nodes: Sequence[int], rows: Mapp
 ROWS = {("m", 1): (1.0, 0.0), ("m", 2): (2.0, 1.5), ("m", 4): (4.0, 1.0)}
 
 
-def data_of(snapshot: Snapshot, **knobs: Any) -> AllocationData:
-    return AllocationData(**numbers(snapshot, {**AWARE, **knobs}))
+def data_of(snapshot: Snapshot, **knobs: Any) -> AllocationInstance:
+    return AllocationInstance.from_snapshot(snapshot, {**AWARE, **knobs})
 
 
 class Fixed:

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.papers.gavel.allocation import AllocationData, check
-from workbench.papers.gavel.matrix import Allocation
-from workbench.papers.gavel.max_min_fairness import objective
-from workbench.papers.gavel.max_min_fairness_matrix import allocate
-from workbench.papers.gavel.pop import by_parts, parts_of
+from workbench.papers.gavel.algorithms.pop import by_parts, parts_of
+from workbench.papers.gavel.formulations.allocation import check
+from workbench.papers.gavel.formulations.assembly import SolvedShares
+from workbench.papers.gavel.formulations.max_min_fairness import objective
+from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler
@@ -21,10 +22,10 @@ def different(jobs, seed=0):
     speed = rng.uniform(1, 10, (jobs, 1)) * np.sort(rng.uniform(0.1, 1, (jobs, 3)), axis=1)
     names = tuple(f"j{i}" for i in range(jobs))
     gang = rng.choice([1, 2, 4], jobs)
-    return AllocationData(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [jobs / 4] * 3)
+    return AllocationInstance(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [jobs / 4] * 3)
 
 
-def whole(data, knobs) -> Allocation:
+def whole(data, knobs) -> SolvedShares:
     return allocate(data)
 
 
@@ -61,7 +62,7 @@ def test_what_is_lost_gets_small_with_many_jobs():
 def test_pairs_within_a_part_keep_their_shares():
     speed = np.ones((4, 1))
     pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    data = AllocationData(
+    data = AllocationInstance(
         tuple("abcd"), ("t",), speed, [1] * 4, [1] * 4, [2], pairs=pairs, pair_speed=np.full((6, 2, 1), 0.9)
     )
     found = by_parts(data, {"partitions": 2}, whole, min)

@@ -12,28 +12,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import DATA, plain, priced, random_data
-from tests.papers.gavel.time_support import finish_data, makespan_data
-from workbench.papers.gavel import fifo as first_come
-from workbench.papers.gavel import finish_time_fairness_matrix, makespan_matrix, max_min_fairness_matrix, min_cost
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.alone import isolated_throughput
-from workbench.papers.gavel.entities import HierarchicalData, fields
-from workbench.papers.gavel.hierarchical import known
-from workbench.papers.gavel.matrix import Allocation
-from workbench.papers.gavel.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.slo import SloData
-from workbench.papers.gavel.view import numbers, seen
-from workbench.papers.gavel.water_filling_matrix import allocate as water
+from tests.papers.gavel.support import DATA, finish_data, plain, priced, random_data, stepped
+from workbench.papers.gavel.algorithms.water_filling_phases import allocate as water
+from workbench.papers.gavel.formulations import fifo as first_come
+from workbench.papers.gavel.formulations import (
+    finish_time_fairness_assembly,
+    makespan_assembly,
+    max_min_fairness_assembly,
+    min_cost_assembly,
+)
+from workbench.papers.gavel.formulations.assembly import SolvedShares
+from workbench.papers.gavel.formulations.hierarchical import known
+from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.papers.gavel.instance import AllocationInstance, SloInstance, isolated_throughput, seen
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
-Policy = Callable[[SloData, dict[str, Any]], Allocation]
+Policy = Callable[[SloInstance, dict[str, Any]], SolvedShares]
 FEW = settings(max_examples=40, deadline=None)
 AGNOSTIC = {"heterogeneity_aware": False}
 
 
-def one_type(data: SloData) -> SloData:
+def one_type(data: SloInstance) -> SloInstance:
     """The same on the last type alone, where every job can run; pairs keep at most 0.9 of their speeds there.
 
     A pair that costs next to nothing is ill-conditioned: rounding of one level is then a large gain of another.
@@ -53,35 +54,35 @@ def alone(data: Any) -> Any:
     )
 
 
-def entities(data: SloData) -> HierarchicalData:
+def entities(data: SloInstance) -> HierarchicalInstance:
     """Two entities of weights 1 and 2, the second by FIFO, whose jobs take turns."""
     owner = np.arange(len(data.jobs)) % 2
-    return HierarchicalData(
+    return HierarchicalInstance(
         **fields(plain(data)), owner=owner, entities=("e", "f"), entity_weight=[1.0, 2.0], fifo=[0, 1]
     )
 
 
-def max_min(data: SloData, knobs: dict[str, Any]) -> Allocation:
-    return max_min_fairness_matrix.allocate(seen(plain(data), knobs))
+def max_min(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
+    return max_min_fairness_assembly.allocate(seen(plain(data), knobs))
 
 
-def makespan(data: SloData, knobs: dict[str, Any]) -> Allocation:
-    return makespan_matrix.allocate(seen(makespan_data(data), knobs))
+def makespan(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
+    return makespan_assembly.allocate(seen(stepped(data), knobs))
 
 
-def finish_time(data: SloData, knobs: dict[str, Any]) -> Allocation:
-    return finish_time_fairness_matrix.allocate(seen(finish_data(data, elapsed_s=5.0), knobs))
+def finish_time(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
+    return finish_time_fairness_assembly.allocate(seen(finish_data(data, elapsed_s=5.0), knobs))
 
 
-def fifo(data: SloData, knobs: dict[str, Any]) -> Allocation:
+def fifo(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
     return first_come.allocate(plain(data), knobs)
 
 
-def one_level(data: SloData, knobs: dict[str, Any]) -> Allocation:
-    return water(HierarchicalData.single(seen(plain(data), knobs)))
+def one_level(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
+    return water(HierarchicalInstance.single(seen(plain(data), knobs)))
 
 
-def hierarchy(data: SloData, knobs: dict[str, Any]) -> Allocation:
+def hierarchy(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
     return water(known(entities(data), knobs))
 
 
@@ -98,29 +99,31 @@ def test_on_one_type_of_accelerator_the_agnostic_policy_is_the_aware_one(policy:
 
 @FEW
 @given(data=DATA)
-def test_fifo_serves_in_all_at_least_as_well_as_a_dedicated_part_for_each(data: SloData) -> None:
+def test_fifo_serves_in_all_at_least_as_well_as_a_dedicated_part_for_each(data: SloInstance) -> None:
     relative = isolated_throughput(data) / first_come.fastest(data)
     assert fifo(data, {}).solved.objective >= first_come.places(data) @ relative * (1 - 1e-6)
 
 
 @FEW
 @given(data=DATA)
-def test_colocation_never_lowers_the_first_level_of_water_filling(data: SloData) -> None:
+def test_colocation_never_lowers_the_first_level_of_water_filling(data: SloInstance) -> None:
     assert one_level(data, {}).solved.objective >= one_level(alone(data), {}).solved.objective * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
 @FEW
 @given(data=DATA)
-def test_colocation_never_lowers_the_throughput_per_dollar(data: SloData, normalised: bool) -> None:
+def test_colocation_never_lowers_the_throughput_per_dollar(data: SloInstance, normalised: bool) -> None:
     knobs = {"normalised": normalised}
-    together, apart = (min_cost.allocate(each, knobs).solved.objective for each in (priced(data), alone(priced(data))))
+    together, apart = (
+        min_cost_assembly.allocate(each, knobs).solved.objective for each in (priced(data), alone(priced(data)))
+    )
     assert together >= apart * (1 - 1e-6)
 
 
 @given(data=DATA, reference=st.booleans())
 def test_to_an_agnostic_policy_nobody_is_faster_in_a_pair_who_is_not_on_any_type(
-    data: SloData, reference: bool
+    data: SloInstance, reference: bool
 ) -> None:
     blind = data.agnostic(data.types[-1] if reference else "")
     one = blind.speed.max(axis=1)
@@ -132,7 +135,7 @@ def test_to_an_agnostic_policy_nobody_is_faster_in_a_pair_who_is_not_on_any_type
 def test_a_pair_on_a_fast_type_only_is_left_where_gpus_would_be_idle() -> None:
     """One V100 and three K80 for two jobs: alone both have all of their time, together they would lose 45 %."""
     pair = {"pairs": [[0, 1]], "pair_speed": [[[2.2, 0.0], [2.2, 0.0]]]}
-    data = AllocationData(("a", "b"), ("v100", "k80"), [[4, 1], [4, 1]], [1, 1], [1, 1], [1, 3], **pair)
+    data = AllocationInstance(("a", "b"), ("v100", "k80"), [[4, 1], [4, 1]], [1, 1], [1, 1], [1, 3], **pair)
     assert data.agnostic().speed == pytest.approx(np.full((2, 2), 1.75))
     assert data.agnostic().pair_speed[0] == pytest.approx(np.array([[0.55 * 1.75, 0.0]] * 2))
     found = MaxMinFairness().run(data, AGNOSTIC)
@@ -160,6 +163,6 @@ def test_gangs_that_gain_nothing_from_being_spread_are_together() -> None:
             (2, "consolidated", 2.0), (2, "unconsolidated", 2.0), (4, "consolidated", 4.0), (4, "unconsolidated", 3.0)
         )
     ]  # fmt: skip
-    found = numbers(look(scenario.replace(throughputs=rows)), {"placement_sensitive": True})
-    assert found["types"] == ("t", "t spread")
-    assert found["speed"].tolist() == [[2.0, 0.0], [4.0, 3.0]]
+    found = AllocationInstance.from_snapshot(look(scenario.replace(throughputs=rows)), {"placement_sensitive": True})
+    assert found.types == ("t", "t spread")
+    assert found.speed.tolist() == [[2.0, 0.0], [4.0, 3.0]]

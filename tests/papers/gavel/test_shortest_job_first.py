@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.sum_support import DATA, PAPER, TWO, dense, same_as_golden, solve_all, stepped, table
+from tests.papers.gavel.support import DATA, PAPER, TWO, dense, same_as_golden, solve_all, stepped, table
 from workbench.base.errors import InputError
-from workbench.papers.gavel.shortest_job_first import NAME, ShortestJobFirst, allocate, in_line, value
-from workbench.papers.gavel.steps import StepsData
+from workbench.papers.gavel.formulations.shortest_job_first import NAME, ShortestJobFirst, allocate, in_line, value
+from workbench.papers.gavel.instance import StepsInstance
 from workbench.scheduling.solvers import Solver
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
@@ -53,7 +53,7 @@ def test_the_literal_form_counts_what_a_gang_may_really_get():
 
     By n / max T it would be a, with 10 s: the order of the default form takes the paper's fastest type as it is.
     """
-    data = StepsData(("a", "b"), ("t",), [[10], [2]], [1, 1], [4, 1], [2], steps=[100, 30])
+    data = StepsInstance(("a", "b"), ("t",), [[10], [2]], [1, 1], [4, 1], [2], steps=[100, 30])
     assert in_line(data).tolist() == [0, 1]
     found = solve_all(POLICY, data, {"literal": True}, allocate, 15)
     assert found.values["allocation"]["b"]["t"] == pytest.approx(1)
@@ -89,7 +89,7 @@ def test_fewer_steps_never_lower_a_jobs_place(data):
 
 
 def test_no_jobs_need_no_solver():
-    none = StepsData((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
+    none = StepsInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
     for literal, sense in ((False, "max"), (True, "min")):
         found = POLICY.run(none, {"literal": literal}, Solver("no such solver"))  # type: ignore[arg-type]
         assert (found.status, found.objective, found.sense) == ("optimal", None, sense)

@@ -18,12 +18,11 @@ from tests.baselines.mechanisms.support import look, make
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.papers.gavel import matrix
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.matrix import Grid
-from workbench.papers.gavel.max_min_fairness import MaxMinFairness, objective
-from workbench.papers.gavel.max_min_fairness_matrix import allocate
-from workbench.papers.gavel.view import numbers, seen
+from workbench.papers.gavel.algorithms import sifting
+from workbench.papers.gavel.formulations.assembly import Rows, ShareGrid
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, objective
+from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Shares, Snapshot, Unit
 from workbench.scheduling.solvers import InfeasibleError, Solver
@@ -36,8 +35,8 @@ GAVEL = MaxMinFairness()
 SHARE = {"space_sharing": True}
 
 
-def data_of(snapshot: Snapshot, **knobs: Any) -> AllocationData:
-    return AllocationData(**numbers(snapshot, {**SHARE, **knobs}))
+def data_of(snapshot: Snapshot, **knobs: Any) -> AllocationInstance:
+    return AllocationInstance.from_snapshot(snapshot, {**SHARE, **knobs})
 
 
 def two_models(first: float, second: float, gpus: int = 1, **rest: Any) -> Scenario:
@@ -52,7 +51,7 @@ def two_models(first: float, second: float, gpus: int = 1, **rest: Any) -> Scena
     return Scenario.from_dict({**make({"n": ("v100", gpus)}, [{}]).to_dict(), **made})
 
 
-def random_data(seed: int) -> AllocationData:
+def random_data(seed: int) -> AllocationInstance:
     """Few kinds of jobs, pairs by kind; some pairs missing, some odd ones out; sometimes two worker types a pool."""
     rng = np.random.default_rng(seed)
     kinds, types, jobs = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 9))
@@ -72,7 +71,7 @@ def random_data(seed: int) -> AllocationData:
         both[rng.integers(len(both))] *= 0.9
     pool = np.sort(rng.integers(0, types, types))
     pool = np.unique(pool, return_inverse=True)[1] if rng.random() < 0.4 else np.arange(types)
-    return AllocationData(
+    return AllocationInstance(
         tuple(f"j{i}" for i in range(jobs)),
         tuple(f"t{j}" for j in range(types)),
         speed[pick],
@@ -89,7 +88,7 @@ def random_data(seed: int) -> AllocationData:
 DATA = st.integers(0, 2**32 - 1).map(random_data)
 
 
-def reference(data: AllocationData, pairs: bool = True) -> float:
+def reference(data: AllocationInstance, pairs: bool = True) -> float:
     """The optimum by scipy, one row and column at a time, written from section 3.1."""
     jobs, types = data.speed.shape
     units = [((m,), data.speed[m : m + 1]) for m in range(jobs)]
@@ -112,7 +111,7 @@ def reference(data: AllocationData, pairs: bool = True) -> float:
     return float(-linprog(cost, np.array(rows), right, bounds=bounds).fun)
 
 
-def keeps_the_limits(data: AllocationData, shares: np.ndarray[Any, Any]) -> bool:
+def keeps_the_limits(data: AllocationInstance, shares: np.ndarray[Any, Any]) -> bool:
     """Every limit of section 3.1, unit by unit."""
     time, used = np.zeros(len(data.jobs)), np.zeros(len(data.workers))
     for unit, row in zip(data.members, shares, strict=True):
@@ -156,7 +155,7 @@ def test_equal_models_are_one_class_and_one_kind_of_pair() -> None:
     scenario = make({"n": ("t", 1)}, [{}, {}, {}], colocated=[pair], core={"space_sharing": True})
     data = data_of(look(scenario))
     assert data.pairs.tolist() == [[0, 1], [0, 2], [1, 2]] and (data.pair_speed == 0.7).all()
-    assert len(Grid.of(data).first) == 1
+    assert len(ShareGrid.of(data).first) == 1
 
 
 def test_members_keep_their_own_speeds_whatever_the_order_of_jobs() -> None:
@@ -175,7 +174,7 @@ def test_unequal_gangs_make_no_pair() -> None:
 
 
 @given(data=DATA)
-def test_merged_equals_unmerged_equals_an_independent_optimum(data: AllocationData) -> None:
+def test_merged_equals_unmerged_equals_an_independent_optimum(data: AllocationInstance) -> None:
     expected = reference(data)
     assert GAVEL.run(data, {}).objective == pytest.approx(expected, rel=1e-6)
     for optimum in ("vertex", "interior"):
@@ -186,7 +185,7 @@ def test_merged_equals_unmerged_equals_an_independent_optimum(data: AllocationDa
 
 
 @given(data=DATA)
-def test_agnostic_merged_equals_unmerged(data: AllocationData) -> None:
+def test_agnostic_merged_equals_unmerged(data: AllocationInstance) -> None:
     known = seen(data, {"heterogeneity_aware": False})
     fast = allocate(known)
     assert fast.solved.objective == pytest.approx(reference(known), rel=1e-6)
@@ -195,22 +194,22 @@ def test_agnostic_merged_equals_unmerged(data: AllocationData) -> None:
 
 
 @given(data=DATA)
-def test_equal_jobs_get_equal_throughput(data: AllocationData) -> None:
+def test_equal_jobs_get_equal_throughput(data: AllocationInstance) -> None:
     """However few pairs a group's time is dealt out to."""
-    grid = Grid.of(data.relative())
+    grid = ShareGrid.of(data.relative())
     got = data.relative().throughput(allocate(data).shares)
     for number in range(len(grid.first)):
         assert got[grid.member == number] == pytest.approx(got[grid.first[number]], rel=1e-6, abs=1e-9)
 
 
 @given(data=DATA)
-def test_colocation_never_hurts_the_objective(data: AllocationData) -> None:
+def test_colocation_never_hurts_the_objective(data: AllocationInstance) -> None:
     alone = replace(data, pairs=np.zeros((0, 2)), pair_speed=np.zeros((0, 2, len(data.types))))
     assert allocate(data).solved.objective >= allocate(alone).solved.objective * (1 - 1e-6)
 
 
 @given(data=DATA)
-def test_pairs_that_do_not_gain_change_nothing(data: AllocationData) -> None:
+def test_pairs_that_do_not_gain_change_nothing(data: AllocationInstance) -> None:
     """The pruning rule: a pair counts where its normalised speeds sum to more than 1."""
     alone = data.speed[data.pairs]
     part = np.divide(data.pair_speed, alone, out=np.zeros_like(alone), where=alone > 0)
@@ -221,14 +220,14 @@ def test_pairs_that_do_not_gain_change_nothing(data: AllocationData) -> None:
 
 
 @given(data=DATA)
-def test_sifting_finds_the_same_optimum(data: AllocationData) -> None:
+def test_sifting_finds_the_same_optimum(data: AllocationInstance) -> None:
     whole = allocate(data, solver=Solver(method="simplex"))
     sifted = allocate(data)
     assert sifted.solved.objective == pytest.approx(whole.solved.objective, rel=1e-6)
     assert keeps_the_limits(data, whole.shares)
 
 
-def many(jobs: int, kinds: int, seed: int = 3) -> AllocationData:
+def many(jobs: int, kinds: int, seed: int = 3) -> AllocationInstance:
     """Jobs of some kinds on three types, every two of which may share."""
     rng = np.random.default_rng(seed)
     speed, part = rng.uniform(1, 10, (kinds, 3)), rng.uniform(0.4, 0.9, (kinds, kinds, 3))
@@ -239,13 +238,15 @@ def many(jobs: int, kinds: int, seed: int = 3) -> AllocationData:
     workers = [jobs // 8] * 3
     ones = np.ones(jobs)
     pairs, pair_speed = np.column_stack([one, two]), np.stack(both, axis=1)
-    return AllocationData(names, ("x", "y", "z"), speed[pick], ones, ones, workers, pairs=pairs, pair_speed=pair_speed)
+    return AllocationInstance(
+        names, ("x", "y", "z"), speed[pick], ones, ones, workers, pairs=pairs, pair_speed=pair_speed
+    )
 
 
 def test_many_equal_jobs_are_few_classes_and_run_few_pairs() -> None:
     data = many(120, 5)
     for known in (data, seen(data, {"heterogeneity_aware": False})):
-        grid = Grid.of(known.relative())
+        grid = ShareGrid.of(known.relative())
         assert (len(grid.first), len(grid.pair)) == (5, 15)
         fast = allocate(known)
         assert keeps_the_limits(known, fast.shares)
@@ -254,26 +255,26 @@ def test_many_equal_jobs_are_few_classes_and_run_few_pairs() -> None:
 
 
 def test_different_jobs_are_sifted() -> None:
-    jobs = matrix.SIFT_BY_SIMPLEX_UP_TO + 4
+    jobs = sifting.SIFT_BY_SIMPLEX_UP_TO + 4
     data = many(jobs, jobs)
-    assert len(Grid.of(data).first) == jobs
+    assert len(ShareGrid.of(data).first) == jobs
     whole = allocate(data, solver=Solver(method="ipm"))
     assert allocate(data).solved.objective == pytest.approx(whole.solved.objective, rel=1e-7)
 
 
 def test_a_programme_that_needs_its_pairs_is_solved_with_them() -> None:
     """Both jobs are to have 2/3 of their speed alone: only together they can. At 3/4 nobody can."""
-    grid = Grid.of(data_of(look(two_models(3.0, 2.0))))
+    grid = ShareGrid.of(data_of(look(two_models(3.0, 2.0))))
     for level, possible in ((2 / 3, True), (3 / 4, False)):
-        rows = matrix.Rows(grid)
+        rows = Rows(grid)
         rows.add(grid.speed_class, grid.speed_column, grid.speed, lower=level * np.array([4.0, 3.0]))
         programme = rows.programme(np.ones(len(grid)), "test", maximise=False)
         if possible:
-            point = matrix.solve(programme, 2)
+            point = sifting.solve(programme, 2)
             assert point.solved.objective <= 1 + 1e-9 and point.values[-1] > 0
         else:
             with pytest.raises(InfeasibleError):
-                matrix.solve(programme, 2)
+                sifting.solve(programme, 2)
 
 
 def test_jobs_that_lose_nothing_keep_their_gpus_to_themselves() -> None:

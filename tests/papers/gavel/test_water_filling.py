@@ -12,21 +12,16 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 import workbench
-from tests.papers.gavel.sum_support import DATA, TWO, plain
+from tests.papers.gavel.support import DATA, TWO, better, plain
 from workbench.base.errors import InputError
-from workbench.papers.gavel import bottleneck
-from workbench.papers.gavel.allocation import AllocationData
-from workbench.papers.gavel.bottleneck import Bottleneck, at_first
-from workbench.papers.gavel.course import Course
-from workbench.papers.gavel.entities import HierarchicalData, Rule, fields
-from workbench.papers.gavel.hierarchical import Hierarchical
-from workbench.papers.gavel.levels import LevelData
-from workbench.papers.gavel.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.pareto import improve
-from workbench.papers.gavel.partition import pooled, spread
-from workbench.papers.gavel.view import seen
-from workbench.papers.gavel.water_filling import WaterFilling
-from workbench.papers.gavel.water_filling_matrix import allocate
+from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse, allocate
+from workbench.papers.gavel.formulations import bottleneck
+from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
+from workbench.papers.gavel.formulations.hierarchical import Hierarchical, pooled, spread
+from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule, fields
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.papers.gavel.formulations.water_filling import WaterFilling
+from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.presets import preset
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.api import snapshot_at
@@ -40,7 +35,7 @@ METHOD = pytest.mark.parametrize("method", ["test", "milp"])
 def alike(weights, workers):
     """Identical jobs of one GPU on one type."""
     count = len(weights)
-    return AllocationData(
+    return AllocationInstance(
         tuple(f"job {i + 1}" for i in range(count)), ("t",), [[10]] * count, weights, [1] * count, [workers]
     )
 
@@ -48,7 +43,7 @@ def alike(weights, workers):
 def grouped(data, owner, weights, fifo):
     """Jobs of entities e0, e1, ..."""
     names = tuple(f"e{i}" for i in range(len(weights)))
-    return HierarchicalData(**fields(data), owner=owner, entities=names, entity_weight=weights, fifo=fifo)
+    return HierarchicalInstance(**fields(data), owner=owner, entities=names, entity_weight=weights, fifo=fifo)
 
 
 @st.composite
@@ -136,7 +131,7 @@ def test_three_gpus_divide_by_levels_not_by_throughputs(solver, method):
     expected = [1, 2 / 3, 2 / 3, 2 / 3]
     assert levels(found) == pytest.approx(expected)
     assert list(found.values["normalized_throughput"].values()) == pytest.approx(expected)
-    assert allocate(HierarchicalData.single(data)).by_job["levels"] == pytest.approx(expected)
+    assert allocate(HierarchicalInstance.single(data)).by_job["levels"] == pytest.approx(expected)
 
 
 @METHOD
@@ -186,14 +181,14 @@ def test_both_bottleneck_tests_find_the_same_jobs(data, seed):
         return model, solve_model(model, solver)
 
     for level in (top.level, top.level * part):
-        at = LevelData.of(data, level, top.active)
+        at = LevelInstance.of(data, level, top.active)
         found = [bottleneck.find(at, method, solve, Solver()).tolist() for method in ("milp", "test")]
         assert found[0] == found[1]
 
 
 @given(data=of_entities())
 def test_without_entities_the_hierarchy_is_one_level(data):
-    single = HierarchicalData.single(data)
+    single = HierarchicalInstance.single(data)
     first = MaxMinFairness().run(plain_of(data), {}).objective
     found = allocate(single)
     assert found.solved.objective == pytest.approx(first, rel=1e-5)
@@ -201,7 +196,7 @@ def test_without_entities_the_hierarchy_is_one_level(data):
 
 
 def plain_of(data):
-    return AllocationData(**fields(data))
+    return AllocationInstance(**fields(data))
 
 
 @given(data=of_entities())
@@ -217,27 +212,26 @@ def test_equal_jobs_of_an_entity_get_equal_shares(data):
 @pytest.mark.parametrize("optimum", ["vertex", "interior"])
 def test_water_filling_leaves_nothing_unused(optimum):
     """a runs on the k80 only, so t is 1 at most: the v100s have more than that asks for, and all of it is given."""
-    data = AllocationData(("a", "b", "c"), ("v100", "k80"), [[0, 1], [4, 1], [4, 1]], [1, 1, 4], [1, 1, 1], [2, 1])
-    for found in (allocate(HierarchicalData.single(data), optimum).shares, shares(WATER.run(data, {}), data)):
-        assert improve(data, found).gain == pytest.approx(0, abs=1e-6)
-        assert improve(data, found * 0.999).gain > 0
+    data = AllocationInstance(("a", "b", "c"), ("v100", "k80"), [[0, 1], [4, 1], [4, 1]], [1, 1, 4], [1, 1, 1], [2, 1])
+    for found in (allocate(HierarchicalInstance.single(data), optimum).shares, shares(WATER.run(data, {}), data)):
+        assert better(data, found)[0] == pytest.approx(0, abs=1e-6)
+        assert better(data, found * 0.999)[0] > 1e-4
 
 
 @given(data=of_entities())
 def test_water_filling_is_pareto_efficient(data):
-    assert improve(data, allocate(data).shares).gain <= 1e-4 * max(1.0, len(data.jobs))
+    assert better(data, allocate(data).shares)[0] <= 1e-4 * max(1.0, len(data.jobs))
 
 
-@BOTH
-def test_an_optimum_of_max_min_fairness_that_is_dominated(solver):
+def test_an_optimum_of_max_min_fairness_that_is_dominated():
     """Weights 3, 1, 1, 1 on 4 GPUs: (1, 1/3, 1/3, 1/3) has t = 1/3, the optimum, and leaves 2 of the GPUs idle."""
     data = alike([3, 1, 1, 1], 4)
     optimal = np.array([[1], [1 / 3], [1 / 3], [1 / 3]])
     assert MaxMinFairness().run(data, {}).objective == pytest.approx(1 / 3)
     assert (data.scale * data.throughput(optimal)).min() == pytest.approx(1 / 3)
-    better = improve(data, optimal, Solver(solver))
-    assert better.gain == pytest.approx(2)
-    assert data.normalised(better.shares) == pytest.approx([1] * 4)
+    gain, found = better(data, optimal)
+    assert gain == pytest.approx(2)
+    assert data.normalised(found) == pytest.approx([1] * 4)
 
 
 def test_agnostic_hierarchy_partitions_every_type():
@@ -245,7 +239,7 @@ def test_agnostic_hierarchy_partitions_every_type():
 
     e1's two jobs could use 3 each, but have one GPU each; the 4 left go to nobody: each job has all of its time.
     """
-    data = AllocationData(tuple("abcde"), ("v100", "k80"), [[3, 1]] * 4 + [[0, 1]], [1] * 5, [1] * 5, [3, 6])
+    data = AllocationInstance(tuple("abcde"), ("v100", "k80"), [[3, 1]] * 4 + [[0, 1]], [1] * 5, [1] * 5, [3, 6])
     known = grouped(data, [0, 0, 0, 1, 1], [1, 2], [0, 0])
     found = ENTITIES.run(known, {"heterogeneity_aware": False})
     allocation = shares(found, data)
@@ -262,7 +256,9 @@ def test_in_an_agnostic_hierarchy_a_pair_shares_or_takes_turns():
     and b have x / 4 each instead.
     """
     pair = {"pairs": [[0, 1]], "pair_speed": [[[3.6, 0.0], [2.7, 0.0]]]}
-    data = AllocationData(tuple("abc"), ("fast", "slow"), [[4, 1], [3, 1], [2, 1]], [1] * 3, [1] * 3, [1, 3], **pair)
+    data = AllocationInstance(
+        tuple("abc"), ("fast", "slow"), [[4, 1], [3, 1], [2, 1]], [1] * 3, [1] * 3, [1, 3], **pair
+    )
     assert pooled(data).pair_speed == pytest.approx(np.full((1, 2, 1), 0.6))
     few = dataclasses.replace(data, workers=[1, 1])
     known = grouped(few, [0, 1, 2], [1, 1, 1], [0, 0, 0])
@@ -277,7 +273,7 @@ def test_agnostic_single_level_counts_time():
                                accelerators=(), accelerator=None, pair_speed=np.zeros((0, 2, 2)))  # fmt: skip
     found = WATER.run(data, {"heterogeneity_aware": False})
     assert levels(found) == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3])
-    single = HierarchicalData.single(seen(data, {"heterogeneity_aware": False}))
+    single = HierarchicalInstance.single(seen(data, {"heterogeneity_aware": False}))
     assert allocate(single).by_job["levels"] == pytest.approx(levels(found))
 
 
@@ -372,8 +368,10 @@ def test_course_by_hand():
     Fair: both rise by 1 / gang until .25 at t = .25; then the second alone, 2 / 2 per t: from .125 at t = .25 to 1 at
     1.125. The queue: .5 at .5, .5 at 1.
     """
-    rule = Rule(np.array([0, 0, 1, 1]), np.ones(4), np.array([2.0, 1.0]), np.array([False, True]), np.ones(4))
-    course = Course(rule, np.array([1.0, 2, 1, 1]), np.zeros(4), np.array([0.25, 1, 0.5, 0.5]), np.zeros(4, dtype=bool))
+    rule = RisingRule(np.array([0, 0, 1, 1]), np.ones(4), np.array([2.0, 1.0]), np.array([False, True]), np.ones(4))
+    course = LevelCourse(
+        rule, np.array([1.0, 2, 1, 1]), np.zeros(4), np.array([0.25, 1, 0.5, 0.5]), np.zeros(4, dtype=bool)
+    )
     assert course.bends.tolist() == pytest.approx([0, 0.25, 0.5, 1, 1.125])
     assert course.at(0.25) == pytest.approx([0.25, 0.125, 0.25, 0])
     assert course.at(0.75) == pytest.approx([0.25, 0.625, 0.5, 0.25])
@@ -383,14 +381,14 @@ def test_course_by_hand():
 
 
 def test_nobody_needs_no_solver():
-    none = AllocationData((), ("t",), np.zeros((0, 1)), [], [], [4])
+    none = AllocationInstance((), ("t",), np.zeros((0, 1)), [], [], [4])
     wrong = Solver("no such solver")  # type: ignore[arg-type]
-    single, entities = WATER.run(none, {}, wrong), ENTITIES.run(HierarchicalData.single(none), {}, wrong)
+    single, entities = WATER.run(none, {}, wrong), ENTITIES.run(HierarchicalInstance.single(none), {}, wrong)
     for found in (single, entities):
         assert (found.status, found.objective) == ("optimal", None)
     assert single.values == {"allocation": {}, "normalized_throughput": {}, "levels": {}}
     assert entities.values == {**single.values, "entity": {}}
-    assert allocate(HierarchicalData.single(none)).shares.shape == (0, 1)
+    assert allocate(HierarchicalInstance.single(none)).shares.shape == (0, 1)
 
 
 @METHOD
@@ -400,7 +398,7 @@ def test_a_pair_that_costs_its_partner_almost_nothing(method, solver):
 
     A rise of the second by the least that counts costs the first 1e-6, which is HiGHS's tolerance with integers.
     """
-    data = AllocationData(
+    data = AllocationInstance(
         tuple("abc"), ("t0", "t1", "t2"), [[2.4067439097512526, 0, 3.2431340990021]] * 3, [1] * 3, [3] * 3, [1, 1],
         accelerators=("a0", "a1"), accelerator=[0, 1, 1],
         pairs=[[0, 1]], pair_speed=[[[1.4310134426835965, 0, 3.162838386271312]] * 2],
@@ -414,7 +412,7 @@ def test_levels_to_the_last_digit_leave_the_integer_programme_a_solution():
     pairs = [[1, 0], [2, 0], [2, 1], [3, 0], [3, 1], [3, 2], [4, 0], [4, 1], [4, 2], [4, 3], [5, 2], [5, 3], [5, 4]]
     alone = [18.523006529728725, 17.94661714203283, 12.305665393245919, 1.865359853031908]
     shared = [15.149108859794262, 15.987391067418574, 9.147246277452801, 0.656942301053987]
-    data = HierarchicalData(
+    data = HierarchicalInstance(
         jobs=tuple(f"j{i}" for i in range(6)),
         types=("t0", "t1", "t2", "t3"),
         speed=np.tile(alone, (6, 1)),
@@ -437,11 +435,11 @@ def test_levels_to_the_last_digit_leave_the_integer_programme_a_solution():
 @pytest.mark.parametrize("method", ["auto", "interior"])
 def test_levels_a_rounding_error_too_high_are_not_infeasible_for_an_interior_point(method):
     """Two jobs that fit on one type side by side are at level 1; no GPU of the other type is up."""
-    data = AllocationData(
+    data = AllocationInstance(
         jobs=("two", "one"), types=("a", "b"), speed=np.array([[1.0, 0.0], [1.0, 0.0]]), weight=np.ones(2),
         gang=np.array([2.0, 1.0]), workers=np.array([8.0, 0.0]), fair=np.ones(2),
     )  # fmt: skip
-    now = LevelData.of(data, np.array([0.9999999999834319, 1.0000000000001583]), np.array([1.0, 0.0]))
+    now = LevelInstance.of(data, np.array([0.9999999999834319, 1.0000000000001583]), np.array([1.0, 0.0]))
     solver = Solver(method=method, presolve=False)
 
     def solve(make, solver):
@@ -489,7 +487,7 @@ def test_reference_levels_of_the_authors_instances(shared):
     """Their single-level instances; the matrix. `tests/run_cases.py` runs all of them with every method."""
     for case in json.loads((shared / "cases/gavel/water_filling_single_level.json").read_text())["instances"]:
         types = tuple(case["worker_types"])
-        data = AllocationData(
+        data = AllocationInstance(
             tuple(str(job["id"]) for job in case["jobs"]),
             types,
             [[job["throughputs"][kind] for kind in types] for job in case["jobs"]],
@@ -497,5 +495,5 @@ def test_reference_levels_of_the_authors_instances(shared):
             [job["scale_factor"] for job in case["jobs"]],
             [case["cluster_spec"][kind] for kind in types],
         )
-        found = allocate(HierarchicalData.single(data)).by_job["levels"]
+        found = allocate(HierarchicalInstance.single(data)).by_job["levels"]
         assert found == pytest.approx(case["exact"]["normalized_effective_throughput"], abs=1e-4)

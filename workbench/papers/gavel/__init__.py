@@ -1,19 +1,19 @@
 """Gavel: heterogeneity-aware scheduling policies (Narayanan et al., OSDI 2020)."""
 
 from workbench.baselines.mechanisms.priority import explain as by_priority
-from workbench.papers.gavel.bottleneck import Bottleneck
 from workbench.papers.gavel.explain import EXPLAINERS
-from workbench.papers.gavel.fifo import Fifo
-from workbench.papers.gavel.finish_time_fairness import FinishTimeFairness
-from workbench.papers.gavel.hierarchical import Hierarchical
-from workbench.papers.gavel.makespan import Makespan
-from workbench.papers.gavel.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.max_throughput import MaxThroughput
-from workbench.papers.gavel.min_cost import MinCost
-from workbench.papers.gavel.min_cost_slo import MinCostSlo
+from workbench.papers.gavel.formulations.bottleneck import Bottleneck
+from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
+from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
+from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+from workbench.papers.gavel.formulations.makespan import Makespan
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
+from workbench.papers.gavel.formulations.min_cost import MinCost
+from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo
+from workbench.papers.gavel.formulations.shortest_job_first import ShortestJobFirst
+from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.scheduler import SCHEDULERS
-from workbench.papers.gavel.shortest_job_first import ShortestJobFirst
-from workbench.papers.gavel.water_filling import WaterFilling
 from workbench.scheduling.room import Room
 
 ROOM = Room(
@@ -26,7 +26,7 @@ ROOM = Room(
         MaxMinFairness(),
         Makespan(),
         FinishTimeFairness(),
-        Fifo(),
+        FirstInFirstOut(),
         ShortestJobFirst(),
         MaxThroughput(),
         MinCost(),

@@ -10,13 +10,14 @@ import pandas as pd
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import arrival
 from workbench.baselines.mechanisms.priority.explain import FULL, Why, explainer, given_out
-from workbench.papers.gavel import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
-from workbench.papers.gavel.hierarchical import NAME as HIERARCHICAL
-from workbench.papers.gavel.worths import DURATION
+from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
+from workbench.papers.gavel.formulations.hierarchical import NAME as HIERARCHICAL
+from workbench.papers.gavel.scheduler import DURATION
 from workbench.simulation.job_at_time import TIE, Explainer, Fact, JobAtTime, Order
 from workbench.simulation.schema import WORTH_ON
 
 NONE = "its share of time is 0"
+
 OF_POLICY: Mapping[str, str] = {
     fifo.NAME: "place in line (1 for the last to come) x speed there / speed on its fastest type / GPUs",
     shortest_job_first.NAME: "place in line (1 for the longest) x speed there / speed on its fastest type / GPUs",
@@ -126,6 +127,7 @@ def _of_entities(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
 
 
 LOWERS = "would lower the ratio of all throughput to all cost"
+
 IN_LINE = frozenset({fifo.NAME, shortest_job_first.NAME})
 """The policies that serve a line."""
 

@@ -1,0 +1,189 @@
+r"""Bottlenecked jobs (Gavel, appendix A.1): those whose level t_m cannot rise unless another one's falls.
+
+max   sum_{m in R} b_m                                                         (A.1)   can_rise
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
+      t_m + epsilon_m <= throughput(m, X) / P_m + epsilon_m (1 - b_m)   for all m in R   (A.1)   risen
+      t_m >= throughput(m, X) / P_m - Y_m b_m                     for all m in R   (A.1)   stuck
+      throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
+      b_m binary                                                               (A.1)   rises
+
+b_m is the paper's z_m, which is its letter for the scale factor as well: 1 if the level of job m can rise. The jobs
+with b_m = 0 are bottlenecked. R are the jobs whose weight is above 0. C_m, J_a and P_m are those of
+`gavel.max_min_fairness`; t_m are the levels after an iteration's programme (`gavel.water_filling`).
+(erratum): the paper's strict < needs a margin epsilon_m; it is relative to the level. Y_m must exceed every level that
+job m can have, so it is the one that the job would have on its best type all of the time; the authors' constant is too
+small for large levels and their iterations stop early. In `risen` the floor makes epsilon_m large enough, and with Y_m
+a b_m that is 1 up to a solver's tolerance would pass for a rise. A.1's capacity row lacks scale factor and workers.
+
+`find` with "test" gives the same set without integers: the programme's relaxation without Y_m, solved a few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.formulations.allocation import check, feasible, lay_out, read_shares, values
+from workbench.papers.gavel.formulations.levels import LevelInstance
+from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.instance import AllocationInstance
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.solvers import Solver, SolveReport
+
+NAME = "gavel.bottleneck"
+
+OVERSTEPPED = 1e-8
+"""How far a solution of the mixed-integer programme may overstep a limit: much less than a rise that counts, and more
+than HiGHS rounds (with 1e-9 it has found no solution where there is one)."""
+
+Solve = Callable[[Callable[[], pyo.ConcreteModel], Solver], tuple[pyo.ConcreteModel, SolveReport]]
+
+
+def build(data: LevelInstance) -> pyo.ConcreteModel:
+    """Return the unsolved mixed-integer programme."""
+    m = _floors(data, "gavel_bottleneck")
+    m.large = pyo.Param(m.JOBS, initialize=data.column(data.most), doc="Y_m | largest level a job could have | 1")
+    m.rises = pyo.Var(m.RISING, domain=pyo.Binary, doc="(A.1) b_m | whether the level of a job can rise | 1")
+
+    @m.Objective(sense=pyo.maximize, doc="(A.1) how many jobs can rise")
+    def can_rise(m):
+        return pyo.quicksum(m.rises[job] for job in m.RISING)
+
+    @m.Constraint(m.RISING, doc="(A.1) a job counted as risen is above its level")
+    def risen(m, job):
+        slack = m.margin[job] * (1 - m.rises[job])
+        return m.level[job] + m.margin[job] <= m.throughput[job] / m.equal[job] + slack
+
+    @m.Constraint(m.RISING, doc="(A.1) a job not counted is not above its level")
+    def stuck(m, job):
+        return m.level[job] >= m.throughput[job] / m.equal[job] - m.large[job] * m.rises[job]
+
+    return m
+
+
+def build_test(data: LevelInstance, asked: BoolArray) -> pyo.ConcreteModel:
+    """Return the linear programme of the test: how far the jobs asked about can rise together, each at most its margin.
+
+    The levels of the others are floors. b_m is the part of its margin by which a job rises.
+    """
+    m = _floors(data, "gavel_bottleneck_test")
+    chosen = [job for job, ask in zip(data.jobs, asked.tolist(), strict=True) if ask]
+    m.ASKED = pyo.Set(initialize=chosen, doc="Q | jobs asked about")
+    m.rises = pyo.Var(m.ASKED, bounds=(0, 1), doc="(ours) b_m | part of its margin by which a job rises | 1")
+
+    @m.Objective(sense=pyo.maximize, doc="(ours) how far they can rise")
+    def can_rise(m):
+        return pyo.quicksum(m.rises[job] for job in m.ASKED)
+
+    @m.Constraint(m.ASKED, doc="(ours) a job rises by a part of its margin")
+    def risen(m, job):
+        return m.level[job] + m.margin[job] * m.rises[job] <= m.throughput[job] / m.equal[job]
+
+    return m
+
+
+def _floors(data: LevelInstance, name: str) -> pyo.ConcreteModel:
+    """The allocation, the levels and their floors."""
+    m = pyo.ConcreteModel(name)
+    lay_out(m, data)
+    active = data.column(data.active)
+    m.level = pyo.Param(m.JOBS, initialize=data.column(data.level), doc="t_m | level reached so far | 1")
+    m.margin = pyo.Param(m.JOBS, initialize=data.column(data.margin), doc="epsilon_m | least rise that counts | 1")
+    m.equal = pyo.Param(
+        m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
+    )
+    m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="R | jobs whose weight is above 0")
+
+    @m.Constraint(m.JOBS, doc="(4.3) no job drops below its level")
+    def floor(m, job):
+        return m.throughput[job] / m.equal[job] >= m.level[job]
+
+    return m
+
+
+def find(data: LevelInstance, method: str, solve: Solve, solver: Solver) -> BoolArray:
+    """(jobs,) which of the rising jobs are bottlenecked at their levels; method: `milp` or `test`, both exact.
+
+    solve: builds and solves a model.
+    """
+    rising = data.active > 0
+    if method == "milp":
+        model, _ = solve(partial(build, data), strict(solver))
+        return rising & ~_which(data, {job: round(rises.value) == 1 for job, rises in model.rises.items()})
+    asked = rising.copy()
+    while asked.any():
+        model, _ = solve(partial(build_test, data, asked), solver)
+        part = np.array([model.rises[job].value if ask else 0.0 for job, ask in zip(data.jobs, asked, strict=True)])
+        if part.sum() < 0.5:
+            break
+        # Whoever rises is not stuck; the others are asked again, since they may have stood back for these.
+        asked = asked & (part < min(0.5, part.max()))
+    return asked
+
+
+def strict(solver: Solver) -> Solver:
+    """The solver for levels at the very edge of what is possible.
+
+    Presolve takes rounding for infeasibility there. And a rise by the margin in a pair that costs the partner little
+    lowers it by less than what HiGHS oversteps with integers (1e-6).
+    """
+    return replace(solver.without_presolve(), tolerance=OVERSTEPPED)
+
+
+def _which(data: LevelInstance, chosen: dict[str, bool]) -> BoolArray:
+    return np.array([chosen.get(job, False) for job in data.jobs], dtype=bool)
+
+
+class Bottleneck(Formulation[LevelInstance]):
+    """Which jobs are bottlenecked after the first iteration of single-level water filling."""
+
+    name = NAME
+    title = "Gavel: bottlenecked jobs after max-min fairness"
+    knobs = gavel.EXTENSIONS
+    reading = "The objective counts the jobs that can still rise; `rises` says which"
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> LevelInstance:
+        """The arrived jobs at the levels that max-min fairness gives them, all of them to rise by their weights."""
+        return at_first(AllocationInstance.from_snapshot(snapshot, knobs))
+
+    def build(self, data: LevelInstance, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        return build(data)
+
+    def options(self, knobs: Knobs, solver: Solver) -> Solver:
+        """See `strict`."""
+        return strict(solver)
+
+    def read(self, model: pyo.ConcreteModel, data: LevelInstance, knobs: Knobs) -> Result:
+        """An allocation in which as many as possible have risen, the levels they rose from, and who has (1 or 0)."""
+        rises = np.array([round(model.rises[job].value) if job in model.rises else 0 for job in data.jobs])
+        return self._result(data, read_shares(model, data), rises)
+
+    def trivial(self, data: LevelInstance, knobs: Knobs) -> Result | None:
+        """Nobody is to rise."""
+        if (data.active > 0).any():
+            return None
+        if not data.jobs:
+            return self._result(data, np.zeros((0, len(data.types))), np.zeros(0))
+        return None
+
+    def _result(self, data: LevelInstance, shares: FloatArray, rises: FloatArray) -> Result:
+        shares = check(data, shares, self.name)
+        return feasible(float(rises.sum()), "max", "jobs", values(data, shares, {"levels": data.level, "rises": rises}))
+
+
+def at_first(data: AllocationInstance) -> LevelInstance:
+    """The jobs at their levels after the first iteration on one level: `w_m t / z_m`, t the max-min optimum."""
+    if not data.jobs:
+        return LevelInstance.of(data, np.zeros(0), np.zeros(0))
+    step = allocate(data).solved.value
+    return LevelInstance.of(data, step * data.weight / data.gang, data.weight)

@@ -1,0 +1,93 @@
+r"""First in, first out (Gavel, section 4.2).
+
+max   sum_m v_m throughput(m, X) / T^fastest_m                         (4.2)   first_come
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+
+v_m = M - m, where M is the number of jobs and m counts them in the order of arrival from 0 (from 1, as the paper seems
+to, the last job would count for nothing). throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and
+the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m workers, T^fastest_m that
+on the fastest type on which job m can run alone. Heterogeneity-agnostic: one speed for all types, which cancels.
+
+This is the paper's linear programme: an earlier job counts for more, but two later ones may count for more than it, and
+a job of many GPUs for no more than one of a single GPU. What the authors' code runs is greedy: one job after the other
+gets its fastest type with enough free workers, and the first that finds none blocks those behind it. That is the
+baseline scheduler `fifo`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
+from workbench.papers.gavel.formulations.assembly import SolvedShares, total, weighted_sum
+from workbench.papers.gavel.instance import AllocationInstance, seen
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+
+NAME = "gavel.fifo"
+
+
+def fastest(data: AllocationInstance) -> FloatArray:
+    """(jobs,) `T^fastest_m`, steps/s on the fastest type on which each job can run alone."""
+    speed: FloatArray = np.where(data.can_run, data.speed, 0.0).max(axis=1, initial=0.0)
+    return speed
+
+
+def places(data: AllocationInstance) -> FloatArray:
+    """(jobs,) `M - m`, from M for the first job to 1 for the last."""
+    return len(data.jobs) - np.arange(len(data.jobs), dtype=float)
+
+
+def worth(data: AllocationInstance, value: FloatArray) -> FloatArray:
+    """(jobs x types) what one step/s adds to the objective; value: (jobs,) `v_m`."""
+    return np.broadcast_to((value / fastest(data))[:, None], data.speed.shape)
+
+
+def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme; value: (jobs,) `v_m`."""
+    m = pyo.ConcreteModel("gavel_fifo")
+    lay_out(m, data)
+    m.value = pyo.Param(m.JOBS, initialize=data.column(value), mutable=True, doc="v_m | weight by place in line | 1")
+    m.fastest = pyo.Param(
+        m.JOBS, initialize=data.column(fastest(data)), doc="T^fastest_m | throughput on the fastest type | steps/s"
+    )
+
+    @m.Objective(sense=pyo.maximize, doc="(4.2) relative throughput, more so of those who came first")
+    def first_come(m):
+        return pyo.quicksum(m.value[job] / m.fastest[job] * m.throughput[job] for job in m.JOBS)
+
+    return m
+
+
+def allocate(data: AllocationInstance, knobs: Knobs) -> SolvedShares:
+    """The same by the sparse matrix."""
+    known = seen(data, knobs)
+    return weighted_sum(known, worth(known, places(known)), NAME, optimum=str(knobs.get("optimum", "vertex")))
+
+
+class FirstInFirstOut(ShareFormulation[AllocationInstance]):
+    """Shares of time that serve the jobs in the order of `data.jobs`."""
+
+    name = NAME
+    instance = AllocationInstance
+    title = "Gavel: first in, first out"
+    reading = (
+        "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
+        "the number of jobs for the first to arrive and 1 for the last. "
+        "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
+    )
+    knobs = (gavel.AWARE, *gavel.EXTENSIONS, gavel.OPTIMUM)
+
+    def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        return build(seen(data, knobs), places(data))
+
+    def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+        known = seen(data, knobs)
+        objective = total(known, worth(known, places(known)), shares) if data.jobs else None
+        return feasible(objective, "max", "1", values(data, shares))

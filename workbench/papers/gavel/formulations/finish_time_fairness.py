@@ -1,0 +1,246 @@
+r"""Finish-time fairness (Gavel, section 4.2, after Themis): no job is to be done much later than it would be by itself.
+
+min   e                                                                (ours)  shortfall
+s.t.  l_m / n_m throughput(m, X) >= 1 - e               for all m      (4.2)   finish_time
+      sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+      e free                                                           (ours)  lacking
+
+The policy minimises the largest `rho_m(X) = (t_m + n_m / throughput(m, X)) / D_m`: the time from arrival to end, over
+the time with a dedicated 1/M of the cluster, `D_m = t^iso_m + n_m / throughput(m, X^iso)`. t_m are the seconds since
+job m arrived, n_m the steps that it has left, M the number of jobs, X^iso the isolated allocation; t^iso_m is the time
+that the steps done would have taken with it (it starts at 0 and grows at every computation, see `IsolatedTime`).
+throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
+shared), T^m_kj the speed of the whole gang of z_m workers. Weights play no part.
+
+(ours): the ratio is not linear in X and rho together. For a given rho it is: job m has `l_m = rho D_m - t_m` seconds
+left to do its n_m steps, and rho can be reached if and only if e <= 0. `finish_time_search` finds the smallest
+one. Heterogeneity-agnostic: one speed for all types, in the isolated throughput too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.base.arrays import fixed
+from workbench.base.errors import InputError
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms, TriedRho, search
+from workbench.papers.gavel.formulations.allocation import (
+    ShareFormulation,
+    check,
+    feasible,
+    lay_out,
+    read_shares,
+    values,
+)
+from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.solvers import Solver, solve_model
+
+
+class Account(NamedTuple):
+    """A job at the last computation: its isolated time so far, steps left, and isolated throughput in steps/s."""
+
+    isolated_s: float
+    steps_left: float
+    steps_per_s: float
+
+
+@dataclass(frozen=True)
+class IsolatedTime:
+    """The time that jobs would have needed by themselves for the steps they have done (t^iso_m).
+
+    It starts at 0 and grows whenever shares are computed: by the steps done since the last time, divided by the
+    isolated throughput then in force, which changes with the number of jobs. accounts: of all jobs seen so far and not
+    finished.
+    """
+
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+
+    def until_now(self, jobs: Sequence[str], steps_left: FloatArray) -> FloatArray:
+        """(jobs,) seconds by itself, with the steps done since the last computation; 0 for a job not seen before."""
+        total_s = np.zeros(len(jobs))
+        for row, (job, left) in enumerate(zip(jobs, steps_left.tolist(), strict=True)):
+            before = self.accounts.get(job)
+            if before is not None:
+                total_s[row] = before.isolated_s + max(0.0, before.steps_left - left) / before.steps_per_s
+        return total_s
+
+    def after(
+        self, jobs: Sequence[str], isolated_s: FloatArray, steps_left: FloatArray, steps_per_s: FloatArray
+    ) -> IsolatedTime:
+        """The accounts after a computation for these jobs; others keep theirs."""
+        rows = zip(isolated_s.tolist(), steps_left.tolist(), steps_per_s.tolist(), strict=True)
+        new = {job: Account(*row) for job, row in zip(jobs, rows, strict=True)}
+        return IsolatedTime({**self.accounts, **new})
+
+    def only(self, jobs: Sequence[str]) -> IsolatedTime:
+        """Without the jobs that are no longer there."""
+        return IsolatedTime({job: self.accounts[job] for job in jobs if job in self.accounts})
+
+
+LEFT = """l_m | time left to the job for this rho: rho times D_m, less t_m | s
+rho | largest finish-time ratio that is allowed here | 1
+D_m | time with a dedicated 1/M of the cluster, from arrival to end | s
+t_m | time since arrival | s
+t^iso_m | time that the steps done would have taken with the isolated allocation | s
+M | number of jobs | 1"""
+
+METHOD = Knob(
+    "method",
+    "newton",
+    "How the smallest rho is found: by Newton's method, or by halving an interval",
+    source="ours",
+    kind="str",
+    choices=("newton", "bisection"),
+)
+
+TOLERANCE = Knob(
+    "tolerance",
+    1e-8,
+    "Relative distance from the smallest rho at which the search stops",
+    source="ours",
+    minimum=1e-10,
+    maximum=1.0,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FinishTimeInstance(StepsInstance):
+    """The numbers of one allocation, (jobs,) each.
+
+    steps: left, > 0; elapsed_s: seconds since arrival (t_m); isolated_s: seconds that the steps done would have taken
+    by itself (t^iso_m).
+    """
+
+    elapsed_s: FloatArray
+    isolated_s: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_numbers("elapsed_s", self.elapsed_s >= 0, "seconds >= 0")
+        self.check_numbers("isolated_s", self.isolated_s >= 0, "seconds >= 0")
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return (*super().by_job(), "elapsed_s", "isolated_s")
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        """Of jobs without isolated time so far."""
+        elapsed_s = snapshot.now_s - snapshot.jobs.arrival_s[rows]
+        return {**super().numbers(snapshot, knobs, rows), "elapsed_s": elapsed_s, "isolated_s": np.zeros(len(rows))}
+
+    @cached_property
+    def isolated(self) -> FloatArray:
+        """(jobs,) `throughput(m, X^iso)`, steps/s."""
+        return fixed(isolated_throughput(self))
+
+    @cached_property
+    def terms(self) -> RhoTerms:
+        """What rho is made of."""
+        rest_s = self.steps / self.isolated
+        return RhoTerms(self.steps, self.elapsed_s, self.isolated_s + rest_s, rest_s, fastest_throughput(self))
+
+    def rho(self, shares: FloatArray) -> FloatArray:
+        """(jobs,) `rho_m(X)` of (combinations x types) shares; inf for a job without throughput."""
+        return self.terms.rho(self.throughput(shares))
+
+
+def build(data: FinishTimeInstance, rho: float) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme for one rho; it must exceed every `t_m / D_m`."""
+    left_s = data.terms.left_s(rho)
+    if not (left_s > 0).all():
+        least = float((data.elapsed_s / data.terms.alone_s).max())
+        raise InputError(f"{NAME}, rho", rho, f"more than {least:.9g}, which no allocation can change")
+    m = pyo.ConcreteModel("gavel_finish_time_fairness")
+    lay_out(m, data)
+    m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
+    m.left = pyo.Param(m.JOBS, initialize=data.column(left_s), doc=LEFT)
+    m.lacking = pyo.Var(doc="(ours) e | part of its need that the worst-off job lacks | 1")
+
+    @m.Objective(sense=pyo.minimize, doc="(ours) the part that is lacking")
+    def shortfall(m):
+        return m.lacking
+
+    @m.Constraint(m.JOBS, doc="(4.2) fast enough for rho, but for the part that is lacking")
+    def finish_time(m, job):
+        return m.left[job] / m.steps[job] * m.throughput[job] >= 1 - m.lacking
+
+    return m
+
+
+def remember(snapshot: Snapshot, knobs: Knobs, rows: IntArray, memory: Any) -> tuple[FinishTimeInstance, IsolatedTime]:
+    """The numbers for a scheduler, and what it keeps for the next time: isolated times with the speeds it knows."""
+    past = (memory or IsolatedTime()).only(snapshot.jobs.names)
+    found = FinishTimeInstance.numbers(snapshot, knobs, rows)
+    data = FinishTimeInstance(**{**found, "isolated_s": past.until_now(found["jobs"], found["steps"])})
+    return data, past.after(data.jobs, data.isolated_s, data.steps, seen(data, knobs).isolated)
+
+
+class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
+    """Shares of time that make the largest rho as small as can be."""
+
+    name = NAME
+    instance = FinishTimeInstance
+    title = "Gavel: finish-time fairness (Themis)"
+    reading = (
+        "The objective is the largest rho: (time since arrival + steps left / steps/s) over the time that the job "
+        "would take with a dedicated equal part of the cluster. Without heterogeneity_aware it is the largest "
+        "believed_rho, with the one speed that the policy takes for all types."
+    )
+    knobs = (gavel.AWARE, gavel.REFERENCE, METHOD, TOLERANCE, *gavel.EXTENSIONS, gavel.OPTIMUM)
+
+    def build(self, data: FinishTimeInstance, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model for the first rho that is tried: no allocation has a smaller one."""
+        known = seen(data, knobs)
+        return build(known, known.terms.least)
+
+    def run(self, data: FinishTimeInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """The smallest rho, by a sequence of programmes; `iterations` are (rho, part, largest_rho)."""
+        if not data.jobs:
+            return super().run(data, knobs, solver)
+        known = seen(data, knobs)
+        options = self.options(knobs, solver or Solver())
+        found = search(
+            known.terms,
+            str(knobs.get("method", METHOD.default)),
+            float(knobs.get("tolerance", TOLERANCE.default)),
+            lambda rho: attempt(known, rho, options),
+        )
+        result = self.report(data, check(data, found.shares, self.name), knobs)
+        return result.reported(found.solved(found.largest), iterations=found.iterations)
+
+    def report(self, data: FinishTimeInstance, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares, normalised throughput and each job's rho (true speeds in both forms).
+
+        An agnostic policy's objective is the largest of `believed_rho`.
+        """
+        known = seen(data, knobs)
+        rho = known.rho(shares)
+        objective = float(rho.max()) if data.jobs else None
+        more = {"rho": rho} if known is data else {"rho": data.rho(shares), "believed_rho": rho}
+        return feasible(objective, "min", "1", values(data, shares, more))
+
+
+def attempt(data: FinishTimeInstance, rho: float, solver: Solver) -> TriedRho:
+    """Solve the programme for one rho."""
+    model = build(data, rho)
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    solved = solve_model(model, solver)
+    shares = check(data, read_shares(model, data), NAME)
+    # A row's dual says how much more is lacking where the job needs more; its sign depends on how Pyomo turns the row.
+    duals = np.abs([model.dual.get(model.finish_time[job], 0.0) for job in data.jobs])
+    prices = duals * data.terms.left_s(rho) / data.steps
+    return TriedRho(shares, float(data.rho(shares).max()), 1.0 - float(model.lacking.value), prices, solved)

@@ -1,0 +1,76 @@
+r"""Max-min fairness over normalised throughput (Gavel, section 4.1), also known as least attained service (LAS).
+
+max   t                                                                (4.1)   worst_job
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      t <= z_m / (w_m P_m) * throughput(m, X)           for all m      (ours)  epigraph
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+      t free                                                           (ours)  level
+
+throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
+shared), T^m_kj the speed of the whole gang of z_m workers. P_m is the throughput under an equal share of every worker,
+`P_m = (sum_a T_ma c_a) / (sum_a c_a)` (X_equal; in proportion to the workers, whatever the number of jobs).
+(ours): the paper maximises a minimum; t makes it linear. The paper sets T_mj to minus infinity for a job that cannot
+run on a type; here X_mj is 0 there and T_mj takes no part. Heterogeneity-agnostic: one speed for all types, which
+cancels, so that shares of time alone count.
+"""
+
+from __future__ import annotations
+
+import pyomo.environ as pyo
+
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
+from workbench.papers.gavel.instance import AllocationInstance, seen
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+
+NAME = "gavel.max_min_fairness"
+
+
+def build(data: AllocationInstance) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme for one allocation."""
+    m = pyo.ConcreteModel("gavel_max_min_fairness")
+    lay_out(m, data)
+    m.weight = pyo.Param(m.JOBS, initialize=data.column(data.weight), doc="w_m | weight | 1")
+    m.equal = pyo.Param(
+        m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
+    )
+    m.level = pyo.Var(doc="(ours) t | smallest normalised throughput | 1")
+
+    @m.Objective(sense=pyo.maximize, doc="(4.1) the job that is worst off")
+    def worst_job(m):
+        return m.level
+
+    @m.Constraint(m.JOBS, doc="(ours) t is no more than any job's normalised throughput")
+    def epigraph(m, job):
+        return m.level <= m.gang[job] / (m.weight[job] * m.equal[job]) * m.throughput[job]
+
+    return m
+
+
+def objective(data: AllocationInstance, shares: FloatArray) -> float | None:
+    """`min_m z_m throughput(m, X) / (w_m P_m)` of (combinations x types) shares; None without jobs."""
+    return float((data.scale * data.throughput(shares)).min()) if data.jobs else None
+
+
+class MaxMinFairness(ShareFormulation[AllocationInstance]):
+    """Shares of time that make the worst-off job as well off as can be."""
+
+    name = NAME
+    instance = AllocationInstance
+    title = "Gavel: max-min fairness"
+    knobs = (gavel.AWARE, *gavel.EXTENSIONS, gavel.OPTIMUM)
+    reading = (
+        "The objective is the smallest of normalized_throughput x GPUs of the gang / weight over the jobs; "
+        "normalized_throughput is a job's steps/s over those under an equal share of every type. "
+        "Without heterogeneity_aware shares of time count in its place."
+    )
+
+    def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        return build(seen(data, knobs))
+
+    def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+        return feasible(objective(seen(data, knobs), shares), "max", "1", values(data, shares))

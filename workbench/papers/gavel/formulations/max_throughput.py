@@ -1,0 +1,85 @@
+r"""Maximum total throughput (Gavel, section 4.2).
+
+max   sum_m v_m throughput(m, X)                                       (4.2)   total_throughput
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+
+throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
+shared), T^m_kj the speed of the whole gang of z_m workers. The paper prints "minimize", an erratum. v_m = 1: steps/s of
+all models add up as they are, which favours models with short steps (the authors' code, and the default). With
+`normalised`, v_m = 1 / P_m, P_m the throughput under an equal share of every worker: each job counts in multiples of
+its own. Heterogeneity-agnostic: one speed for all types.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+
+from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
+from workbench.papers.gavel.formulations.assembly import SolvedShares, total, weighted_sum
+from workbench.papers.gavel.instance import AllocationInstance, seen
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+
+NAME = "gavel.max_throughput"
+
+
+def value(data: AllocationInstance, knobs: Knobs) -> FloatArray:
+    """(jobs,) `v_m`: what one step/s of each job counts."""
+    return 1.0 / data.equal if knobs.get("normalised", False) else np.ones(len(data.jobs))
+
+
+def unit(knobs: Knobs) -> str:
+    """Unit of a total throughput."""
+    return "1" if knobs.get("normalised", False) else "steps/s"
+
+
+def worth(data: AllocationInstance, knobs: Knobs) -> FloatArray:
+    """(jobs x types) what one step/s of a job on a type adds to the objective."""
+    return np.broadcast_to(value(data, knobs)[:, None], data.speed.shape)
+
+
+def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme; value: (jobs,) `v_m`."""
+    m = pyo.ConcreteModel("gavel_max_throughput")
+    lay_out(m, data)
+    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+
+    @m.Objective(sense=pyo.maximize, doc="(4.2) all throughput together")
+    def total_throughput(m):
+        return pyo.quicksum(m.value[job] * m.throughput[job] for job in m.JOBS)
+
+    return m
+
+
+def allocate(data: AllocationInstance, knobs: Knobs) -> SolvedShares:
+    """The same by the sparse matrix."""
+    known = seen(data, knobs)
+    return weighted_sum(known, worth(known, knobs), NAME, optimum=str(knobs.get("optimum", "vertex")))
+
+
+class MaxThroughput(ShareFormulation[AllocationInstance]):
+    """Shares of time with the largest total throughput."""
+
+    name = NAME
+    instance = AllocationInstance
+    title = "Gavel: maximum total throughput"
+    reading = (
+        "The objective is the sum of the jobs' steps/s; with normalised, of their normalized_throughput. "
+        "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
+    )
+    knobs = (gavel.AWARE, gavel.REFERENCE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
+
+    def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved model."""
+        known = seen(data, knobs)
+        return build(known, value(known, knobs))
+
+    def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
+        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+        known = seen(data, knobs)
+        objective = total(known, worth(known, knobs), shares) if data.jobs else None
+        return feasible(objective, "max", unit(knobs), values(data, shares))

@@ -1,0 +1,122 @@
+r"""The ratio of total throughput to total cost (Gavel, section 4.2), as a linear programme.
+
+max   sum_m v_m throughput(m, Y)                                       (4.2)   throughput_to_cost
+s.t.  sum_{k in C_m} sum_j Y_kj <= s                    for all m      (2)     job_time
+      sum_k sum_{j in J_a} z_k Y_kj <= c_a s            for all a      (3)     capacity
+      sum_k sum_j p_j z_k Y_kj = 1                                     (ours)  cost
+      SLO_m / n_m throughput(m, Y) >= s               for all m in S   (4.2)   slo
+      Y_kj >= 0, Y_kj = 0 where k cannot run            for all k, j   (1)     share
+      s >= 0                                                           (ours)  stretch
+
+(ours): the paper's ratio `sum_m v_m throughput(m, X) / sum_k sum_j p_j z_k X_kj` is linear-fractional. With s the
+inverse of the cost and Y = s X (Charnes and Cooper) it is linear; X = Y / s. S are the jobs with an SLO (policy
+`min_cost_slo`), n_m / SLO_m the throughput that they need. Without SLOs the ratio has no scale: X / 2 is as good as X.
+Of all optima the one with the largest throughput, which is the one with the smallest s, is found by a second programme:
+s as small as can be while the ratio keeps its value.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pyomo.environ as pyo
+
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, check, lay_out, read_shares
+from workbench.papers.gavel.instance import PricedInstance
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.solvers import Solver, solve_model
+
+Data = TypeVar("Data", bound=PricedInstance)
+
+FLOOR = """n_m/SLO_m | throughput that meets the SLO | steps/s
+n_m | steps left | steps
+SLO_m | time left to the deadline | s"""
+
+TOLERANCE = 1e-9
+"""How far rows may be off where the ratio is to keep its value, unless the solver has been told: what keeps it has no
+interior, and an interior point's 1e-7, relative to everything in the programme, came to 2e-6 of the ratio."""
+
+
+def add_floors(m: pyo.ConcreteModel, floor: Mapping[str, float], whole: Any = 1) -> None:
+    """Add the rows of SLOs; floor: {job: steps/s that it needs}; whole: as in `lay_out`."""
+    m.WITH_SLO = pyo.Set(initialize=list(floor), doc="S | jobs with an SLO")
+    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, doc=FLOOR)
+
+    @m.Constraint(m.WITH_SLO, doc="(4.2) fast enough for the SLO")
+    def slo(m, job):
+        return m.throughput[job] / m.floor[job] >= whole  # in parts of the need, which may be tiny
+
+
+def floors(data: PricedInstance, floor: FloatArray) -> dict[str, float]:
+    """{job: steps/s} of the jobs with a floor."""
+    return {job: value for job, value in data.column(floor).items() if value > 0}
+
+
+def build(data: PricedInstance, value: FloatArray, floor: FloatArray) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme; value: (jobs,) `v_m`; floor: (jobs,) steps/s, 0 for none."""
+    m = pyo.ConcreteModel("gavel_min_cost_ratio")
+    m.stretch = pyo.Var(bounds=(0, None), doc="(ours) s | 1 / cost | h/USD")
+    lay_out(m, data, m.stretch)
+    m.share.doc = "(1) Y_kj | share of time, times s | h/USD"
+    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+    price = dict(zip(data.types, data.type_price.tolist(), strict=True))
+    m.price = pyo.Param(m.TYPES, initialize=price, doc="p_j | price of a GPU | USD/h")
+
+    @m.Objective(sense=pyo.maximize, doc="(4.2) throughput per dollar")
+    def throughput_to_cost(m):
+        return pyo.quicksum(m.value[job] * m.throughput[job] for job in m.JOBS)
+
+    @m.Constraint(doc="(ours) everything is per dollar")
+    def cost(m):
+        return pyo.quicksum(m.price[kind] * m.gang[unit] * m.share[unit, kind] for unit, kind in m.share) == 1
+
+    add_floors(m, floors(data, floor), m.stretch)
+    return m
+
+
+def objective(data: PricedInstance, value: FloatArray, shares: FloatArray) -> float:
+    """`sum_m v_m throughput(m, X) / cost` of (combinations x types) shares; 0 if nothing runs."""
+    cost = data.cost(shares)
+    return float(value @ data.throughput(shares)) / cost if cost > 0 else 0.0
+
+
+class RatioFormulation(ShareFormulation[Data]):
+    """A formulation whose model may be that of the ratio."""
+
+    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
+        """Shares of the solved model, checked, and what `report` says of them."""
+        shares = read_shares(model, data)
+        if model.component("stretch") is not None:
+            shares = shares / model.stretch.value
+        return self.report(data, check(data, shares, self.name), knobs)
+
+    def statement(self, knobs: Knobs) -> Any:
+        """That of the ratio, if it is chosen."""
+        return sys.modules[__name__] if knobs.get("objective") == "ratio" else self
+
+    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """Build, solve, read; of the ratio then the optimum with the largest throughput."""
+        if not data.jobs or knobs.get("objective") != "ratio":
+            return super().run(data, knobs, solver)
+        began = time.perf_counter()
+        model = self.build(data, knobs)
+        build_s = time.perf_counter() - began
+        options = self.options(knobs, solver or Solver())
+        first = solve_model(model, options)
+        prefer_throughput(model)
+        second = solve_model(model, options.to_within(TOLERANCE))
+        both = replace(first, build_s=first.build_s + second.build_s, solve_s=first.solve_s + second.solve_s)
+        return self.read(model, data, knobs).reported(both, build_s)
+
+
+def prefer_throughput(m: pyo.ConcreteModel) -> None:
+    """Turn a solved model into the second programme."""
+    best = float(pyo.value(m.throughput_to_cost))
+    m.throughput_to_cost.deactivate()
+    m.best = pyo.Constraint(expr=m.throughput_to_cost.expr / best >= 1, doc="(ours) the ratio keeps its value")
+    m.most_throughput = pyo.Objective(expr=m.stretch, sense=pyo.minimize, doc="(ours) the smallest s")

@@ -1,0 +1,589 @@
+"""What every policy of Gavel divides: jobs, pairs of jobs and worker types (section 3.1), read from a snapshot.
+
+A *combination* k is a job alone or a pair that shares its GPUs; a *worker type* j is an accelerator type or, where
+placement counts, one of its two placements, which share its workers. An allocation X is a (combinations x worker types)
+array of shares of time: first the jobs in their order, then the pairs. A policy that reads more than the class
+`AllocationInstance` has its numbers in a subclass, which `from_snapshot` reads as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.base.arrays import fixed, shaped
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
+from workbench.baselines.mechanisms.worker_types import pools, speeds, worker_types
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot, Unit, WorkerType, unit_name
+from workbench.scheduling.shares import equal_share, isolated_share
+
+
+class Entries(NamedTuple):
+    """The entries of X that may exceed 0, row by row: positions of combination and worker type.
+
+    job, entry, steps_per_s: what an entry adds to the throughput of a job in it (pairs count for two jobs).
+    """
+
+    combination: IntArray
+    kind: IntArray
+    job: IntArray
+    entry: IntArray
+    steps_per_s: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class AllocationInstance:
+    """The numbers of one allocation.
+
+    speed: (jobs x types) steps/s of the whole gang, 0 where it cannot run; weight, gang: (jobs,) weight and GPUs;
+    workers: (accelerators,) GPUs; pairs: (pairs x 2) positions of two jobs with equal gangs; pair_speed: (pairs x 2 x
+    types) steps/s of both members, 0 where they may not share; accelerators: names of the accelerator types, and
+    accelerator: (types,) the position of each worker type's own, by default one for each; fair: (jobs,) P_m where it is
+    not that of `speed`. A subclass adds numbers by job, which `by_job` names. Raises InputError that names the job or
+    type: for a number that is missing, not finite or out of range, and for a job that can run nowhere.
+    """
+
+    jobs: tuple[str, ...]
+    types: tuple[str, ...]
+    speed: FloatArray
+    weight: FloatArray
+    gang: FloatArray
+    workers: FloatArray
+    pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64), kw_only=True)
+    pair_speed: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 0)), kw_only=True)
+    accelerators: tuple[str, ...] = field(default=(), kw_only=True)
+    accelerator: IntArray | None = field(default=None, kw_only=True)
+    fair: FloatArray | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        alone = self.accelerator is None
+        object.__setattr__(self, "accelerators", self.types if alone else self.accelerators)
+        of = np.array(range(len(self.types)) if alone else self.accelerator, dtype=np.int64)
+        object.__setattr__(self, "accelerator", fixed(of))
+        jobs, types = (len(self.jobs),), (len(self.types),)
+        self.shaped("speed", jobs + types)
+        self.shaped("pair_speed", (len(self.pairs), 2, *types))
+        self.shaped("workers", (len(self.accelerators),))
+        for name in ("weight", "gang", *(("fair",) if self.fair is not None else ()), *self.by_job()):
+            self.shaped(name, jobs)
+        for name, names in (("jobs", self.jobs), ("types", self.types)):
+            if len(set(names)) < len(names):
+                raise InputError(f"allocation, {name}", names, "names that differ")
+        self.check_numbers("speed", self.speed >= 0, "a number of steps/s >= 0")
+        self.check_numbers("weight", self.weight > 0, "a number > 0")
+        self.check_numbers("gang", self.gang >= 1, "a number of GPUs >= 1")
+        self.check_numbers("workers", self.workers >= 0, "a number of GPUs >= 0")
+        self._check_pairs()
+        stuck = ~self.can_run.any(axis=1)
+        if stuck.any():
+            row = int(np.flatnonzero(stuck)[0])
+            found = dict(zip(self.types, self.speed[row].tolist(), strict=True))
+            raise InputError(f"job {self.jobs[row]}, speed", found, "a type with workers on which the job can run")
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        """Names of the fields with one number a job that a subclass adds."""
+        return ()
+
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot, knobs: Knobs, rows: npt.ArrayLike | None = None) -> Self:
+        """The numbers of the jobs at some positions, by default of all; a snapshot has them in the order of arrival.
+
+        A type on which a job's gang does not fit is one on which it cannot run. Knobs `space_sharing` (pairs of jobs)
+        and `placement_sensitive` (worker types by placement) count.
+        """
+        chosen = np.arange(len(snapshot.jobs)) if rows is None else np.asarray(rows, dtype=np.int64)
+        return cls(**cls.numbers(snapshot, knobs, chosen))
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        """The fields by name, of a snapshot's jobs at the positions `rows`; a subclass adds its own."""
+        names = snapshot.jobs.names
+        kinds = worker_types(snapshot.cluster, knobs)
+        found: dict[str, Any] = {
+            "jobs": tuple(names[row] for row in rows.tolist()),
+            "types": tuple(kind.name for kind in kinds),
+            "speed": _runnable(snapshot, knobs)[rows],
+            "weight": snapshot.jobs.weight[rows],
+            "gang": snapshot.jobs.gpus[rows].astype(float),
+            "workers": snapshot.workers.astype(float),
+            "accelerators": snapshot.types,
+            "accelerator": pools(kinds, snapshot.types),
+        }
+        if knobs.get("space_sharing", False):
+            found["pairs"], found["pair_speed"] = candidates(snapshot, rows, kinds, found["speed"])
+            found["pair_speed"] = _together(found["pair_speed"], kinds)
+        found["speed"] = _together(found["speed"][:, None, :], kinds)[:, 0, :]
+        return found
+
+    def shaped(self, name: str, shape: tuple[int, ...]) -> None:
+        """Make a field a read-only array of numbers of that shape; raises InputError if it has another."""
+        object.__setattr__(self, name, fixed(shaped(getattr(self, name), shape, f"allocation, {name}")))
+
+    def check_numbers(self, name: str, good: BoolArray, expected: str, *, infinite: bool = False) -> None:
+        """Raise InputError for the first number of a field that is not good, or (unless `infinite`) not finite."""
+        array: npt.NDArray[Any] = getattr(self, name)
+        good = good & (~np.isnan(array) if infinite else np.isfinite(array))
+        if not good.all():
+            spot = tuple(np.argwhere(~good)[0].tolist())
+            where = f"type {self.accelerators[spot[0]]}" if name == "workers" else f"job {self.jobs[spot[0]]}"
+            on = f" on {self.types[spot[1]]}" if len(spot) > 1 else ""
+            raise InputError(f"{where}, {name}{on}", float(array[spot]), expected)
+
+    def _check_pairs(self) -> None:
+        pairs = fixed(np.array(self.pairs, dtype=np.int64).reshape(-1, 2))
+        object.__setattr__(self, "pairs", pairs)
+        if not len(pairs):
+            return
+        outside = ((pairs < 0) | (pairs >= len(self.jobs))).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
+        if outside.any():
+            raise InputError("allocation, pairs", pairs[outside][0].tolist(), "positions of two different jobs")
+        apart = self.gang[pairs[:, 0]] != self.gang[pairs[:, 1]]
+        if apart.any():
+            first, second = pairs[apart][0].tolist()
+            name = unit_name((self.jobs[first], self.jobs[second]))
+            gangs = (float(self.gang[first]), float(self.gang[second]))
+            raise InputError(f"pair {name}, gang", gangs, "two jobs with equally many GPUs")
+        keys = np.sort(pairs.min(axis=1) * len(self.jobs) + pairs.max(axis=1))
+        twice = keys[1:][keys[1:] == keys[:-1]]
+        if len(twice):
+            raise InputError("allocation, pairs", list(divmod(int(twice[0]), len(self.jobs))), "each pair once")
+        if not (np.isfinite(self.pair_speed).all() and (self.pair_speed >= 0).all()):
+            raise InputError("allocation, pair_speed", float(self.pair_speed.min()), "finite numbers of steps/s >= 0")
+
+    @property
+    def pool(self) -> IntArray:
+        """(types,) position of each worker type's accelerator type."""
+        assert self.accelerator is not None
+        return self.accelerator
+
+    @cached_property
+    def can_run(self) -> BoolArray:
+        """(jobs x types) whether the job has a speed there and there are workers."""
+        return fixed((self.speed > 0) & (self.workers > 0)[self.pool][None, :])
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The combinations: the jobs, then the pairs."""
+        return (*self.jobs, *((self.jobs[first], self.jobs[second]) for first, second in self.pairs.tolist()))
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Positions of the jobs in each combination."""
+        return (*((row,) for row in range(len(self.jobs))), *map(tuple, self.pairs.tolist()))
+
+    @cached_property
+    def unit_gang(self) -> FloatArray:
+        """(combinations,) GPUs; both members of a pair use the same ones, which therefore count once."""
+        return fixed(np.concatenate([self.gang, self.gang[self.pairs[:, 0]]]))
+
+    @cached_property
+    def allowed(self) -> BoolArray:
+        """(combinations x types) whether X may exceed 0: every member has a speed there and there are workers."""
+        open_types = (self.workers > 0)[self.pool]
+        return fixed(np.concatenate([self.can_run, (self.pair_speed > 0).all(axis=1) & open_types[None, :]]))
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The entries of X that may exceed 0, and what each adds to the throughput of its jobs."""
+        combination, kind = np.nonzero(self.allowed)
+        alone = combination < len(self.jobs)
+        single, paired = np.flatnonzero(alone), np.flatnonzero(~alone)
+        pair = combination[paired] - len(self.jobs)
+        job = np.concatenate([combination[single], self.pairs[pair, 0], self.pairs[pair, 1]])
+        speed = [self.speed[combination[single], kind[single]]]
+        speed += [self.pair_speed[pair, member, kind[paired]] for member in (0, 1)]
+        return Entries(combination, kind, job, np.concatenate([single, paired, paired]), np.concatenate(speed))
+
+    @cached_property
+    def equal(self) -> FloatArray:
+        """(jobs,) P_m, steps/s under an equal share of every worker.
+
+        Of an accelerator type's worker types the first on which the job runs counts: consolidated before spread.
+        """
+        if self.fair is not None:
+            return self.fair
+        speed = np.zeros((len(self.jobs), len(self.workers)))
+        for kind, pool in reversed(list(enumerate(self.pool.tolist()))):
+            here = self.speed[:, kind]
+            speed[:, pool] = np.where(here > 0, here, speed[:, pool])
+        # Not a matrix product, whose rounding may differ between equal rows.
+        return fixed((speed * equal_share(self.workers)).sum(axis=1))
+
+    @property
+    def scale(self) -> FloatArray:
+        """(jobs,) `z_m / (w_m P_m)`: what one step/s adds to a job's weighted normalised throughput."""
+        return self.gang / (self.weight * self.equal)
+
+    def throughput(self, shares: FloatArray) -> FloatArray:
+        """(jobs,) effective throughput in steps/s of (combinations x types) shares (section 3.1)."""
+        entries = self.entries
+        gained = shares[entries.combination, entries.kind][entries.entry] * entries.steps_per_s
+        return np.bincount(entries.job, gained, minlength=len(self.jobs)).astype(float)
+
+    def normalised(self, shares: FloatArray) -> FloatArray:
+        """(jobs,) `throughput(m, X) / P_m`, 1."""
+        return self.throughput(shares) / np.where(self.equal > 0, self.equal, 1.0)
+
+    def job_time(self, shares: FloatArray) -> FloatArray:
+        """(jobs,) share of its time that each job runs, alone or in a pair."""
+        time = shares.sum(axis=1)
+        total: FloatArray = time[: len(self.jobs)].copy()
+        for spot in (0, 1) if len(self.pairs) else ():
+            np.add.at(total, self.pairs[:, spot], time[len(self.jobs) :])
+        return total
+
+    def used(self, shares: FloatArray) -> FloatArray:
+        """(accelerators,) GPUs in use on average; a pair's count once."""
+        return np.bincount(self.pool, self.unit_gang @ shares, minlength=len(self.workers)).astype(float)
+
+    def agnostic(self, reference: str = "") -> Self:
+        """The data as a policy sees them that does not know the types apart: one speed for each job.
+
+        reference: the type whose speed that is (a job that cannot run there takes the mean); empty: the mean over the
+        types where it can run, by their workers, each accelerator type counted once (consolidated, for jobs that can
+        run so). P_m is that speed too. A pair's member has the job's one speed, times what it keeps of its speed alone
+        in the pair, on the reference or as the mean over the pair's types: so it never seems faster than alone only
+        because the pair's types are fast ones.
+        """
+        if reference and reference not in self.types:
+            raise InputError("reference", reference, "one of " + ", ".join(self.types))
+        column = self.types.index(reference) if reference else None
+        by_type = self.workers[self.pool]
+        first = np.array([pool not in self.pool[:kind] for kind, pool in enumerate(self.pool)], dtype=bool)
+
+        def one(speed: FloatArray, able: BoolArray) -> FloatArray:
+            counted = np.where((able & first).any(axis=-1, keepdims=True), able & first, able)
+            weight = counted * by_type
+            total = weight.sum(axis=-1)
+            mean = (speed * weight).sum(axis=-1) / np.where(total > 0, total, 1.0)
+            if column is not None:
+                mean = np.where(able[..., column], speed[..., column], mean)
+            flat: FloatArray = mean[..., None] * able
+            return flat
+
+        speed = one(self.speed, self.can_run)
+        fair = speed.max(axis=1, initial=0.0)
+        able = np.broadcast_to(self.allowed[len(self.jobs) :, None, :], self.pair_speed.shape)
+        pair_speed = fair[self.pairs][:, :, None] * one(self.kept, able)
+        return replace(self, speed=speed, pair_speed=pair_speed, fair=fair)
+
+    @property
+    def kept(self) -> FloatArray:
+        """(pairs x 2 x types) part of its speed alone that each member keeps in the pair.
+
+        Of P_m where the job cannot run alone.
+        """
+        alone = np.where(self.can_run, self.speed, self.equal[:, None])
+        return self.pair_speed / alone[self.pairs]
+
+    def relative(self) -> Self:
+        """The same with every job's speeds as multiples of its P_m, which is then 1: more jobs are equal this way."""
+        found = copy(self)  # of checked numbers, which need no second check
+        for name in _WORKED_OUT & found.__dict__.keys():
+            del found.__dict__[name]
+        pair_speed = self.pair_speed / self.equal[self.pairs][:, :, None]
+        for name, array in (
+            ("speed", self.speed / self.equal[:, None]),
+            ("pair_speed", pair_speed),
+            ("fair", np.ones(len(self.jobs))),
+        ):
+            object.__setattr__(found, name, fixed(array))
+        return found
+
+    def only(self, rows: npt.ArrayLike, part: float = 1.0) -> Self:
+        """The data of some jobs (positions) and of the pairs among them, on `part` of the workers."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        at = np.full(len(self.jobs), -1)
+        at[chosen] = np.arange(len(chosen))
+        kept = (at[self.pairs] >= 0).all(axis=1)
+        numbers = {name: getattr(self, name)[chosen] for name in ("speed", "weight", "gang", *self.by_job())}
+        return replace(
+            self,
+            jobs=tuple(self.jobs[row] for row in chosen.tolist()),
+            workers=self.workers * part,
+            pairs=at[self.pairs[kept]],
+            pair_speed=self.pair_speed[kept],
+            fair=None if self.fair is None else self.fair[chosen],
+            **numbers,
+        )
+
+    def column(self, values: npt.NDArray[Any]) -> dict[str, float]:
+        """{job: value} of (jobs,) values."""
+        return dict(zip(self.jobs, values.tolist(), strict=True))
+
+    def given(self, values: npt.NDArray[Any]) -> dict[str, float]:
+        """{job: value} of the (jobs,) values that are not NaN."""
+        return {job: value for job, value in self.column(values).items() if not np.isnan(value)}
+
+    def table(self, values: npt.NDArray[Any]) -> dict[tuple[str, str], float]:
+        """{(combination, type): value} of (combinations x types) values; a pair is "a + b"."""
+        return dict(
+            zip(itertools.product(map(unit_name, self.units), self.types), values.ravel().tolist(), strict=True)
+        )
+
+
+_WORKED_OUT = frozenset(name for name, found in vars(AllocationInstance).items() if isinstance(found, cached_property))
+
+LEAST_PART = 1e-12
+"""A job whose fastest type does it within this part of the isolated makespan counts as needing this part: solvers
+cannot tell numbers apart that differ by more. n such jobs make the makespan longer by at most n of these parts."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepsInstance(AllocationInstance):
+    """The numbers of an allocation, and steps: (jobs,) remaining steps, > 0. Raises InputError that names the job."""
+
+    steps: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return (*super().by_job(), "steps")
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        return {**super().numbers(snapshot, knobs, rows), "steps": snapshot.jobs.steps_left[rows]}
+
+    def in_parts(self, unit_s: float) -> Self:
+        """The same with speeds in parts of the steps left (at least `LEAST_PART`) per `unit_s`; without weights."""
+        isolated_s = float((self.steps / isolated_throughput(self)).max())
+        part = unit_s / np.maximum(self.steps, fastest_throughput(self) * (isolated_s * LEAST_PART))
+        return replace(
+            self,
+            speed=self.speed * part[:, None],
+            pair_speed=self.pair_speed * part[self.pairs][:, :, None],
+            weight=np.ones(len(self.jobs)),
+            steps=np.ones(len(self.jobs)),
+        )
+
+
+PRICE = "a price > 0, in USD per GPU and hour"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PricedInstance(AllocationInstance):
+    """The numbers of an allocation, and price: (accelerators,) USD per GPU and hour, > 0."""
+
+    price: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.shaped("price", (len(self.accelerators),))
+        for name, price in zip(self.accelerators, self.price.tolist(), strict=True):
+            if not (np.isfinite(price) and price > 0):
+                raise InputError(f"accelerator {name}, price_per_hour", price, PRICE)
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        """Raises InputError that names an accelerator type without a price."""
+        found = super().numbers(snapshot, knobs, rows)
+        prices = {each.name: each.price_per_hour for each in snapshot.cluster.accelerators}
+        for name in snapshot.types:
+            if prices[name] is None:
+                raise InputError(f"accelerator {name}, price_per_hour", None, PRICE)
+        return {**found, "price": [prices[name] for name in snapshot.types]}
+
+    @property
+    def type_price(self) -> FloatArray:
+        """(types,) USD per GPU and hour of each worker type, which is its accelerator type's."""
+        return self.price[self.pool]
+
+    def cost(self, shares: FloatArray) -> float:
+        """USD per hour of the GPUs in use under (combinations x types) shares; a pair's GPUs count once."""
+        return float(self.used(shares) @ self.price)
+
+
+LEAST_NEED = 1e-9
+"""A need below this part of a job's fastest speed counts as this part: a share of time that costs nobody anything."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SloInstance(PricedInstance):
+    """The numbers of a priced allocation; steps: (jobs,) remaining steps, > 0; slo_s: (jobs,) seconds left to the
+    deadline, inf for none, <= 0 if it has passed."""
+
+    steps: FloatArray
+    slo_s: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
+        self.check_numbers("slo_s", self.slo_s > -np.inf, "seconds to the deadline, inf for none", infinite=True)
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return ("steps", "slo_s")
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        jobs = (snapshot.jobs.jobs[row] for row in rows.tolist())
+        due_s = np.array([job.arrival_s + job.deadline_s for job in jobs], dtype=float)
+        left = {"steps": snapshot.jobs.steps_left[rows], "slo_s": due_s - snapshot.now_s}
+        return {**super().numbers(snapshot, knobs, rows), **left}
+
+    @property
+    def missed(self) -> BoolArray:
+        """(jobs,) whether the deadline has passed."""
+        missed: BoolArray = self.slo_s <= 0
+        return missed
+
+    @property
+    def floor(self) -> FloatArray:
+        """(jobs,) `n_m / SLO_m`, steps/s; 0 without an SLO, inf if it has been missed.
+
+        At least `LEAST_NEED` of the job's fastest speed: solvers cannot tell numbers apart that differ by more.
+        """
+        left_s = np.where(self.missed, np.inf, self.slo_s)
+        floor: FloatArray = np.where(self.missed, np.inf, self.steps / left_s)
+        return np.where(floor > 0, np.maximum(floor, LEAST_NEED * fastest_throughput(self)), 0.0)
+
+    def without(self, dropped: BoolArray) -> SloInstance:
+        """The same without the SLOs of some jobs."""
+        return replace(self, slo_s=np.where(dropped, np.inf, self.slo_s))
+
+
+def isolated_throughput(data: AllocationInstance) -> FloatArray:
+    """(jobs,) `throughput(m, X^iso)` in steps/s, > 0: every job owns `c_a / M` workers of each accelerator type.
+
+    A gang of z_m runs `c_a / (M z_m)` of its time on them (`workbench.scheduling.shares.isolated_share`), never in a
+    pair; where placement counts, in whichever of a type's two placements it is faster.
+    """
+    speed = np.where(data.can_run, data.speed, 0.0)
+    best = np.zeros((len(data.jobs), len(data.workers)))
+    for kind, pool in enumerate(data.pool.tolist()):
+        best[:, pool] = np.maximum(best[:, pool], speed[:, kind])
+    throughput: FloatArray = (best * isolated_share(data.workers, data.gang)).sum(axis=1)
+    return throughput
+
+
+def fastest_throughput(data: AllocationInstance) -> FloatArray:
+    """(jobs,) steps/s that no allocation exceeds: the largest of a job's speeds, alone or in a pair."""
+    most = np.zeros(len(data.jobs))
+    np.maximum.at(most, data.entries.job, data.entries.steps_per_s)
+    return most
+
+
+Data = TypeVar("Data", bound=AllocationInstance)
+
+
+def _runnable(snapshot: Snapshot, knobs: Knobs) -> FloatArray:
+    """(jobs x worker types) steps/s of each gang, 0 where it cannot run or exceeds the workers."""
+    kinds = worker_types(snapshot.cluster, knobs)
+    workers = snapshot.workers[pools(kinds, snapshot.types)]
+    return np.where(snapshot.jobs.gpus[:, None] <= workers, speeds(snapshot, snapshot.jobs, kinds), 0.0)
+
+
+def able(snapshot: Snapshot, knobs: Knobs) -> npt.NDArray[np.int64]:
+    """Positions of the jobs that can run somewhere at present; a scheduler leaves the others out."""
+    return np.flatnonzero((_runnable(snapshot, knobs) > 0).any(axis=1))
+
+
+def _together(speed: FloatArray, kinds: Sequence[WorkerType]) -> FloatArray:
+    """Speeds of combinations (combinations x members x worker types), 0 for spread where it changes nothing.
+
+    Both placements draw on the same GPUs, so what is lost is only a choice between equals, which a solver would make
+    at random: gangs that gain nothing from being spread stay together.
+    """
+    found = speed.copy()
+    for column, kind in enumerate(kinds):
+        if kind.placement == "unconsolidated":
+            together = kinds.index(WorkerType(kind.accelerator, "consolidated"))
+            found[(speed[:, :, column] == speed[:, :, together]).all(axis=1), :, column] = 0.0
+    return found
+
+
+def seen(data: Data, knobs: Knobs) -> Data:
+    """The data with the speeds that the policy knows: each type's own, or one for all types.
+
+    A `reference` that is one of the authors' types and none of this cluster's counts as none given. Raises InputError
+    for any other that is no type, also where it plays no part.
+    """
+    reference = str(knobs.get("reference", ""))
+    if reference not in ("", *data.types, *AUTHORS_ORDER):
+        raise InputError("reference", reference, "one of " + ", ".join(data.types))
+    if knobs.get("heterogeneity_aware", True):
+        return data
+    return data.agnostic(reference if reference in data.types else "")
+
+
+GAIN = 1e-9
+"""How far the sum of normalised speeds must exceed 1: below that it is rounding."""
+
+
+def candidates(
+    snapshot: Snapshot, rows: IntArray, kinds: tuple[WorkerType, ...], speed: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Pairs of the jobs at the positions `rows` that may share their GPUs (space sharing), and their speeds.
+
+    A pair (k) of two jobs with equally many GPUs is kept on worker type j if it gains there:
+
+        T^a_kj / T_aj + T^b_kj / T_bj > 1
+
+    Leaving out the others costs nothing: where the sum is at most 1, the two do as much in the pair's time one after
+    the other, each alone on the same GPUs. The paper says "combinations that actually perform well", the rule is
+    (ours).
+
+    speed: (rows x worker types) steps/s alone. Returns (pairs x 2) positions in `rows`, in their order, and (pairs x 2
+    x worker types) steps/s of both members, 0 where the pair may not share or does not gain. Beliefs are asked once for
+    each two combinations of model and gang.
+    """
+    jobs = [snapshot.jobs.jobs[row] for row in rows.tolist()]
+    gang = snapshot.jobs.gpus[rows]
+    order: dict[tuple[str, int], int] = {}
+    member = np.array(
+        [order.setdefault((job.model, size), len(order)) for job, size in zip(jobs, gang.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    _, first = np.unique(member, return_index=True)
+    known, number = _speeds(snapshot, [jobs[row] for row in first.tolist()], gang[first], kinds)
+    one, two = np.triu_indices(len(jobs), 1)
+    spot = number[member[one], member[two]]
+    may = spot >= 0
+    one, two, spot = one[may], two[may], spot[may]
+    both = known[spot]
+    turned = member[one] > member[two]
+    both[turned] = both[turned, ::-1]
+    alone = np.stack([speed[one], speed[two]], axis=1)
+    part = np.divide(both, alone, out=np.zeros_like(both), where=alone > 0)
+    gains = (part > 0).all(axis=1) & (part.sum(axis=1) > 1.0 + GAIN)
+    kept = gains.any(axis=1)
+    pairs = np.column_stack([one, two])[kept]
+    return pairs, np.where(gains[kept][:, None, :], both[kept], 0.0)
+
+
+def _speeds(
+    snapshot: Snapshot, jobs: list[Job], gang: IntArray, kinds: tuple[WorkerType, ...]
+) -> tuple[FloatArray, IntArray]:
+    """Speeds of the pairs of different configurations that may share on some type, and the (jobs x jobs) table of
+    their numbers, -1 where there is none.
+
+    Two jobs of one configuration are alike, neither is the first of the pair: each has the mean of both speeds.
+    """
+    number = np.full((len(jobs), len(jobs)), -1)
+    found: list[list[tuple[float, float]]] = []
+    places = [(kind.accelerator, kind.word) for kind in kinds]
+    for a, one in enumerate(jobs):
+        for b in (a + np.flatnonzero(gang[a:] == gang[a])).tolist():
+            rates = [snapshot.belief.pair(one, jobs[b], name, word) or (0.0, 0.0) for name, word in places]
+            if a == b:
+                rates = [((x + y) / 2, (x + y) / 2) for x, y in rates]
+            if any(min(pair) > 0 for pair in rates):
+                number[a, b] = number[b, a] = len(found)
+                found.append(rates)
+    speeds = np.array(found, dtype=float).reshape(len(found), len(kinds), 2)
+    return np.ascontiguousarray(speeds.transpose(0, 2, 1)), number
