@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import Pool, in_processes
+from workbench.base.processes import WorkerPool, in_processes
 
 LARGE = 10_000_000
 """Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
@@ -137,7 +137,7 @@ def begun(_: int) -> tuple[str | None, int]:
 
 
 def test_a_pool_keeps_its_processes_and_begins_each_with_a_call():
-    with Pool(2, note_begin) as pool:
+    with WorkerPool(2, note_begin) as pool:
         first, second = pool.map(begun, range(8)), pool.map(begun, range(8))
         assert pool.alive
     assert {said for said, _ in first + second} == {"yes"} and "TEST_PROCESSES_BEGUN" not in os.environ
@@ -146,7 +146,7 @@ def test_a_pool_keeps_its_processes_and_begins_each_with_a_call():
 
 
 def test_a_pool_that_failed_is_closed():
-    pool = Pool(2)
+    pool = WorkerPool(2)
     with pytest.raises(InputError):
         pool.map(refuse_three, range(6))
     assert not pool.alive

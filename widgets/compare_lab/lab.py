@@ -31,8 +31,8 @@ from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import told_to_all
 from workbench.session.api import check_plan
-from workbench.session.batch import Outcome
 from workbench.session.registry import find_scheduler, paper_rooms
+from workbench.session.runner import Outcome
 
 OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
 FIRST = "compare_mixed"

@@ -11,7 +11,7 @@ import ipywidgets as w
 from widgets.editors.reward_editor import Rewards
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import Asked
+from widgets.work.study import StudyQuestion
 from workbench.analysis import metrics
 from workbench.analysis.explanation.admission import (
     STUDY,
@@ -53,7 +53,7 @@ class AdmissionPage:
         row = w.HBox([self._job, self._accept])
         row.add_class("wb-tools")
         self.box = w.VBox([row, self._said, self._told, self.page.box])
-        self._asked = Asked(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
+        self._asked = StudyQuestion(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
 
     # Showing ---------------------------------------------------------------------------------------------------------
 

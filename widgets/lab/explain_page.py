@@ -11,8 +11,8 @@ import ipywidgets as w
 from widgets.lab.otherwise import OtherwiseRow
 from widgets.parts.status_line import StatusLine
 from widgets.parts.tables import html_table
-from widgets.work.study import Asked
-from widgets.work.work import Work
+from widgets.work.study import StudyQuestion
+from widgets.work.work import Workplace
 from workbench.analysis.explanation import Explanation, explain, longest_wait_s
 from workbench.analysis.explanation.admission import (
     STUDY,
@@ -36,7 +36,7 @@ class ExplainPage:
     picked: told which job was chosen here; work: who works for a scheduler of that name.
     """
 
-    def __init__(self, picked: Callable[[str], None], work: Callable[[str], Work]) -> None:
+    def __init__(self, picked: Callable[[str], None], work: Callable[[str], Workplace]) -> None:
         self._picked = picked
         self._run: Run | None = None
         self._played_s: float | None = None
@@ -59,7 +59,7 @@ class ExplainPage:
         self._verdict.add_class("wb-explain-verdict")
         self._asked_of: tuple[int, str] | None = None
         self._asking = StatusLine()
-        self._asked = Asked(STUDY, self._asking, lambda _, found: self._on_verdict(found), lambda: "")
+        self._asked = StudyQuestion(STUDY, self._asking, lambda _, found: self._on_verdict(found), lambda: "")
         self._otherwise = OtherwiseRow(work, self._question)
         row = w.HBox([self._job, self._at, self._said])
         row.add_class("wb-tools")

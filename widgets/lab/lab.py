@@ -33,7 +33,7 @@ from widgets.lab.vary_page import VaryPage
 from widgets.parts.presenter import Panel
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
-from widgets.work.work import Message, Work, when_idle
+from widgets.work.work import Message, Workplace, when_idle
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.estimators import registry
@@ -180,7 +180,7 @@ class Lab(LabBase):
             "knobs": jsonable(setting.knobs),
             "belief": setting.belief,
         }
-        work: Work = self._thread if own else process_work()
+        work: Workplace = self._thread if own else process_work()
         work.submit(request, partial(self._hear, self._number), self)
 
     # Layout ----------------------------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ class Lab(LabBase):
         self._thread.cancel(self)
         process_work().cancel(self)
 
-    def _varies(self, scheduler: str) -> Work:
+    def _varies(self, scheduler: str) -> Workplace:
         """Who works for the pages Vary and Explain, beside what the lab itself has asked for."""
         return self._varied if is_own(scheduler) else process_work()
 

@@ -10,7 +10,7 @@ import ipywidgets as w
 from widgets.editors.mistakes import told
 from widgets.editors.setting import jsonable
 from widgets.parts.status_line import StatusLine
-from widgets.work.work import Message, Work
+from widgets.work.work import Message, Workplace
 from workbench.analysis.explanation.more import Otherwise
 from workbench.base.errors import InputError
 from workbench.simulation.run import Run
@@ -24,7 +24,7 @@ class OtherwiseRow:
     work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None).
     """
 
-    def __init__(self, work: Callable[[str], Work], question: Callable[[str | None], Otherwise]) -> None:
+    def __init__(self, work: Callable[[str], Workplace], question: Callable[[str | None], Otherwise]) -> None:
         self._work, self._question = work, question
         self._asked: Otherwise | None = None
         self._number = 0

@@ -17,7 +17,7 @@ from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.parts.tables import html_table
-from widgets.work.work import Work
+from widgets.work.work import Workplace
 from workbench.analysis import metrics
 from workbench.base.units import format_duration
 from workbench.scheduling.estimators.registry import DEFAULT
@@ -68,7 +68,7 @@ class Results:
         self,
         picked: Callable[[str | None], None],
         rewarded: Callable[[Rewards], None],
-        work: Callable[[str], Work],
+        work: Callable[[str], Workplace],
     ) -> None:
         self._picked = picked
         self.rewards = RewardEditor(rewarded, self.select)

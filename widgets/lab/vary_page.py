@@ -15,7 +15,7 @@ from widgets.editors.setting import LabSetting, jsonable
 from widgets.lab.variants import Variant, offered_by, suggested, value_now, variants_of
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
-from widgets.work.work import Message, Work
+from widgets.work.work import Message, Workplace
 from workbench.analysis.metrics import as_json, summary
 from workbench.analysis.metrics.declared import MAIN, METRICS
 from workbench.base.errors import InputError, WorkbenchError
@@ -33,7 +33,7 @@ class VaryPage:
     setting: what is set now, None while something is wrong; work: who works for a scheduler of that name.
     """
 
-    def __init__(self, setting: Callable[[], LabSetting | None], work: Callable[[str], Work]) -> None:
+    def __init__(self, setting: Callable[[], LabSetting | None], work: Callable[[str], Workplace]) -> None:
         self._setting, self._work = setting, work
         self._base: LabSetting | None = None
         self._now = ""

@@ -15,9 +15,9 @@ from workbench.analysis.whatif import (
     FaultsTo,
     KnobTo,
     Load,
-    Nodes,
-    Policy,
+    NodesBy,
     RestartTo,
+    SchedulerTo,
     parse_change,
 )
 from workbench.base.errors import InputError
@@ -28,8 +28,8 @@ STYLE = {"description_width": "10em"}
 WIDE = {"width": "97%"}
 MEANS = ("mtbf_s=", "mttr_s=")
 KINDS = (
-    ("Nodes added or removed", Nodes.kind),
-    ("Scheduler", Policy.kind),
+    ("Nodes added or removed", NodesBy.kind),
+    ("Scheduler", SchedulerTo.kind),
     ("A knob of today's scheduler", KnobTo.kind),
     ("Cost of a restart", RestartTo.kind),
     ("Load: arrivals closer together", Load.kind),
@@ -64,8 +64,8 @@ class ChangeForm:
             w.Text, "Listed outages", "Node and from:to in seconds, as a-0=0:3600, a-1=60:120", value=""
         )
         self._parts = {
-            Nodes.kind: [self.type, self.count, self.gpus],
-            Policy.kind: [self.policy, self.with_knobs],
+            NodesBy.kind: [self.type, self.count, self.gpus],
+            SchedulerTo.kind: [self.policy, self.with_knobs],
             KnobTo.kind: [self.knob_name, self.knob_box],
             RestartTo.kind: [self.restart],
             Load.kind: [self.load],
@@ -100,10 +100,10 @@ class ChangeForm:
     def change(self) -> Change:
         """The change as it is set; raises InputError saying what is expected."""
         kind = str(self.kind.value)
-        if kind == Nodes.kind:
+        if kind == NodesBy.kind:
             count, gpus = int(self.count.value), int(self.gpus.value)
-            return Nodes(str(self.type.value), count, gpus or None if count > 0 else None)
-        if kind == Policy.kind:
+            return NodesBy(str(self.type.value), count, gpus or None if count > 0 else None)
+        if kind == SchedulerTo.kind:
             return parse_change(f"{kind} {self.policy.value}, {self.with_knobs.value}".rstrip(", "))
         if kind == KnobTo.kind:
             if self._knob is None:
@@ -123,9 +123,9 @@ class ChangeForm:
         """Put a change into the controls; raises InputError for one that they cannot show."""
         with self._quiet():
             self.kind.value = change.kind
-            if isinstance(change, Nodes):
+            if isinstance(change, NodesBy):
                 self.type.value, self.count.value, self.gpus.value = change.accelerator, change.count, change.gpus or 0
-            elif isinstance(change, Policy):
+            elif isinstance(change, SchedulerTo):
                 self.policy.value = change.scheduler
                 self.with_knobs.value = change.text.partition(",")[2].strip()
             elif isinstance(change, KnobTo):

@@ -30,8 +30,8 @@ from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import check_plan
-from workbench.session.batch import Outcome
 from workbench.session.registry import find_scheduler, schedulers
+from workbench.session.runner import Outcome
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30

@@ -18,8 +18,8 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import check_window
-from workbench.session.batch import Outcome, RunRequest
 from workbench.session.registry import is_own
+from workbench.session.runner import Outcome, RunRequest
 
 MOST_WORKERS = 8
 """Processes at most: each holds about 150 MB before it begins."""

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from widgets.work.work import Hear, Message, Order, deliver_on_loop
+from widgets.work.work import Hear, Message, Queued, deliver_on_loop
 from workbench.base.errors import WorkbenchError
 from workbench.base.processes import how_ended
 
@@ -38,8 +38,8 @@ class ProcessWork:
         self._command = command
         self._deliver = deliver_on_loop()
         self._number = 0
-        self._busy: Order | None = None
-        self._waiting: dict[tuple[Hashable, str], Order] = {}
+        self._busy: Queued | None = None
+        self._waiting: dict[tuple[Hashable, str], Queued] = {}
         self._process: subprocess.Popen[str] | None = None
         self._scratch = ""
         atexit.register(self.close)
@@ -48,7 +48,7 @@ class ProcessWork:
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request, now or when it is its turn."""
         self._deliver = deliver_on_loop()
-        self._waiting[line, request["kind"]] = Order(request, hear, line)
+        self._waiting[line, request["kind"]] = Queued(request, hear, line)
         self._next()
 
     def cancel(self, line: Hashable = None) -> None:

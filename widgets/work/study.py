@@ -18,7 +18,7 @@ PATIENCE_S = 3.0
 """An older question is stopped for a newer one when it has taken longer than this."""
 
 
-class Asked:
+class StudyQuestion:
     """One study of `workbench.session.registry.Room`, for one or several scenarios at a time.
 
     found: told each answer by its number as it comes; done: told when all are there, returns what to say. said: shows

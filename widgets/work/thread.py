@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Hashable
 
-from widgets.work.work import Hear, Message, Order, deliver_on_loop
+from widgets.work.work import Hear, Message, Queued, deliver_on_loop
 from workbench.base.errors import WorkbenchError
 from workbench.cli.worker import simulated, stop_of
 from workbench.simulation.stop import CancelFlag
@@ -19,14 +19,14 @@ class ThreadWork:
     def __init__(self) -> None:
         self._deliver = deliver_on_loop()
         self._flag: CancelFlag | None = None
-        self._waiting: Order | None = None
+        self._waiting: Queued | None = None
 
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request; what is being done ends before its next round."""
         self._deliver = deliver_on_loop()
         if self._flag is not None:
             self._flag.cancel()
-            self._waiting = Order(request, hear, line)
+            self._waiting = Queued(request, hear, line)
             return
         self._flag = CancelFlag(stop_of(request))
         threading.Thread(target=self._work, args=(request, hear, self._flag), daemon=True).start()

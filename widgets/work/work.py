@@ -20,7 +20,7 @@ IDLE_S = 0.1
 """So long the event loop must have had nothing to do for what can wait."""
 
 
-class Work(Protocol):
+class Workplace(Protocol):
     """Does one request at a time. A line is whoever asks, one for each lab.
 
     A request replaces the one of its line and kind that still waits, and no other; simulations go first.
@@ -35,7 +35,7 @@ class Work(Protocol):
         ...
 
 
-class Order(NamedTuple):
+class Queued(NamedTuple):
     """A request with whom to tell."""
 
     request: Message

@@ -18,8 +18,8 @@ from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import told_to_all
 from workbench.session.api import Window, check_plan, check_window, load
-from workbench.session.batch import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
+from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.simulation.run import Run, is_result_folder
 
 Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
@@ -192,9 +192,9 @@ def compare(
 
     schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
     scenario's plan; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
-    ends when they have finished; workers: processes (see `workbench.session.batch.run_all`; with more than one a script
-    needs the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on the
-    number of workers.
+    ends when they have finished; workers: processes (see `workbench.session.runner.run_all`; with more than one a
+    script needs the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on
+    the number of workers.
 
     belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
     paper says it knows. By default all are told the same: what all their papers say, and where these differ the true

@@ -36,11 +36,11 @@ def in_processes(
 
     Raises what `function` raises, for the task that failed first; WorkbenchError if a process ended by itself.
     """
-    with Pool(min(workers, len(tasks))) as pool:
+    with WorkerPool(min(workers, len(tasks))) as pool:
         return pool.map(function, tasks, on_answer)
 
 
-class Pool:
+class WorkerPool:
     """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
 
     def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
@@ -55,7 +55,7 @@ class Pool:
             self.close()
             raise
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:

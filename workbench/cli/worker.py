@@ -46,7 +46,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.processes import Pool
+from workbench.base.processes import WorkerPool
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker, told
 from workbench.scheduling.solvers import warm_up
@@ -191,19 +191,20 @@ class ManyRuns:
     """Does requests of kind `many` in processes that stay, with what they need imported."""
 
     def __init__(self) -> None:
-        self._pool: Pool | None = None
+        self._pool: WorkerPool | None = None
         self._workers = 0
 
     def do(self, request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
         """Make the runs, each saved beside `folder` with its number, and tell each at once."""
-        from workbench.session.batch import RunRequest, attempt
+        from workbench.session.runner import RunRequest, attempt, outcomes
 
         began = time.perf_counter()
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
 
-        with contextlib.closing(self._warm(request["workers"]).answers(attempt, requests)) as outcomes:
-            for number, outcome in outcomes:  # none is kept here once it is told
+        pool = self._warm(request["workers"])
+        with contextlib.closing(outcomes(requests, attempt, pool=pool)) as ended:
+            for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})
                     continue
@@ -212,12 +213,12 @@ class ManyRuns:
                 tell({"kind": "progress", "number": number, "run": str(path)})
         tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
-    def _warm(self, workers: int) -> Pool:
+    def _warm(self, workers: int) -> WorkerPool:
         """The processes: those that are there, if they are as many."""
         if self._pool is None or not self._pool.alive or workers != self._workers:
             if self._pool is not None:
                 self._pool.close()
-            self._pool, self._workers = Pool(workers, begin), workers
+            self._pool, self._workers = WorkerPool(workers, begin), workers
         return self._pool
 
 

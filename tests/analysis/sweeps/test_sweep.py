@@ -11,10 +11,13 @@ import pytest
 import workbench
 from tests.analysis.sweeps.support import SMALL, same
 from workbench.analysis.metrics import METRICS
-from workbench.analysis.sweeps import running
+from workbench.analysis.sweeps import api
+from workbench.analysis.sweeps.api import measure
 from workbench.analysis.sweeps.progress import SweepProgress
 from workbench.base.errors import InputError, ScenarioError, WorkbenchError
 from workbench.scheduling.knob import Knob
+from workbench.session.runner import RunRequest
+from workbench.simulation.run_key import run_key
 
 GRID = {"schedulers": ["las", "fifo"], "vary": {"round_s": ["1 min", 720]}, "seeds": [0, 1]}
 SHARING = {"space_sharing": [False, True]}
@@ -30,8 +33,13 @@ def grid():
 def made(monkeypatch):
     """Keys of the runs that are made in this process."""
     keys = []
-    measure = running.measure
-    monkeypatch.setattr(running, "measure", lambda task: keys.append(task.key) or measure(task))
+
+    def noted(request, **rest):
+        asked = (request.scenario.key(), request.scheduler, request.knobs, request.seed)
+        keys.append(run_key(*asked, belief=request.belief, until_s=request.until_s, window=request.window))
+        return measure(request, **rest)
+
+    monkeypatch.setattr(api, "measure", noted)
     return keys
 
 
@@ -301,7 +309,7 @@ class Counting(Executor):
 
 def test_few_tasks_are_with_an_executor_at_a_time(monkeypatch):
     executor = Counting()
-    monkeypatch.setattr(running, "do", lambda request: workbench.simulate(SMALL, "fifo", until_s=0))
+    monkeypatch.setattr(api, "do", lambda request: workbench.simulate(SMALL, "fifo", until_s=0))
     workbench.sweep(SMALL, ["fifo"], seeds=range(15), executor=executor, workers=2)
     executor.threads.shutdown()
     assert 2 <= executor.most <= 4
@@ -337,16 +345,14 @@ def test_an_executor_that_breaks_down_is_told_and_what_had_ended_is_kept(tmp_pat
 
 def test_workers_with_another_version_make_nothing(tmp_path, monkeypatch):
     """A cluster may have another version installed than where the sweep is started."""
-    monkeypatch.setattr(running, "VERSION", "0.0.1")
-    with pytest.raises(WorkbenchError, match=r"workers: got workbench 0\.0\.1; expected workbench"):
+    monkeypatch.setattr(api, "measure", lambda request, folder, version: measure(request, folder, "0.0.1"))
+    with pytest.raises(WorkbenchError, match=r"workers: got workbench .*; expected workbench 0\.0\.1"):
         workbench.sweep(SMALL, "fifo", store=tmp_path / "s.db")
     monkeypatch.undo()
     assert workbench.sweep(SMALL, "fifo", store=tmp_path / "s.db")["status"].tolist() == ["done"]
 
 
 def test_measures_and_not_runs_come_back():
-    key, outcome = running.measure(
-        running.Task("k", workbench.preset("start_here").to_json(), "fifo", {}, 0, running.Ends())
-    )
-    assert key == "k" and set(outcome.measures) == {metric.name for metric in METRICS}
+    outcome = measure(RunRequest(SMALL, "fifo", {}, 0))
+    assert set(outcome.measures) == {metric.name for metric in METRICS}
     assert all(isinstance(value, float | int | np.number) for value in outcome.measures.values())

@@ -15,9 +15,9 @@ from workbench.analysis.whatif import (
     FaultsTo,
     KnobTo,
     Load,
-    Nodes,
-    Policy,
+    NodesBy,
     RestartTo,
+    SchedulerTo,
     drawn,
     parse_change,
 )
@@ -26,11 +26,11 @@ from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.scenario import Scenario
 
 CHANGES = (
-    Nodes("v100", 8),
-    Nodes("v100", -1),
-    Nodes("k80", 3, gpus=8),
-    Policy("srtf"),
-    Policy("gavel.max_min_fairness", {"round_s": 720, "heterogeneity_aware": False}),
+    NodesBy("v100", 8),
+    NodesBy("v100", -1),
+    NodesBy("k80", 3, gpus=8),
+    SchedulerTo("srtf"),
+    SchedulerTo("gavel.max_min_fairness", {"round_s": 720, "heterogeneity_aware": False}),
     KnobTo("round_s", 720),
     KnobTo("round_s", 360.1 + 0.2),
     RestartTo(90),
@@ -69,13 +69,13 @@ def test_a_change_gives_a_scenario_that_can_be_saved_and_leaves_today_alone(chan
 def test_nodes_come_and_go_by_type() -> None:
     cluster = today().scenario.cluster
     assert cluster.workers == {"v100": 36, "p100": 36, "k80": 36}
-    assert Nodes("v100", 2).applied(today()).scenario.cluster.workers["v100"] == 44
-    assert Nodes("p100", -9).applied(today()).scenario.cluster.types == ("v100", "k80")
-    larger = Nodes("k80", 3, gpus=8).applied(today()).scenario.cluster
+    assert NodesBy("v100", 2).applied(today()).scenario.cluster.workers["v100"] == 44
+    assert NodesBy("p100", -9).applied(today()).scenario.cluster.types == ("v100", "k80")
+    larger = NodesBy("k80", 3, gpus=8).applied(today()).scenario.cluster
     assert larger.workers["k80"] == 60 and larger.nodes[-1].count == 3
-    back = Nodes("v100", -2).applied(Configuration(Nodes("v100", 2).applied(today()).scenario, "las")).scenario
+    back = NodesBy("v100", -2).applied(Configuration(NodesBy("v100", 2).applied(today()).scenario, "las")).scenario
     assert back == today().scenario
-    twice = Nodes("k80", 1, gpus=8).applied(Configuration(Nodes("k80", 3, gpus=8).applied(today()).scenario, "las"))
+    twice = NodesBy("k80", 1, gpus=8).applied(Configuration(NodesBy("k80", 3, gpus=8).applied(today()).scenario, "las"))
     assert twice.scenario.cluster.nodes[-1].count == 4
 
 
@@ -99,7 +99,7 @@ def test_core_settings_are_exchanged_one_by_one() -> None:
 def test_a_knob_keeps_the_others_and_a_policy_brings_its_own() -> None:
     setting = Configuration(today().scenario, "gavel.max_min_fairness", {"heterogeneity_aware": False})
     assert KnobTo("round_s", "12 min").applied(setting).knobs == {"heterogeneity_aware": False, "round_s": 720.0}
-    assert Policy("srtf").applied(setting).knobs == {}
+    assert SchedulerTo("srtf").applied(setting).knobs == {}
 
 
 @pytest.mark.parametrize(
@@ -132,14 +132,14 @@ def test_a_text_that_is_none_is_refused_in_words(text: str, said: str) -> None:
 @pytest.mark.parametrize("gpus", ["4", 0, 2.5, True, 1025])
 def test_gpus_of_new_nodes_are_a_whole_number(gpus: Any) -> None:
     with pytest.raises(InputError, match="GPUs of each new node, 1 to 1024"):
-        Nodes("v100", 1, gpus)
+        NodesBy("v100", 1, gpus)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Nodes("a100", 1), "an accelerator type of the cluster, one of: v100, p100, k80"),
-        (Nodes("v100", -10), "at most the 9 nodes"),
+        (NodesBy("a100", 1), "an accelerator type of the cluster, one of: v100, p100, k80"),
+        (NodesBy("v100", -10), "at most the 9 nodes"),
         (KnobTo("lambda", 1), "lambda"),
         (KnobTo("round_s", "soon"), "soon"),
         (FaultsTo(outages=(("nobody-0", 0.0, 5.0),)), "nobody-0"),

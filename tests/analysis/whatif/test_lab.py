@@ -17,11 +17,11 @@ from widgets.what_if_lab import WhatIfLab, aside, lab
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.work.many import Far
 from widgets.work.work import Message
-from workbench.analysis.whatif import KnobTo, Nodes, parse_change
+from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
 from workbench.analysis.whatif.marginal import MarginalValues, Value
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.cli.worker import ManyRuns, _serve
-from workbench.session.batch import attempt
+from workbench.session.runner import attempt
 
 TEXTS = (
     "nodes v100=+2",
@@ -147,9 +147,9 @@ def test_what_is_wrong_is_said_and_cannot_be_run(panel: WhatIfLab) -> None:
 
 def test_nodes_that_go_are_not_asked_for_their_gpus(panel: WhatIfLab) -> None:
     panel._form.gpus.value = 8
-    assert panel.change == Nodes("v100", 1, 8) and not panel._form.gpus.disabled
+    assert panel.change == NodesBy("v100", 1, 8) and not panel._form.gpus.disabled
     panel._form.type.value, panel._form.count.value = "k80", -1
-    assert panel.change == Nodes("k80", -1) and panel._form.gpus.disabled and panel.state == "edited"
+    assert panel.change == NodesBy("k80", -1) and panel._form.gpus.disabled and panel.state == "edited"
     panel._form.count.value = 10**7
     assert "at most 100,000" in panel.status and not panel._form.gpus.disabled
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.analysis.whatif.logs import of_hours
-from workbench.analysis.whatif import Nodes, concluded, planned, what_if
+from workbench.analysis.whatif import NodesBy, concluded, planned, what_if
 from workbench.analysis.whatif.differences import rows_of, sooner_and_later
 from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
@@ -155,7 +155,7 @@ def test_a_change_under_which_a_job_can_run_nowhere_is_refused() -> None:
 
 
 def test_a_run_that_failed_is_named() -> None:
-    plan = planned(SMALL, "las", Nodes("v100", 1))
+    plan = planned(SMALL, "las", NodesBy("v100", 1))
     run = workbench.simulate(SMALL, "las")
     with pytest.raises(WorkbenchError, match=r"nodes v100=\+1, seed 0: solver: got no answer"):
         concluded(plan, [run, WorkbenchError("solver", Words("no answer"), "one")])

@@ -20,7 +20,7 @@ from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.session.batch import RunRequest, attempt
+from workbench.session.runner import RunRequest, attempt
 from workbench.simulation.run import Run
 
 THREE = ["fifo", "las", "srtf"]

@@ -13,7 +13,7 @@ from widgets.lab.side_page import Host
 from widgets.pages.hare.schedules import ROUNDS, SLIDER, listed
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import Asked
+from widgets.work.study import StudyQuestion
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.papers.hare.lessons.studies import BOUNDS, EXACT, OURS
@@ -28,7 +28,9 @@ class BoundsPage:
         self._host = host
         self._said = StatusLine()
         self._said.add_class("wb-page-status")
-        self._asked = Asked("hare.against_bounds", self._said, lambda _, found: self._show(found), self._summary)
+        self._asked = StudyQuestion(
+            "hare.against_bounds", self._said, lambda _, found: self._show(found), self._summary
+        )
         self._shown: tuple[Any, ...] | None = None
         self._parts: list[Mapping[str, Any]] = []
         self.rounds = w.SelectionSlider(

@@ -15,7 +15,7 @@ from widgets.parts.chart_page import ChartPage
 from widgets.parts.edit_table import Column, EditTable, Row
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import Asked
+from widgets.work.study import StudyQuestion
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.scenario.presets import preset
@@ -110,7 +110,7 @@ class FigureOnePage:
         self._gpus = list(self._base.cluster.types)
         self._said = StatusLine()
         self._said.add_class("wb-page-status")
-        self._asked = Asked("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
+        self._asked = StudyQuestion("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
         self._shown: list[Row] | None = None
         columns = [Column("job", "Job", width=4)]
         columns += [
@@ -192,7 +192,7 @@ class SynchronisationPage:
         self._host = host
         self._said = StatusLine()
         self._said.add_class("wb-page-status")
-        self._asked = Asked("hare.three_ways", self._said, lambda _, found: self._add(found), self._summary)
+        self._asked = StudyQuestion("hare.three_ways", self._said, lambda _, found: self._add(found), self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._missing = w.HTML()
         options = [("Fig. 4's (reconstructed)", "hare_synchronisation"), ("Fig. 1's", "hare_example")]

@@ -15,7 +15,7 @@ from widgets.pages.hare.schedules import SLIDER, tools_of
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import Asked
+from widgets.work.study import StudyQuestion
 from workbench.base.rounding import short_number
 from workbench.papers.hare.lessons.studies import HARE, QUICK, SCHEMES
 from workbench.papers.hare.lessons.vary import at_bandwidth, at_batch
@@ -86,7 +86,7 @@ class WhatIfPage:
         self._host = host
         self._said = StatusLine()
         self._said.add_class("wb-page-status")
-        self._asked = Asked("hare.weighted_jct", self._said, self._add, self._summary)
+        self._asked = StudyQuestion("hare.weighted_jct", self._said, self._add, self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._points: list[Any] = []
         self._values: dict[int, Mapping[str, float]] = {}

@@ -6,31 +6,34 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.analysis.comparison import Entries, Entry
-from workbench.analysis.sweeps.dask_cluster import executor_at
+from workbench.analysis.metrics import summary
 from workbench.analysis.sweeps.planning import Ends, PlannedRun, Sources, Vary, plan_runs
-from workbench.analysis.sweeps.progress import Clock, SweepProgress
-from workbench.analysis.sweeps.running import Ended, Task, run_here, run_in_processes, run_on
-from workbench.analysis.sweeps.store import Store
+from workbench.analysis.sweeps.progress import SweepProgress, Tally
+from workbench.analysis.sweeps.store import Measured, Store
 from workbench.analysis.sweeps.table import results
-from workbench.base.errors import InputError, Words, why
+from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
-from workbench.session.batch import check_workers
 from workbench.session.registry import is_own
+from workbench.session.runner import RunRequest, check_workers, do, executor_at, outcomes
 from workbench.simulation.run_key import knobs_as_json
 from workbench.version import VERSION
 
 AHEAD = 2
 """Tasks handed to an executor for each run that it can make at a time: the next one waits there already."""
+_ONE_AT_A_TIME = threading.Lock()
+"""An executor may use threads; what schedulers and solvers keep from one solve to the next is one per process."""
 
 
 def sweep(
@@ -92,12 +95,16 @@ def sweep(
             stack.enter_context(kept.alone())
             todo = missing()  # another sweep may have ended in between
         wanted = len({run.key for run in runs})
-        clock = Clock(wanted, wanted - len(todo), on_progress)
+        tally = Tally(wanted, wanted - len(todo), on_progress)
         if todo:
-            tasks = _tasks(todo.values(), ends, folder)
-            for key, outcome in stack.enter_context(_started(tasks, len(todo), workers, executor, dask)):
-                kept.keep(key, _facts(todo[key], ends), outcome)
-                clock.count(outcome.status)
+            planned = list(todo.values())
+            make = partial(measure, folder=folder, version=VERSION)
+            for number, outcome in stack.enter_context(
+                _started(_requests(planned, ends), make, len(todo), workers, executor, dask)
+            ):
+                run = planned[number]
+                kept.keep(run.key, _facts(run, ends), outcome)
+                tally.count(outcome.status)
         return results(runs, kept)
 
 
@@ -109,32 +116,50 @@ def _is_known(run: PlannedRun, kept: Store, folder: Path | None, retry_failed: b
     return status == "failed" and not retry_failed
 
 
+def measure(request: RunRequest, folder: Path | None = None, version: str = VERSION) -> Measured:
+    """Make a run: what it came to, a stated failure (any WorkbenchError) included. Only measures come back.
+
+    folder: where to save the whole run, under its key; version: of who asks. Raises WorkbenchError where this process
+    has another version of the workbench, or the run cannot be saved.
+    """
+    if version != VERSION:
+        expected = f"workbench {version}, as where the sweep was started"
+        raise WorkbenchError("workers", Words(f"workbench {VERSION}"), expected)
+    with _ONE_AT_A_TIME:
+        began = time.perf_counter()
+        try:
+            run = do(request)
+            found = summary(run, request.window)
+        except WorkbenchError as error:
+            return Measured("failed", str(error), {}, time.perf_counter() - began)
+        wall_s = time.perf_counter() - began
+        if folder is not None:
+            run.save(folder / run.key(), force=True)
+        return Measured("done", "", dict(found), wall_s)
+
+
 @contextlib.contextmanager
 def _started(
-    tasks: Iterable[Task], count: int, workers: int | None, executor: Executor | None, dask: str | None
-) -> Iterator[Ended]:
+    requests: Iterable[RunRequest],
+    make: Callable[[RunRequest], Measured],
+    count: int,
+    workers: int | None,
+    executor: Executor | None,
+    dask: str | None,
+) -> Iterator[Generator[tuple[int, Measured], None, None]]:
     """The runs as they end, wherever they are made; nothing is under way any more at the end."""
     with contextlib.ExitStack() as stack:
         at_a_time = workers or os.cpu_count() or 1
         if dask is not None:
             executor, threads = stack.enter_context(executor_at(dask))
             at_a_time = workers or threads
-        if executor is not None:
-            ended = run_on(executor, tasks, AHEAD * at_a_time)
-        elif workers is not None and min(workers, count) > 1:
-            ended = run_in_processes(tasks, min(workers, count))
-        else:
-            ended = run_here(tasks)
+        ended = outcomes(requests, make, workers=min(workers or 1, count), executor=executor, ahead=AHEAD * at_a_time)
         yield stack.enter_context(contextlib.closing(ended))
 
 
-def _tasks(runs: Iterable[PlannedRun], ends: Ends, folder: Path | None) -> Iterator[Task]:
-    """A task for each run; a scenario is written as JSON once for the runs that follow each other on it."""
-    scenario, text = None, ""
+def _requests(runs: Iterable[PlannedRun], ends: Ends) -> Iterator[RunRequest]:
     for run in runs:
-        if run.scenario is not scenario:
-            scenario, text = run.scenario, run.scenario.to_json()
-        yield Task(run.key, text, run.scheduler, run.knobs, run.seed, replace(ends, belief=run.belief), folder)
+        yield RunRequest(run.scenario, run.scheduler, run.knobs, run.seed, run.belief, ends.until_s, ends.window)
 
 
 def _facts(run: PlannedRun, ends: Ends) -> dict[str, str | int | float | None]:

@@ -35,7 +35,7 @@ class SweepProgress:
         return 0.0 if left == 0 else self.elapsed_s * left / new if new else None
 
 
-class Clock:
+class Tally:
     """Counts the runs of a sweep as they end, and tells whoever wants to know."""
 
     def __init__(self, runs: int, kept: int, tell: Callable[[SweepProgress], None] | None) -> None:

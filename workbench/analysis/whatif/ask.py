@@ -27,8 +27,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import told_to_all
 from workbench.session.api import load
-from workbench.session.batch import RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
+from workbench.session.runner import RunRequest, check_workers, checked_seeds, run_all
 from workbench.simulation.run import Run
 
 TODAY = "today"

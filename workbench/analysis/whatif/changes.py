@@ -64,7 +64,7 @@ class Change(ABC):
 
 
 @dataclass(frozen=True)
-class Nodes(Change):
+class NodesBy(Change):
     """More (count > 0) or fewer (count < 0) nodes of an accelerator type.
 
     gpus: GPUs of each new node; None: as the type's first node has, with its speed. The last nodes of the type go.
@@ -154,7 +154,7 @@ class Nodes(Change):
 
 
 @dataclass(frozen=True)
-class Policy(Change):
+class SchedulerTo(Change):
     """Another scheduler, with knobs of its own where they differ from its defaults."""
 
     scheduler: str
@@ -358,7 +358,7 @@ class FaultsTo(Change):
 
 
 KINDS: Mapping[str, type[Change]] = {
-    kind.kind: kind for kind in (Nodes, Policy, KnobTo, RestartTo, Load, Density, FaultsTo)
+    kind.kind: kind for kind in (NodesBy, SchedulerTo, KnobTo, RestartTo, Load, Density, FaultsTo)
 }
 """Every kind of change by the first word of its text."""
 

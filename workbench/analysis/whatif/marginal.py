@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.analysis.whatif.ask import what_if
-from workbench.analysis.whatif.changes import Nodes
+from workbench.analysis.whatif.changes import NodesBy
 from workbench.analysis.whatif.differences import rows_of
 from workbench.analysis.whatif.words import amount
 from workbench.base.errors import InputError
@@ -227,7 +227,7 @@ def _simulated(
     workers: int,
 ) -> dict[str, tuple[float, float, float]]:
     """By type: change of the mean JCT in s with one more node of one GPU, and its interval."""
-    changes = {Nodes(name, 1, gpus=1).text: name for name in scenario.cluster.types}
+    changes = {NodesBy(name, 1, gpus=1).text: name for name in scenario.cluster.types}
     found = what_if(
         scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, workers=workers
     ).differences

@@ -8,9 +8,9 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import Pool
+from workbench.base.processes import WorkerPool
 from workbench.scheduling.decision import InvalidDecision
-from workbench.session.batch import RunRequest, attempt, do, run_all
+from workbench.session.runner import RunRequest, attempt, do, run_all
 from workbench.simulation.run import Run
 
 SMALL = workbench.preset("start_here")
@@ -72,7 +72,7 @@ def test_the_number_of_processes_does_not_matter(greedy):
 
 
 def test_a_pool_serves_one_batch_after_the_other():
-    with Pool(2) as pool:
+    with WorkerPool(2) as pool:
         first = run_all([request(), request("nobody")], pool=pool)
         second = run_all([request("las")], pool=pool)
         assert pool.alive

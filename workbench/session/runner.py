@@ -1,0 +1,267 @@
+"""The one runner of many runs: what each is asked to be, and what came of it, a run or why there is none.
+
+Runs are made in this process, in processes of our own, on an executor, or on a Dask cluster by the address of its
+scheduler (`executor_at`; needs `distributed`, the extra `dask`). Who reaches an open port of a Dask cluster runs code
+as you: its tasks are pickled functions. So a scheduler that other machines can reach must speak TLS, with certificates
+as the configuration of Dask names them (`distributed.comm.tls`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from itertools import islice
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from workbench.base.errors import InputError, Words, WorkbenchError, why
+from workbench.base.processes import WorkerPool
+from workbench.base.text import is_loopback
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import Window, simulate
+from workbench.session.registry import is_own
+from workbench.simulation.run import Run
+
+Outcome = Run | WorkbenchError
+"""A run, or the stated failure that stands in its place."""
+Made = TypeVar("Made")
+DASK = "the address of a Dask scheduler that answers, such as tls://10.0.0.5:8786 or, here, tcp://127.0.0.1:8786"
+ANSWER_S = 20.0
+"""How long to wait for the first answer of a Dask cluster."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One run to make: the arguments of `workbench.simulate`. It can be pickled: the scenario travels as JSON text.
+
+    scheduler, belief: by name; until_s: s; window: first and last job that is measured, by number in order of arrival;
+    detail: how many decisions are recorded in detail.
+    """
+
+    scenario: Scenario
+    scheduler: str
+    knobs: Mapping[str, Any]
+    seed: int
+    belief: str | None = None
+    until_s: float | None = None
+    window: Window | None = None
+    detail: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rest = [getattr(self, field.name) for field in fields(self)[3:]]
+        return _unpacked, (_json.of(self.scenario), self.scheduler, dict(self.knobs), *rest)
+
+
+def _unpacked(scenario: str, *rest: Any) -> RunRequest:
+    return RunRequest(_scenario(scenario), *rest)
+
+
+class _Json:
+    """A scenario as JSON, written once for the requests that follow each other on it."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Scenario | None, str] = (None, "")
+
+    def of(self, scenario: Scenario) -> str:
+        last, text = self._last
+        if last is not scenario:
+            text = scenario.to_json()
+            self._last = (scenario, text)
+        return text
+
+
+_json = _Json()
+
+
+@lru_cache(maxsize=4)
+def _scenario(text: str) -> Scenario:
+    """Read once for the requests that follow each other on it."""
+    return Scenario.from_json(text)
+
+
+def do(request: RunRequest) -> Run:
+    """Make the run; raises what `workbench.simulate` does."""
+    return simulate(
+        request.scenario,
+        request.scheduler,
+        request.knobs,
+        seed=request.seed,
+        until_s=request.until_s,
+        window=request.window,
+        belief=request.belief,
+        detail=request.detail,
+    )
+
+
+def attempt(request: RunRequest) -> Outcome:
+    """Make the run, or return the stated failure (any WorkbenchError). Other exceptions are raised."""
+    try:
+        return do(request)
+    except WorkbenchError as error:
+        return error
+
+
+def outcomes(
+    requests: Iterable[RunRequest],
+    make: Callable[[RunRequest], Made],
+    *,
+    workers: int = 1,
+    pool: WorkerPool | None = None,
+    executor: Executor | None = None,
+    ahead: int = 1,
+) -> Generator[tuple[int, Made], None, None]:
+    """Number of a request and what `make` made of it, as each ends; requests are taken when there is room for them.
+
+    workers: processes, which end with it (with 1 they are made here, in turn); pool, executor: what is there already
+    and stays, in place of these; at most `ahead` requests are with an executor at a time. For these `make` must be
+    picklable. Nothing is under way any more when it is closed.
+
+    Raises what `make` raises; WorkbenchError if a process ended, or the executor breaks down or throws tasks away.
+    """
+    if executor is not None:
+        yield from _on(executor, make, requests, ahead)
+    elif pool is not None:
+        yield from pool.answers(make, requests)
+    elif workers > 1:
+        with WorkerPool(workers) as own:
+            yield from own.answers(make, requests)
+    else:
+        for number, request in enumerate(requests):
+            yield number, make(request)
+
+
+def run_all(
+    requests: Sequence[RunRequest],
+    workers: int = 1,
+    on_outcome: Callable[[int, Outcome], None] | None = None,
+    *,
+    pool: WorkerPool | None = None,
+) -> list[Outcome]:
+    """The outcome of each request, in their order, which does not depend on the number of workers.
+
+    workers: processes (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
+    request's number as soon as it has ended; pool: processes that are there already, in place of new ones. Schedulers
+    declared in this process are run here, after the others. A script that uses processes needs the usual
+    `if __name__ == "__main__":`.
+
+    Raises InputError for `workers`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
+    failure: a mistake in a scheduler.
+    """
+    check_workers(workers)
+    found: dict[int, Outcome] = {}
+    several = pool is not None or workers > 1
+    away = [number for number, request in enumerate(requests) if several and not is_own(request.scheduler)]
+    if pool is None and len(away) < 2:
+        away = []
+    here = sorted(set(range(len(requests))) - set(away))
+    in_processes = outcomes([requests[i] for i in away], attempt, workers=min(workers, len(away)), pool=pool)
+    in_turn = outcomes([requests[i] for i in here], attempt)
+    for numbers, ended in ((away, in_processes), (here, in_turn)):
+        with contextlib.closing(ended):
+            for i, outcome in ended if numbers else ():
+                number = numbers[i]
+                if isinstance(outcome, Run):
+                    outcome = replace(outcome, scenario=requests[number].scenario)
+                found[number] = outcome
+                if on_outcome is not None:
+                    on_outcome(number, outcome)
+    return [found[number] for number in range(len(requests))]
+
+
+def check_workers(workers: int) -> None:
+    """Raise InputError unless it is a number of processes."""
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError("workers", workers, "a whole number from 1")
+
+
+def checked_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
+    """The seeds; raises InputError unless there is at least one whole number from 0, each once."""
+    if not isinstance(seeds, Iterable):
+        raise InputError("seeds", seeds, "a list of whole numbers from 0, each once")
+    chosen = tuple(seeds)
+    if not chosen:
+        raise InputError("seeds", [], "at least one")
+    for seed in chosen:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63 or chosen.count(seed) > 1:
+            raise InputError("seeds", seed, "whole numbers from 0, each once")
+    return chosen
+
+
+def _on(
+    executor: Executor, make: Callable[[RunRequest], Made], requests: Iterable[RunRequest], ahead: int
+) -> Iterator[tuple[int, Made]]:
+    """On an executor, which is left open."""
+    left = enumerate(requests)
+    waiting: dict[Future[Made], int] = {}
+
+    def give(count: int) -> None:
+        for number, request in islice(left, count):
+            waiting[executor.submit(make, request)] = number
+
+    try:
+        give(ahead)
+        while waiting:
+            ended = wait(waiting, return_when=FIRST_COMPLETED).done
+            done = [(future, waiting.pop(future)) for future in ended]
+            give(len(done))
+            for future, number in sorted(done, key=lambda each: _is_error(each[0])):
+                yield number, future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        found = why(error) if str(error) else Words("an executor that has thrown tasks away")
+        raise WorkbenchError("workers", found, "to end after their last task (is there memory enough?)") from error
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _is_error(future: Future[Any]) -> bool:
+    """Whether there is no result; these are told last."""
+    return future.cancelled() or future.exception() is not None
+
+
+@contextlib.contextmanager
+def executor_at(address: str) -> Iterator[tuple[Executor, int]]:
+    """An executor on the cluster and the number of its threads; disconnected at the end, which leaves the cluster.
+
+    Raises InputError where nobody answers; WorkbenchError where `distributed` is not installed, the cluster has no
+    worker, or workers ended while they had a task.
+    """
+    distributed = _library()
+    if not isinstance(address, str) or not address.strip():
+        raise InputError("dask", address, DASK)
+    _check_secure(address)
+    try:
+        distributed.comm.resolve_address(address)  # a client of an address that is none waits for it to the end
+        client = distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"dask {address}", why(error), DASK) from None
+    with client:
+        threads = sum(client.nthreads().values())
+        if threads == 0:
+            raise WorkbenchError(f"dask {address}", Words("a cluster without workers"), "at least one worker")
+        try:
+            yield client.get_executor(), threads
+        except distributed.KilledWorker as error:
+            found = Words(f"workers that ended while they had a task: {error}")
+            raise WorkbenchError(f"dask {address}", found, "workers with memory enough") from None
+
+
+def _check_secure(address: str) -> None:
+    """Raise InputError for an address on another machine without TLS: tasks and answers are pickled code."""
+    scheme, _, rest = address.rpartition("://")
+    if (scheme or "tcp") not in ("tcp", "ws", "ucx") or is_loopback(urlsplit(f"//{rest}").hostname or ""):
+        return
+    expected = "tls://..., as who reaches an open port runs code as you (certificates: distributed.comm.tls in Dask)"
+    raise InputError("dask", address, expected)
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        found = Words("no package distributed")
+        raise WorkbenchError("dask", found, "`pip install dlsched-workbench[dask]`") from None
