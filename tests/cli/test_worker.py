@@ -64,12 +64,12 @@ def test_a_simulation_is_handed_over_as_a_folder(worker: Worker) -> None:
     worker.say(id=7, kind="simulate", scenario=scenario(), scheduler="fifo", knobs={})
     message = worker.hear()
     assert (message["id"], message["kind"]) == (7, "done") and message["wall_s"] > 0
-    assert Run.load(message["run"]) == workbench.simulate("preset:start_here", "fifo")
+    assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "fifo")
 
 
 def test_seed_and_end_are_taken(worker: Worker) -> None:
     worker.say(id=8, kind="simulate", scenario=scenario(), scheduler="fifo", seed=5, until_s=600)
-    run = Run.load(worker.hear()["run"])
+    run = Run.from_message(worker.hear()["run"])
     assert (run.seed, run.end_s) == (5, 600)
 
 
@@ -78,14 +78,14 @@ def test_a_run_ends_at_the_earlier_of_a_time_and_a_window(worker: Worker, until_
     ends = {"until_s": until_s, "window": (0, 0)}
     worker.say(id=9, kind="simulate", scenario=scenario(), scheduler="fifo", **ends)
     expected = workbench.simulate("preset:start_here", "fifo", until_s=until_s, window=(0, 0))
-    assert Run.load(worker.hear()["run"]) == expected
+    assert Run.from_message(worker.hear()["run"]) == expected
     assert expected.end_s == min(until_s, workbench.simulate("preset:start_here", "fifo", window=(0, 0)).end_s)
 
 
 def test_a_belief_is_taken_and_its_errors_come_with_the_run(worker: Worker) -> None:
     worker.say(id=3, kind="simulate", scenario=scenario(), scheduler="srtf", belief="pmi")
     message = worker.hear()
-    assert Run.load(message["run"]) == workbench.simulate("preset:start_here", "srtf", belief="pmi")
+    assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "srtf", belief="pmi")
     log = ErrorLog(maker("pmi"), every=None)
     workbench.simulate("preset:start_here", "srtf", belief=log)
     assert message["belief"] == "pmi" and message["errors"] == log.table().to_dict("list")
@@ -96,7 +96,7 @@ def test_the_truth_has_no_errors_to_learn_from(worker: Worker) -> None:
         worker.say(id=4, kind="simulate", scenario=scenario(), scheduler="srtf", **belief)
         message = worker.hear()
         assert (message["belief"], message["errors"]) == ("oracle", None)
-        assert Run.load(message["run"]) == workbench.simulate("preset:start_here", "srtf")
+        assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "srtf")
 
 
 def test_a_formulation_is_described(worker: Worker) -> None:
@@ -160,8 +160,10 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(work
         worker.say(id=12, kind="many", workers=2, scenarios=both, requests=requests)
         told, last = hear_many(worker)
         assert (last["id"], last["kind"]) == (12, "done") and set(told) == {0, 1, 2}
-        assert Run.load(told[0]["run"]) == workbench.simulate("preset:start_here", "srtf", seed=5, belief="pmi")
-        assert Run.load(told[2]["run"]) == workbench.simulate("preset:gavel_example", "las", seed=5, until_s=600)
+        assert Run.from_message(told[0]["run"]) == workbench.simulate("preset:start_here", "srtf", seed=5, belief="pmi")
+        assert Run.from_message(told[2]["run"]) == workbench.simulate(
+            "preset:gavel_example", "las", seed=5, until_s=600
+        )
         assert told[1]["error"]["where"] == "scheduler" and told[1]["status"] == "invalid_input"
 
 

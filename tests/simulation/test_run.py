@@ -61,12 +61,13 @@ def test_any_text_comes_back(reason: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nan", "NA", "None", "1", "1.0", "true", " a ", 'a"b', "a,b", "ünï", "j + 1", "#"])
-def test_names_that_look_like_something_else(name: str, tmp_path: Path) -> None:
+def test_names_that_look_like_something_else_are_kept_in_a_folder_and_in_a_message(name: str, tmp_path: Path) -> None:
     if " + " in name:
         name = "j+1"
     run = a_run(name=name)
     run.save(tmp_path / "r")
     same_cells(run, Run.load(tmp_path / "r"))
+    same_cells(run, Run.from_message(json.loads(json.dumps(run.as_message(), allow_nan=False))))
 
 
 def test_a_run_without_jobs(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from widgets.work.work import Hear, Message, Queued, deliver_on_loop
-from workbench.base.errors import WorkbenchError
 from workbench.base.processes import how_ended
 
 WORKER = (sys.executable, "-m", "workbench.cli.worker")
@@ -165,12 +164,7 @@ def _read(line: str) -> Message | None:
         return message
     from workbench.simulation.run import Run
 
-    try:
-        return {**message, "run": Run.load(message["run"])}
-    except WorkbenchError as error:
-        return {"id": message.get("id"), "kind": "error", **error.as_json()}
-    finally:
-        shutil.rmtree(message["run"], ignore_errors=True)
+    return {**message, "run": Run.from_message(message["run"])}
 
 
 def _last_words(log: Path) -> str:

@@ -1,8 +1,9 @@
 """The process that does a lab's work: requests come in as JSON lines, progress and results go out as JSON lines.
 
 Run as `python -m workbench.cli.worker SCRATCH`. It is started with the lab and imports the slow libraries at once, so
-that a knob does not wait for them. Runs are saved in the folder SCRATCH and handed over by path. When its input ends
-(the lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH.
+that a knob does not wait for them. Runs are handed over in the answer (`Run.as_message`). When its input ends (the lab
+is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH, the lab's
+folder with its log.
 
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
            "window": [FIRST, LAST], "belief": ESTIMATOR}
@@ -17,7 +18,7 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
 
-A simulation is answered with the folder of its `run`, its `belief` and, if that learns, the `errors` that it had in
+A simulation is answered with its `run`, its `belief` and, if that learns, the `errors` that it had in
 the meantime: the columns of `ErrorLog.table`, else null. A study is done for each that is asked, in turn, and each is
 told as progress at once: {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
 
@@ -30,7 +31,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import json
 import os
 import queue
@@ -70,17 +70,17 @@ def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) 
     gc.enable()
     answers({"kind": "ready"})
     many = ManyRuns()
-    for number in itertools.count():
+    while True:
         request = requests.get()
         tell = answers.of(request.get("id"))
         with contextlib.redirect_stdout(sys.stderr):  # a stray print must not break the protocol
-            _serve(request, Path(scratch) / f"run-{number}", tell, many)
+            _serve(request, tell, many)
 
 
-def _serve(request: Mapping[str, Any], folder: Path, tell: Tell, many: ManyRuns) -> None:
+def _serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns) -> None:
     try:
         if request["kind"] == "simulate":
-            tell({"kind": "done", **_simulate(request, folder, tell)})
+            tell({"kind": "done", **_simulate(request, tell)})
         elif request["kind"] == "measure":
             tell({"kind": "done", **_measure(request, tell)})
         elif request["kind"] == "study":
@@ -90,7 +90,7 @@ def _serve(request: Mapping[str, Any], folder: Path, tell: Tell, many: ManyRuns)
         elif request["kind"] == "convert":
             tell({"kind": "done", **_converted(request)})
         elif request["kind"] == "many":
-            many.do(request, folder, tell)
+            many.do(request, tell)
         else:
             tell({"kind": "done", **_describe(request)})
     except WorkbenchError as error:
@@ -101,11 +101,10 @@ def _serve(request: Mapping[str, Any], folder: Path, tell: Tell, many: ManyRuns)
         tell({"kind": "error", "status": "internal", "error": text})
 
 
-def _simulate(request: Mapping[str, Any], folder: Path, tell: Tell) -> dict[str, Any]:
+def _simulate(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     began = time.perf_counter()
     done = simulated(request, stop_of(request), tell)
-    done.run.save(folder)
-    return {**done._asdict(), "run": str(folder), "wall_s": time.perf_counter() - began}
+    return {**done._asdict(), "run": done.run.as_message(), "wall_s": time.perf_counter() - began}
 
 
 def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -194,8 +193,8 @@ class ManyRuns:
         self._pool: WorkerPool | None = None
         self._workers = 0
 
-    def do(self, request: Mapping[str, Any], folder: Path, tell: Tell) -> None:
-        """Make the runs, each saved beside `folder` with its number, and tell each at once."""
+    def do(self, request: Mapping[str, Any], tell: Tell) -> None:
+        """Make the runs, and tell each at once."""
         from workbench.session.runner import RunRequest, attempt, outcomes
 
         began = time.perf_counter()
@@ -208,9 +207,7 @@ class ManyRuns:
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})
                     continue
-                path = folder.with_name(f"{folder.name}-{number}")
-                outcome.save(path)
-                tell({"kind": "progress", "number": number, "run": str(path)})
+                tell({"kind": "progress", "number": number, "run": outcome.as_message()})
         tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
     def _warm(self, workers: int) -> WorkerPool:

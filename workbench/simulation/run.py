@@ -122,6 +122,21 @@ class Run:
             for table in TABLES:
                 self.table(table.name).to_csv(folder / f"{table.name}.csv", index=False, lineterminator="\r\n")
 
+    def as_message(self) -> dict[str, Any]:
+        """The run for JSON, as a process hands it to another; `from_message` reads it back exactly."""
+        head = {k: v for k, v in self._head().items() if k != "scenario"} | {"knobs": knobs_as_json(self.knobs)}
+        tables = {table.name: table.packed(self.table(table.name)) for table in TABLES}
+        return {"head": head, "scenario": self.scenario.to_dict(), "tables": tables}
+
+    @classmethod
+    def from_message(cls, message: Mapping[str, Any]) -> Self:
+        """The run of `as_message`."""
+        head = message["head"]
+        fields = {**head, "knobs": _from_json(head["knobs"])}
+        fields["window"] = None if head["window"] is None else tuple(head["window"])
+        tables: dict[str, Any] = {table.name: table.unpacked(message["tables"][table.name]) for table in TABLES}
+        return cls(scenario=Scenario.from_dict(message["scenario"], "run"), **fields, **tables)
+
     def _digests(self) -> dict[str, str]:
         return {f"{table.name}.csv": table.digest(self.table(table.name)) for table in TABLES}
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+
+BYTES = {"float": "<f8", "int": "<i8", "bool": "?"}
+"""How numbers are packed, by dtype."""
 
 
 class Column(NamedTuple):
@@ -39,6 +43,25 @@ class Table(NamedTuple):
         kinds = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
         data = {c.name: pd.Series(columns[c.name], dtype=kinds[c.dtype]) for c in self.columns}
         return pd.DataFrame(data, columns=self.names, copy=False)  # the columns are its own already
+
+    def packed(self, frame: pd.DataFrame) -> dict[str, Any]:
+        """The cells for JSON, column by column: texts as a list, numbers as base64 of their bytes, exact to the bit."""
+        return {
+            c.name: frame[c.name].tolist()
+            if c.dtype == "str"
+            else base64.b64encode(frame[c.name].to_numpy(dtype=BYTES[c.dtype]).tobytes()).decode("ascii")
+            for c in self.columns
+        }
+
+    def unpacked(self, columns: Mapping[str, Any]) -> pd.DataFrame:
+        """The data frame of what `packed` gave."""
+        found = {
+            c.name: columns[c.name]
+            if c.dtype == "str"
+            else np.frombuffer(bytearray(base64.b64decode(columns[c.name])), BYTES[c.dtype])
+            for c in self.columns
+        }
+        return self.frame(found)
 
     def digest(self, frame: pd.DataFrame) -> str:
         """SHA-256 of the cells by their types, 64 hexadecimal digits: equal tables have equal ones, however written."""

@@ -87,7 +87,7 @@ class Here:
     def submit(self, request: Message, hear: Any, line: Any = None) -> None:
         sent = json.loads(json.dumps(request))
         answers: list[Any] = []
-        _serve(sent, Path("unused"), answers.append, ManyRuns())
+        _serve(sent, answers.append, ManyRuns())
         hear(json.loads(json.dumps(answers[-1], allow_nan=False)))
 
 
