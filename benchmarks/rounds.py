@@ -67,8 +67,8 @@ def hops_data(gpus: int) -> tuple[Any, ...]:
     Jobs have 1 to 8 sizes of 1 to 16 GPUs, all different; about 135 of them at 512 GPUs. Speeds fall with the server's
     class, for gangs that are spread by the sensitivity of the job.
     """
-    from workbench.papers.hops.configurations import Layout, Server
-    from workbench.papers.hops.listing import Request
+    from workbench.papers.hops.algorithms.configurations import Layout, Server
+    from workbench.papers.hops.instance import JobRequest
 
     rng, nodes = np.random.default_rng(0), gpus // 8
     few = nodes // 8
@@ -78,10 +78,10 @@ def hops_data(gpus: int) -> tuple[Any, ...]:
     for pool, (kind, count, _) in enumerate(kinds):
         servers += [Server(f"{kind}-{pool}-{i}", kind, 8, 8) for i in range(count)]
         pools += [pool] * count
-    requests: list[Request] = []
+    requests: list[JobRequest] = []
     while sum(request.sizes[0] for request in requests) < gpus:
         sizes = sorted(rng.choice(np.arange(1, 17), size=rng.integers(1, 9), replace=False).tolist())
-        requests.append(Request(f"job-{len(requests)}", sizes, float(rng.gamma(1.0, 0.5)), float(rng.uniform(1, 2))))
+        requests.append(JobRequest(f"job-{len(requests)}", sizes, float(rng.gamma(1.0, 0.5)), float(rng.uniform(1, 2))))
     base = {"gtx1080ti": 1.0, "titanxp": 1.3, "rtx3090": 2.4}
     fits = [dict(zip(base, rng.uniform(0.7, 1.3, len(base)), strict=True)) for _ in requests]
     decay = rng.uniform(0.75, 0.98, len(requests))
@@ -99,8 +99,8 @@ def hops_round(power: float = 1.0) -> Callable[[int], Work]:
     """From servers, jobs and speeds to each job's GPUs, as the scheduler does it, with the gap of that size."""
 
     def prepare(gpus: int) -> Work:
-        from workbench.papers.hops.listing import list_configurations
-        from workbench.papers.hops.planning import make_plan
+        from workbench.papers.hops.algorithms.planning import make_plan
+        from workbench.papers.hops.instance import list_configurations
 
         given = hops_data(gpus)
 
@@ -254,11 +254,11 @@ def hops_model(model: str) -> Callable[[int], Work]:
     """The same by the Pyomo model as shown: the aggregated one solved; the printed one built only, for its size."""
 
     def prepare(gpus: int) -> Work:
-        from workbench.papers.hops.listing import list_configurations
-        from workbench.papers.hops.round import Round
+        from workbench.papers.hops.formulations.round import HopsRound
+        from workbench.papers.hops.instance import list_configurations
         from workbench.scheduling.notation import model_size
 
-        given, formulation = hops_data(gpus), Round()
+        given, formulation = hops_data(gpus), HopsRound()
         knobs = formulation.settle({"model": model})
 
         def work() -> str:

@@ -14,7 +14,7 @@ import pandas as pd
 from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.hops.settings import HOUR, ROUND_S
 from workbench.analysis.metrics import per_job, summary
-from workbench.papers.hops.charge import decision_s
+from workbench.papers.hops.scheduler import decision_s
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Beliefs, simulate

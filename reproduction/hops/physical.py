@@ -29,7 +29,7 @@ from reproduction.hops.lines import (
 from reproduction.hops.settings import HOUR, ROUND_S, Size, physical, with_sizes
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
-from workbench.papers.hops.configurations import SIGMA
+from workbench.papers.hops.algorithms.configurations import SIGMA
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
 

@@ -12,9 +12,8 @@ import pandas as pd
 from reproduction.figure import Figure, Panel, Row
 from reproduction.hops.settings import RATE, Size, resized, simulated
 from workbench.analysis.charts.curves import curve
-from workbench.papers.hops.gathering import gather
-from workbench.papers.hops.instance import RoundData
-from workbench.papers.hops.planning import make_plan
+from workbench.papers.hops.algorithms.planning import make_plan
+from workbench.papers.hops.instance import HopsInstance
 from workbench.papers.hops.scheduler import Hops
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -40,12 +39,12 @@ def timed(scenario: Scenario, at_s: float, gap: float, limit_s: float) -> Timed:
     knobs = {**Hops().settle({}), "gap": gap}
     snapshot = snapshot_at(scenario, at_s)
     began = time.process_time()
-    data = gather(snapshot, knobs)
+    data = HopsInstance.from_snapshot(snapshot, knobs)
     proven = _gap(data, knobs, limit_s)
     return Timed(time.process_time() - began, proven, len(data.jobs), len(data.job))
 
 
-def _gap(data: RoundData, knobs: Knobs, limit_s: float) -> float:
+def _gap(data: HopsInstance, knobs: Knobs, limit_s: float) -> float:
     try:
         solved = make_plan(data, knobs, Solver(time_limit_s=limit_s)).solved
     except TimeLimitError:

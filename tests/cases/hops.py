@@ -9,19 +9,17 @@ import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.latency_ratio import age_s, latency_ratio
-from workbench.papers.hops.choosing import class_gains, gain_of
-from workbench.papers.hops.configurations import SIGMA, Server, checked_sizes, generate
-from workbench.papers.hops.instance import Options, RoundData
-from workbench.papers.hops.planning import make_plan
-from workbench.papers.hops.round import Round
-from workbench.papers.hops.weights import bias
-from workbench.papers.hops.window import service_window
+from workbench.papers.hops.algorithms.configurations import SIGMA, Server, checked_sizes, generate
+from workbench.papers.hops.algorithms.planning import class_gains, gain_of, make_plan
+from workbench.papers.hops.algorithms.queue import service_window
+from workbench.papers.hops.formulations.round import HopsRound
+from workbench.papers.hops.instance import HopsInstance, JobOptions, bias
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result
 from workbench.scheduling.solvers import InfeasibleError
 
 Case = Mapping[str, Any]
-FORMULATION = Round()
+FORMULATION = HopsRound()
 FINE = ("optimal", "feasible", "ok")
 """What a case may expect of input that is to be taken."""
 
@@ -44,11 +42,11 @@ def _shift(instance: Case, options: Case) -> float | None:
     return float(given) if priority.min(initial=np.inf) + float(given) > 0 else None
 
 
-def round_data(instance: Case, shift: float = 0.0) -> RoundData:
+def round_data(instance: Case, shift: float = 0.0) -> HopsInstance:
     """The data of an instance; jobs are named by their position."""
     servers = {str(name): int(idle) for name, idle in instance["servers"].items()}
     jobs = [
-        Options(
+        JobOptions(
             str(row),
             float(job["priority"]) + shift,
             [
@@ -58,10 +56,10 @@ def round_data(instance: Case, shift: float = 0.0) -> RoundData:
         )
         for row, job in enumerate(instance["jobs"])
     ]
-    return RoundData.of(servers, jobs)
+    return HopsInstance.of(servers, jobs)
 
 
-def _picked(data: RoundData, instance: Case, result: Result) -> list[int | None]:
+def _picked(data: HopsInstance, instance: Case, result: Result) -> list[int | None]:
     """The choices as positions in each job's list of configurations."""
     picked: list[int | None] = []
     for name, job in zip(data.jobs, instance["jobs"], strict=True):
@@ -115,7 +113,7 @@ def _refused(expect: Case, error: InputError | InfeasibleError) -> Case:
     return {"ok": refused, "expected": expect["status"], "got": error.status, "note": str(error)}
 
 
-def _alike(data: RoundData, result: Result, gain: FloatArray) -> bool:
+def _alike(data: HopsInstance, result: Result, gain: FloatArray) -> bool:
     """Whether a plan of these gains is worth as much as the result."""
     if result.objective is None:
         return all(map(_near, result.values["gains_by_class"], class_gains(data, gain)))
@@ -123,7 +121,7 @@ def _alike(data: RoundData, result: Result, gain: FloatArray) -> bool:
     return _near(result.objective, float(weight @ gain))
 
 
-def _complaint(instance: Case, expect: Case, data: RoundData, result: Result, gap: float) -> str:
+def _complaint(instance: Case, expect: Case, data: HopsInstance, result: Result, gap: float) -> str:
     picked = _picked(data, instance, result)
     model = result.values["model"]
     if not _feasible(instance, picked):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from workbench.papers.hops import moment
+from workbench.papers.hops.algorithms import round_state
 from workbench.scheduling.solvers import TimeLimitError
 
 SOLVE = ("solve", "s.json", "--formulation", "hops.round")
@@ -98,7 +98,7 @@ def test_negative_priorities_are_weighed_from_the_bias_up(desk, ask):
 
 
 def test_decisions_out_of_time_are_said(desk, cli, monkeypatch):
-    calls, real = [], moment.make_plan
+    calls, real = [], round_state.make_plan
 
     def slow(*arguments):
         calls.append(1)
@@ -106,11 +106,11 @@ def test_decisions_out_of_time_are_said(desk, cli, monkeypatch):
             return real(*arguments)
         raise TimeLimitError("hops_round", "1 s")
 
-    monkeypatch.setattr(moment, "make_plan", slow)
+    monkeypatch.setattr(round_state, "make_plan", slow)
     desk(job={"steps": 1000, "gpus": 2, "gpu_choices": [2]})
     code, _, err = cli(*SIMULATE, "--set", "profile_iterations=0", "--until", "500")
     assert code == 0
     assert "hops ran out of its time limit at 1 decision of" in err
     assert "0 took the best plan until then, 1 found none" in err
-    monkeypatch.setattr(moment, "make_plan", real)
+    monkeypatch.setattr(round_state, "make_plan", real)
     assert "time limit" not in cli(*SIMULATE)[2]

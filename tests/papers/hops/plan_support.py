@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from workbench.papers.hops.configurations import Server
-from workbench.papers.hops.listing import Request, list_configurations
-from workbench.papers.hops.weights import bias, classes
+from workbench.papers.hops.algorithms.configurations import Server
+from workbench.papers.hops.formulations.lexicographic import classes
+from workbench.papers.hops.instance import JobRequest, bias, list_configurations
 from workbench.scenario.scenario import Scenario
 
 
@@ -28,7 +28,7 @@ def random_round(seed, spread=True, least_idle=0):
     for row in range(int(rng.integers(0, 5))):
         sizes = rng.choice(np.arange(1, 7), size=int(rng.integers(1, 3)), replace=False).tolist()
         rho = float(rng.choice([1.0, 1.2])) if spread else 9.0
-        requests.append(Request(f"j{row}", sizes, float(rng.choice([-1.0, 0.0, 0.5, 2.0])), rho))
+        requests.append(JobRequest(f"j{row}", sizes, float(rng.choice([-1.0, 0.0, 0.5, 2.0])), rho))
     speed, decay = rng.uniform(0.5, 3.0, (len(requests), kinds + 1)), rng.uniform(0.6, 1.0, len(requests))
     speed *= rng.random(speed.shape) < 0.85
 

@@ -1,22 +1,34 @@
-"""Requirement sets and configurations: the text's rules, by hand."""
+"""Requirement sets and configurations, classes of server speed, learning rates: the text's rules, by hand."""
 
+from __future__ import annotations
+
+import math
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import approx
 
 from workbench.base.errors import InputError
-from workbench.papers.hops.configurations import (
+from workbench.papers.hops.algorithms.configurations import (
     Server,
     aggregated,
     checked_sizes,
     distributed,
     generate,
+    learning_rates,
     may_be_distributed,
+    scaled,
+    speed_classes,
+    split,
     thinned,
 )
 from workbench.scenario.job import requirement_set
+from workbench.scenario.presets import preset
+from workbench.session.api import snapshot_at
 
 
 def cluster(*idle, size=8, kind="a"):
@@ -138,3 +150,87 @@ def test_configurations_grow_linearly_with_the_servers_and_fit(idle, gpus):
         assert all(0 < taken <= servers[server].idle for server, taken in layout)
         # Each but the last server is taken whole.
         assert all(taken == servers[server].idle for server, taken in layout[:-1])
+
+
+class Believed:
+    """A belief in which servers have speeds of their own."""
+
+    def __init__(self, speed):
+        self.speed = speed
+
+    def on_nodes(self, job, gpus):
+        return min(self.speed[name] for name in gpus) * sum(gpus.values())
+
+    def steps_per_s(self, job, accelerator, gpus, placement="consolidated", nodes=None):
+        return float(gpus)
+
+
+def test_values_are_split_at_the_widest_gaps():
+    assert split(np.array([1.0, 0.8, 0.9, 0.81]), 3).tolist() == [2, 0, 1, 0]
+    assert split(np.array([1.0, 0.8, 0.9, 0.81]), 2).tolist() == [1, 0, 1, 0]
+    assert split(np.array([1.0, 0.8]), 1).tolist() == [0, 0]
+    assert split(np.array([1.0, 1.005, 1.01]), 3).tolist() == [0, 0, 0]
+    assert split(np.array([2.0]), 3).tolist() == [0]
+
+
+def test_classes_are_of_one_type_and_as_fast_as_their_servers_on_average():
+    servers = [Server("p", "a", 4, 4), Server("q", "b", 4, 4), Server("r", "b", 4, 4), Server("s", "b", 4, 4)]
+    job = preset("hops_64").jobs[0]
+    found = speed_classes(servers, [job], Believed({"p": 1.0, "q": 1.0, "r": 0.5, "s": 0.98}), 2)
+    assert found.pools == [0, 2, 1, 2]
+    assert found.factor == pytest.approx(np.array([[1.0, 0.5, 0.99]]))
+
+
+def test_where_nothing_is_known_of_servers_a_type_is_one_class():
+    """The oracle knows types, not servers."""
+    snapshot = snapshot_at(preset("hops_64"))
+    servers = [Server(node.name, node.accelerator, node.gpus, node.gpus) for node in snapshot.cluster.machines]
+    found = speed_classes(servers, snapshot.jobs.jobs, snapshot.belief, 3)
+    assert len(set(found.pools)) == len(snapshot.types)
+    assert (found.factor == 1.0).all()
+
+
+def test_servers_without_idle_gpus_have_no_say():
+    """r is the slowest, but nobody can get it; b has no idle GPU at all."""
+    servers = [Server("p", "a", 4, 4), Server("q", "a", 1, 4), Server("r", "a", 0, 4), Server("s", "b", 0, 4)]
+    job = preset("hops_64").jobs[0]
+    found = speed_classes(servers, [job, job], Believed({"p": 1.0, "q": 0.8, "r": 0.1, "s": 0.1}), 2)
+    assert found.pools == [1, 0, 0, 2]
+    assert found.factor == pytest.approx(np.array([[0.8, 1.0, 1.0]] * 2))
+    nobody = speed_classes(servers, [], Believed({}), 3)
+    assert nobody.factor.shape == (0, 2) and nobody.pools == [0, 0, 0, 1]
+
+
+def test_linear_scaling_by_hand() -> None:
+    """Goyal et al.: 0.1 for 256 images on 8 GPUs, so 3.2 for 8192 on 256."""
+    assert learning_rates([8, 256], {8: 0.1}) == approx({8: 0.1, 256: 3.2})
+
+
+def test_square_root_scaling_by_hand() -> None:
+    assert learning_rates([1, 4, 16], {4: 0.02}, "square_root") == approx({1: 0.01, 4: 0.02, 16: 0.04})
+
+
+def test_rates_of_every_size_are_taken_as_they_are() -> None:
+    assert learning_rates([1, 2], {2: 0.5, 1: 0.1}) == {1: 0.1, 2: 0.5}
+
+
+@pytest.mark.parametrize("rule", ["linear", "square_root"])
+def test_scaling_there_and_back_changes_nothing(rule: Any) -> None:
+    assert scaled(scaled(0.1, 2, 16, rule), 16, 2, rule) == approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given", "rule", "where"),
+    [
+        ([1, 2], {3: 0.1}, "linear", "learning rates"),
+        ([1, 2, 4], {1: 0.1, 2: 0.2}, "linear", "learning rates"),
+        ([1, 2], {}, "linear", "learning rates"),
+        ([1, 2], {1: 0.0}, "linear", "learning rates, 1 GPUs"),
+        ([1, 2], {1: math.nan}, "linear", "learning rates, 1 GPUs"),
+        ([1, 2], {1: 0.1}, "cubic", "learning rates, rule"),
+    ],
+)
+def test_bad_rates_are_refused(sizes: list[int], given: dict[int, float], rule: Any, where: str) -> None:
+    with pytest.raises(InputError) as error:
+        learning_rates(sizes, given, rule)
+    assert error.value.where == where

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from reproduction.hops.tables import frontier, queue_table
 from workbench.analysis import metrics
-from workbench.papers.hops.round import Round
+from workbench.papers.hops.formulations.round import HopsRound
+from workbench.papers.hops.instance import weights
+from workbench.papers.hops.lessons.two_jobs import two_jobs
 from workbench.papers.hops.scheduler import Hops
-from workbench.papers.hops.tables import frontier, queue_table
-from workbench.papers.hops.two_jobs import two_jobs
-from workbench.papers.hops.weights import weights
 from workbench.scenario.presets import preset
 from workbench.session.api import simulate, snapshot_at
 
@@ -15,12 +15,12 @@ KNOBS = Hops().settle({})
 
 
 def test_with_priority_2_job_a_gets_two_gpus_from_a_lambda_of_1_16_on():
-    exact = Round().settle({"gap": 0.0})
+    exact = HopsRound().settle({"gap": 0.0})
     assert frontier(two_jobs(2.0), [1.0, 1.15, 1.17, 2.0], exact)["gain"].tolist() == [2.8, 2.8, 2.5, 2.5]
 
 
 def test_with_four_gpus_both_jobs_get_two_whatever_lambda_is():
-    exact = Round().settle({"gap": 0.0})
+    exact = HopsRound().settle({"gap": 0.0})
     found = frontier(two_jobs(gpus=4), [0.0, 1.0, 4.0, float("inf")], exact)
     assert np.allclose(found["gain"], 1.5 + 1.8) and (found["gpus"] == 4).all()
 

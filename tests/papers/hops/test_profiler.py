@@ -13,7 +13,15 @@ import workbench
 from tests.baselines.mechanisms.support import look, make
 from workbench.analysis.metrics import check
 from workbench.base.errors import InputError
-from workbench.papers.hops.profiler import Cost, Measuring, Probe, ProfileQueue, cost, probes, start_profiles
+from workbench.papers.hops.algorithms.profiler import (
+    Measuring,
+    Probe,
+    ProfileCost,
+    ProfileQueue,
+    cost,
+    probes,
+    start_profiles,
+)
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.contract import Scheduler, Timing
@@ -33,8 +41,8 @@ def test_cost_by_hand() -> None:
     """30 iterations at 1 and at 2 a second, each after 20 s: 50 and 35 s, side by side in 50 s."""
     [made] = probes_of(make(NODES, [{}], SPEEDS))
     assert made == (Probe("j0", 0, 1, 50.0), Probe("j0", 1, 1, 35.0))
-    assert cost(made) == Cost(seconds=50.0, gpu_s=85.0)
-    assert cost(()) == Cost(0.0, 0.0)
+    assert cost(made) == ProfileCost(seconds=50.0, gpu_s=85.0)
+    assert cost(()) == ProfileCost(0.0, 0.0)
 
 
 def test_most_models_are_done_within_a_minute() -> None:

@@ -1,8 +1,9 @@
-"""Hops's queue: five priorities on the same jobs, refreshing, and finish-time fairness against that of a run."""
+"""Hops's queue: priorities, refreshing, finish-time fairness, service window, sensitivity, by hand and by rule."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,21 @@ import workbench
 from tests.baselines.mechanisms.support import look, make, on, scenarios
 from workbench.analysis.metrics.jobs import Speeds
 from workbench.base.errors import InputError
-from workbench.papers.hops.finish_time import finish_time_ratio, isolated_s
-from workbench.papers.hops.queue import Priority, priorities, queue, refreshed_at, remembered_ages, waits_at
+from workbench.papers.hops.algorithms.queue import (
+    MOST,
+    adjusted_window,
+    finish_time_ratio,
+    isolated_s,
+    priorities,
+    queue,
+    refreshed_at,
+    remembered_ages,
+    sensitivities,
+    sensitivity,
+    service_window,
+    waits_at,
+)
+from workbench.papers.hops.knobs import Priority
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Snapshot
 
@@ -150,3 +164,151 @@ def test_the_expected_ratio_grows_as_a_job_waits_and_is_the_measured_one_at_its_
         for left, since in ((1.0, 0.0), (1.0, 200.0), (0.5, 250.0), (0.0, 300.0))
     ]
     assert ratio == [0.25, 0.75, 0.75, 0.75]
+
+
+QUEUES = st.lists(st.integers(1, 16), max_size=30)
+
+
+def window(least: list[int], total: int) -> int:
+    return service_window(np.array(least, dtype=np.int64), total)
+
+
+def adjusted(inside: int, rho: list[float], least: list[int], idle: int) -> list[int]:
+    return adjusted_window(inside, np.array(rho, dtype=float), np.array(least, dtype=np.int64), idle).tolist()
+
+
+def test_the_job_that_reaches_the_total_is_inside() -> None:
+    assert window([4, 2, 2, 1], 8) == 3, "4 + 2 + 2 = 8"
+    assert window([4, 2, 3, 1], 8) == 3, "4 + 2 + 3 > 8"
+    assert window([4, 2, 1, 1], 9) == 4, "all four are fewer than 9"
+    assert window([16, 1], 8) == 1, "the first job is always inside"
+    assert window([], 8) == 0
+
+
+@given(QUEUES, st.integers(1, 100))
+def test_the_window_is_the_shortest_head_that_reaches_the_total(least: list[int], total: int) -> None:
+    inside = window(least, total)
+    assert 0 <= inside <= len(least)
+    assert sum(least[: max(inside - 1, 0)]) < total
+    assert inside == len(least) or sum(least[:inside]) >= total
+
+
+@given(QUEUES, st.integers(1, 100), st.integers(0, 50))
+def test_a_larger_cluster_never_narrows_it(least: list[int], total: int, more: int) -> None:
+    assert window(least, total + more) >= window(least, total)
+
+
+def test_the_walk_by_hand() -> None:
+    """The queue has 2.0 on average, the two inside 3.5. The third is as sensitive as the average, the fourth too large,
+    the fifth comes in (2.67), the sixth is too sensitive, the seventh comes in (2.25), and with the eighth (2.0) it is
+    enough."""
+    rho = [4.0, 3.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 2.0]
+    assert float(np.mean(rho)) == 2.0
+    least = [1, 1, 1, 9, 2, 1, 8, 1, 1]
+    assert adjusted(2, rho, least, 8) == [0, 1, 4, 6, 7]
+
+
+def test_it_ends_as_soon_as_those_inside_are_no_more_sensitive_than_the_queue() -> None:
+    """3 against an average of 1.6 becomes 2, then 1.67, then 1.5: whoever comes after that stays outside."""
+    assert adjusted(1, [3.0, 1.0, 1.0, 2.0, 1.0], [1, 1, 1, 1, 1], 4) == [0, 1, 2, 4]
+    assert adjusted(1, [3.0, 1.0, 1.0, 1.0, 1.0, 2.6], [1] * 6, 4) == [0, 1, 2, 3]
+    assert adjusted(1, [3.0, 0.0, 1.5, 1.5, 1.5], [1] * 5, 4) == [0, 1], "1.5 on average, as the queue"
+
+
+def test_a_window_of_insensitive_jobs_stays_as_it_is() -> None:
+    assert adjusted(2, [1.0, 1.0, 3.0, 1.0], [1, 1, 1, 1], 8) == [0, 1]
+    assert adjusted(1, [2.0, 1.0, 3.0], [1, 1, 1], 8) == [0], "as sensitive as the queue"
+
+
+def test_a_request_may_fill_the_idle_gpus_exactly() -> None:
+    assert adjusted(1, [3.0, 1.0], [1, 4], 4) == [0, 1]
+    assert adjusted(1, [3.0, 1.0], [1, 5], 4) == [0]
+
+
+def test_nobody_in_the_queue_or_in_the_window() -> None:
+    assert adjusted(0, [], [], 8) == []
+    assert adjusted(0, [1.0], [1], 8) == []
+
+
+@given(st.lists(st.tuples(st.floats(1, 10), st.integers(1, 8)), min_size=1, max_size=20), st.data(), st.integers(0, 10))
+def test_the_adjustment_is_the_rule_written_out(jobs: list[tuple[float, int]], data: st.DataObject, idle: int) -> None:
+    inside = data.draw(st.integers(1, len(jobs)))
+    rho, least = [job[0] for job in jobs], [job[1] for job in jobs]
+    chosen, average = list(range(inside)), sum(rho) / len(rho)
+    for i in range(inside, len(jobs)):
+        if np.mean([rho[j] for j in chosen]) <= average + 1e-12:
+            break
+        if rho[i] < average and least[i] <= idle:
+            chosen.append(i)
+    found = adjusted(inside, rho, least, idle)
+    spread = abs(np.mean([rho[j] for j in found]) - average)
+    assert found == chosen or spread < 1e-9, "unless rounding decides"
+    assert found[:inside] == list(range(inside)) and found == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("least", "total", "where"), [([1, 0], 8, "smallest request of a job"), ([1], 0, "GPUs of the cluster")]
+)
+def test_requests_and_clusters_of_nothing_are_refused(least: list[int], total: int, where: str) -> None:
+    with pytest.raises(InputError) as error:
+        window(least, total)
+    assert error.value.where == where
+
+
+def test_infinite_sensitivity_and_windows_beyond_the_queue_are_refused() -> None:
+    with pytest.raises(InputError, match="finite"):
+        adjusted(1, [1.0, float("inf")], [1, 1], 8)
+    with pytest.raises(InputError, match="window"):
+        adjusted(3, [1.0, 1.0], [1, 1], 8)
+
+
+NODES = {"a": ("t", 4), "b": ("t", 4), "c": ("u", 4), "d": ("u", 4)}
+
+
+def rho(
+    rows: list[dict[str, Any]],
+    nodes: dict[str, tuple[str, int]] | None = None,
+    **job: Any,
+) -> float:
+    data = make(nodes or NODES, [job]).to_dict()
+    data["throughputs"] = [{"model": "m", **row} for row in rows]
+    snapshot = look(Scenario.from_dict(data))
+    [found] = sensitivities(snapshot.jobs, snapshot.belief, snapshot.cluster).tolist()
+    return float(found)
+
+
+def row(kind: str, gpus: int, speed: float, nodes: int | None = None) -> dict[str, Any]:
+    word = {} if nodes is None else {"nodes": nodes, "placement": "unconsolidated"}
+    return {"accelerator": kind, "gpus": gpus, "steps_per_s": speed, **word}
+
+
+def test_one_gpu_against_one_on_each_of_two_servers() -> None:
+    """10 steps/s alone; two GPUs do 18 on one server, which does not count, and 12 on two: 10 / 6."""
+    assert rho([row("t", 1, 10.0), row("t", 2, 18.0), row("t", 2, 12.0, 2)]) == approx(10 / 6)
+
+
+def test_the_first_type_with_two_servers_on_which_it_runs_counts() -> None:
+    both = [row("u", 1, 10.0), row("u", 2, 10.0, 2)]
+    assert rho(both) == approx(2.0)
+    assert rho([row("t", 1, 10.0), row("t", 2, 20.0, 2), *both]) == approx(1.0)
+    lonely = {"a": ("t", 4), "c": ("u", 4), "d": ("u", 4)}
+    assert rho([row("t", 1, 10.0), row("t", 2, 20.0, 2), *both], lonely) == approx(2.0), "t has one server only"
+
+
+def test_a_job_without_a_speed_on_one_or_two_gpus_is_compared_at_its_smallest_sizes() -> None:
+    rows = [row("t", 4, 40.0), row("t", 8, 60.0)]
+    assert rho(rows, gpus=4, gpu_choices=[4, 8]) == approx(1.0), "the row of 4 holds for two servers too"
+    rows = [{**row("t", 4, 40.0), "nodes": 1}, row("t", 8, 60.0)]
+    assert rho(rows, gpus=4, gpu_choices=[4, 8]) == approx(10 / 7.5)
+
+
+def test_who_cannot_be_spread_is_as_sensitive_as_can_be() -> None:
+    assert rho([row("t", 1, 10.0)]) == MOST
+    assert rho([row("t", 1, 10.0), row("t", 2, 18.0)], {"a": ("t", 4)}) == MOST, "there is one server only"
+    assert sensitivity(10.0, 0.0) == MOST
+    assert sensitivity(10.0, 0.1) == MOST, "averages stay finite"
+
+
+@pytest.mark.parametrize(("agg", "dis", "expected"), [(10.0, 10.0, 1.0), (14.0, 10.0, 1.4), (9.0, 10.0, 0.9)])
+def test_the_ratio(agg: float, dis: float, expected: float) -> None:
+    assert sensitivity(agg, dis) == approx(expected)

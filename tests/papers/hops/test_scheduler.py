@@ -1,4 +1,4 @@
-"""The scheduler `hops`: rounds of several plans, by hand; the two fallbacks; runs that keep the limits."""
+"""The scheduler `hops`: rounds of several plans, charges and fallbacks by hand; runs that keep the limits."""
 
 from dataclasses import replace
 
@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from tests.papers.hops.plan_support import job, scenario
 from workbench.analysis.metrics import summary
 from workbench.base.errors import InputError, ScenarioError
-from workbench.papers.hops import moment, scheduler
+from workbench.papers.hops import scheduler
+from workbench.papers.hops.algorithms import round_state
+from workbench.papers.hops.scheduler import decision_s
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.solvers import TimeLimitError
@@ -100,7 +102,7 @@ def test_with_overlap_a_round_carries_out_what_was_planned_a_round_ago():
 
 def test_out_of_time_the_last_round_goes_on_and_the_decision_says_so(monkeypatch):
     made = scenario([job("a", sizes=(2,), steps=1500.0), job("b", sizes=(2,), steps=1500.0)], speeds=(1.0,))
-    calls, real = [], moment.make_plan
+    calls, real = [], round_state.make_plan
 
     def slow(*arguments):
         calls.append(1)
@@ -108,7 +110,7 @@ def test_out_of_time_the_last_round_goes_on_and_the_decision_says_so(monkeypatch
             raise TimeLimitError("hops_round", "1 s")
         return real(*arguments)
 
-    monkeypatch.setattr(moment, "make_plan", slow)
+    monkeypatch.setattr(round_state, "make_plan", slow)
     run = simulate(made, "hops", FREE, until_s=700.0)
     assert [part[:2] for part in runs(run, "a")] == [(0.0, 700.0)] * 2
     assert run.decisions["status"].tolist() == ["optimal", "time_limit", "time_limit"]
@@ -174,13 +176,13 @@ def test_the_signals_of_a_decision_by_hand():
 
 
 def test_a_plan_that_time_cut_short_says_so(monkeypatch):
-    real = moment.make_plan
+    real = round_state.make_plan
 
     def cut(*arguments):
         found = real(*arguments)
         return replace(found, solved=replace(found.solved, status="time_limit", gap=0.25))
 
-    monkeypatch.setattr(moment, "make_plan", cut)
+    monkeypatch.setattr(round_state, "make_plan", cut)
     found = decided(scenario([job("a")]), replan=False)
     assert found.solved.status == "time_limit" and found.solved.gap == 0.25
     assert found.why["a"].code == "incumbent" and "25.00%" in found.why["a"].text
@@ -188,8 +190,8 @@ def test_a_plan_that_time_cut_short_says_so(monkeypatch):
 
 def test_a_problem_that_has_not_changed_is_not_solved_again(monkeypatch):
     """a and b share a server of 3 at 2 and 1 of it: nobody waits, so no priority grows."""
-    calls, real = [], moment.make_plan
-    monkeypatch.setattr(moment, "make_plan", lambda *given: calls.append(1) or real(*given))
+    calls, real = [], round_state.make_plan
+    monkeypatch.setattr(round_state, "make_plan", lambda *given: calls.append(1) or real(*given))
     made = scenario([job(n, sizes=(1, 2), steps=4000.0) for n in "ab"], speeds=(1.0,), gpus=3)
     run = simulate(made, "hops", FREE, until_s=1500.0)
     assert len(calls) == 1 and len(run.decisions) == 5
@@ -324,3 +326,61 @@ def test_a_job_without_sizes_and_one_larger_than_the_cluster_are_refused():
         scenario([{**job("a"), "gpu_choices": []}])
     with pytest.raises(ScenarioError, match="a"):
         simulate(scenario([job("a", sizes=(8,))]), "hops")
+
+
+def test_the_model_at_the_sizes_of_the_paper():
+    """Section 4.7: below 1 s under 100 GPUs, within 10 s up to 500, about 6 and 17 s at 1000 and 1500 with 5 %."""
+    assert decision_s(64, 6.0) == 0.0
+    assert decision_s(512, 6.0) == 6.0
+    assert 6.0 <= decision_s(1024, 6.0) <= 8.0
+    assert decision_s(1504, 6.0) == 17.0
+    assert decision_s(1504, 0.0) == 0.0
+
+
+def starts(run, name):
+    rows = run.timeline[(run.timeline["unit"] == name) & (run.timeline["kind"] == "run")]
+    return sorted(set(rows["start_s"]))
+
+
+# Seconds for which a plan of these 2 GPUs is charged: c (2 / 512)^2 = 50.
+C = 50.0 * 256**2
+UNPROFILED = {"profile_iterations": 0}
+
+
+def test_until_the_plan_is_made_jobs_go_on_as_before():
+    """One server of 2, equal jobs. a waits 50 s for its first plan, so at 300 s it is still ahead of b, which waited
+    10 s; at 600 s b is ahead, and gets the server at 650 s, when that plan has been made. Uncharged, a has not waited
+    at all, and b has the server at 300 s."""
+    made = scenario([job("a", sizes=(2,), steps=4000.0), job("b", 290.0, (2,), 4000.0)], speeds=(1.0,))
+    free = simulate(made, "hops", UNPROFILED, decision_s=0.0, until_s=800.0)
+    paid = simulate(made, "hops", UNPROFILED, decision_s=C, until_s=800.0)
+    assert (starts(free, "a")[0], starts(free, "b")[0]) == (0.0, 300.0)
+    assert (starts(paid, "a")[0], starts(paid, "b")[0]) == (50.0, 650.0)
+    held = paid.timeline[(paid.timeline["unit"] == "a") & (paid.timeline["kind"] == "run")]
+    assert held["end_s"].tolist() == [650.0] * 2, "a has kept the GPUs while the plan was made"
+
+
+def test_a_charge_longer_than_a_round_ends_with_it():
+    made = scenario([job("a", sizes=(2,), steps=400.0)], speeds=(1.0,))
+    run = simulate(made, "hops", UNPROFILED, decision_s=100 * C)
+    assert starts(run, "a")[0] == 300.0
+
+
+def test_with_overlap_nothing_is_charged():
+    made = scenario([job("a", sizes=(2,), steps=400.0)], speeds=(1.0,))
+    assert starts(simulate(made, "hops", UNPROFILED, decision_s=C, overlap=True), "a")[0] == 0.0
+
+
+def test_what_needs_no_new_plan_is_not_charged():
+    """a alone has its best from 50 s on; at 300 s the problem is the one solved before."""
+    made = scenario([job("a", sizes=(2,), steps=1400.0)], speeds=(1.0,))
+    run = simulate(made, "hops", UNPROFILED, decision_s=C)
+    assert run.decisions["time_s"].tolist() == [0.0, 50.0, 300.0, 600.0]
+    assert run.jobs["finish_s"].tolist() == [pytest.approx(750.0)]
+
+
+@pytest.mark.parametrize("name, value", [("decision_s", -1.0), ("profile_iterations", -1), ("profile_start_s", -1.0)])
+def test_bad_charges_are_refused(name, value):
+    made = scenario([job("a", sizes=(2,))], speeds=(1.0,))
+    with pytest.raises(InputError, match=name):
+        simulate(made, "hops", {name: value})

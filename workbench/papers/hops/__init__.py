@@ -1,7 +1,7 @@
 """Hops: fine-grained heterogeneity, latency-ratio fairness and prior-weighted integer programmes (SoCC 2024)."""
 
 from workbench.papers.hops import explain
-from workbench.papers.hops.round import Round
+from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.scheduler import Hops
 from workbench.scheduling.room import Room
 
@@ -11,7 +11,7 @@ ROOM = Room(
     citation="Hops: Fine-grained heterogeneous sensing, efficient and fair Deep Learning cluster scheduling system "
     "(Wang and others, SoCC 2024)",
     notebook="04_hops",
-    formulations=(Round(),),
+    formulations=(HopsRound(),),
     schedulers=(Hops(),),
     explanations={"hops": explain.explain},
     estimators=("layered",),

@@ -1,9 +1,14 @@
-"""The numbers of one plan of Hops (section 3.6): idle GPUs, priorities, configurations and their throughput."""
+"""The numbers of one plan of Hops (section 3.6): idle GPUs, priorities, configurations, their throughput and gain.
+
+`HopsInstance.from_snapshot` reads those of the first plan of a round, `plan_data` those of some jobs: who is planned
+for, on which idle GPUs, at which speeds. `list_configurations` makes them from jobs and servers. What a job's
+throughput counts is its gain G times the weight `(prior_i + bias)^lambda`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,10 +17,75 @@ import numpy.typing as npt
 
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
-from workbench.papers.hops.configurations import Layout
-from workbench.papers.hops.weights import Weights, gains, weights
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.papers.hops.algorithms.configurations import (
+    SIGMA,
+    Layout,
+    Server,
+    SpeedClasses,
+    aggregated,
+    checked_sizes,
+    distributed,
+    may_be_distributed,
+    speed_classes,
+    thinned,
+)
+from workbench.papers.hops.algorithms.queue import HopsQueue, queue, remembered_ages, sensitivities, service_window
+from workbench.papers.hops.knobs import SENSITIVE, SIZES
+from workbench.scenario.job import Job
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.contract import Knobs
+from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.queues import take
+
+LEAST = 0.01
+"""The smallest weight where priorities are not all positive, at lambda = 1 (the paper's 0.01)."""
+
+
+def bias(priority: FloatArray) -> float:
+    """0 if all priorities are positive, else `|min| + 0.01`."""
+    least = float(priority.min(initial=np.inf))
+    return 0.0 if least > 0 else abs(least) + LEAST
+
+
+class Weights(NamedTuple):
+    """`W_i = (prior_i + bias)^lambda` of each job, over `scale`; only their ratios matter to the optimum."""
+
+    scaled: FloatArray
+    scale: float
+
+    @property
+    def plain(self) -> FloatArray:
+        """(jobs,) the weights of (11) themselves."""
+        return self.scaled * self.scale
+
+
+def weights(priority: FloatArray, power: float, able: BoolArray) -> Weights:
+    """The weights over the largest among the jobs that can get something (`able`): numbers that suit a solver.
+
+    Raises InputError if no float holds one of them.
+    """
+    if not able.any():
+        return Weights(np.ones(len(priority)), 1.0)
+    base = priority + bias(priority)
+    top = base[able].max()
+    with np.errstate(over="ignore", under="ignore"):
+        scaled, scale = (base / top) ** power, float(np.power(top, power))
+        largest = float(np.power(base.max(), power))
+    if not (np.isfinite(largest) and np.isfinite(scaled).all() and (scaled[able] > 0).all() and scale > 0):
+        raise InputError("knob lambda", power, "a power of the priorities that a number can hold, or inf")
+    return Weights(scaled, scale)
+
+
+def gains(job: IntArray, throughput: FloatArray, jobs: int) -> FloatArray:
+    """(configurations,) `G_ij`: throughput over the smallest of the job's configurations, all that are listed.
+
+    job: (configurations,) whose each is, from 0 to `jobs` - 1.
+    """
+    least: FloatArray = np.full(jobs, np.inf)
+    np.minimum.at(least, job, throughput)
+    gain: FloatArray = throughput / least[job]
+    return gain
+
 
 SAME = 1e-6
 """How far throughputs on interchangeable servers may differ, relative to the larger one."""
@@ -25,18 +95,18 @@ Choices = dict[str, dict[str, int] | None]
 """The configuration that each job gets, `{server: GPUs}`; None for a job that waits."""
 
 
-class Placed(NamedTuple):
+class PlacedJob(NamedTuple):
     """What a job gets: where, and the gain `G_ij` counted for it."""
 
     layout: Layout
     gain: float
 
 
-RoundPlan = dict[int, Placed]
+RoundPlan = dict[int, PlacedJob]
 """What each job (row) gets; those that wait are not in it."""
 
 
-class Options(NamedTuple):
+class JobOptions(NamedTuple):
     """A job and what it may get: its configurations, `({server: GPUs}, steps/s)`."""
 
     name: str
@@ -45,7 +115,7 @@ class Options(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RoundData:
+class HopsInstance:
     """One plan's data. All arrays are read-only.
 
     idle: (servers,) GPUs; priority: (jobs,) any finite numbers; layouts: different configurations by position; job,
@@ -125,7 +195,9 @@ class RoundData:
             )
 
     @classmethod
-    def of(cls, idle: Mapping[str, int], options: Iterable[Options], pool: Sequence[int] | None = None) -> RoundData:
+    def of(
+        cls, idle: Mapping[str, int], options: Iterable[JobOptions], pool: Sequence[int] | None = None
+    ) -> HopsInstance:
         """The data of `{server: idle GPUs}` and jobs with configurations written out; pool: of the servers in order."""
         at = {name: i for i, name in enumerate(idle)}
         known: dict[Layout, int] = {}
@@ -150,6 +222,21 @@ class RoundData:
             np.array(throughput, dtype=float),
             None if pool is None else np.array(pool),
         )
+
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot, knobs: Knobs) -> HopsInstance:
+        """The first plan of a round: the service window of the whole queue, on all GPUs that are free now."""
+        jobs = snapshot.jobs
+        if not len(jobs):
+            return plan_data(snapshot, np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), knobs)
+        line: HopsQueue = queue(snapshot, remembered_ages(snapshot, {}), knobs.get("priority", "latency_ratio"), 0.0)
+        inside = window_of(snapshot, line.order, knobs) if knobs.get("window", True) else len(jobs)
+        rows, outside = np.sort(line.order[:inside]), np.sort(line.order[inside:])
+        rho = sensitivities(take(jobs, rows.tolist()), snapshot.belief, snapshot.cluster)
+        data = plan_data(snapshot, rows, line.priority[rows], rho, knobs)
+        before = {unit: ended.gpus for unit, ended in snapshot.ended.items() if isinstance(unit, str)}
+        names = tuple(jobs.names[row] for row in outside.tolist())
+        return replace(data, outside=names, previous=previous_layouts(data, before))
 
     @cached_property
     def able(self) -> BoolArray:
@@ -204,7 +291,7 @@ class RoundData:
     def plan(self, configurations: Iterable[int]) -> RoundPlan:
         """What the jobs get with these configurations."""
         return {
-            int(self.job[spot]): Placed(self.layouts[int(self.layout[spot])], float(self.gain[spot]))
+            int(self.job[spot]): PlacedJob(self.layouts[int(self.layout[spot])], float(self.gain[spot]))
             for spot in configurations
         }
 
@@ -234,3 +321,180 @@ def _shaped(name: str, values: Any, shape: tuple[int, ...], kind: type[np.generi
     if kind is np.int64 and not (np.isfinite(array) & (array == np.rint(array))).all():
         raise InputError(f"round, {name}", array.tolist(), "whole numbers")
     return fixed(array.astype(kind))
+
+
+Rate = Callable[[int, Layout], float]
+"""Steps/s of a job (row) with a layout, 0 where it cannot run: the same for all layouts of one shape."""
+
+
+class JobRequest(NamedTuple):
+    """A job of a plan. sizes: its requirement set; rho: its sensitivity to placement, see (10)."""
+
+    name: str
+    sizes: Sequence[int]
+    priority: float
+    rho: float
+
+
+class _Listed(NamedTuple):
+    """The layouts of one type and size: first and last + 1, for aggregated and for distributed ones."""
+
+    aggregated: range
+    distributed: range
+
+
+def list_configurations(
+    servers: Sequence[Server],
+    pools: Sequence[int],
+    requests: Sequence[JobRequest],
+    rate: Rate,
+    sigma: float = SIGMA,
+) -> HopsInstance:
+    """The data of a plan: for each job what `configurations.generate` gives it and where it has a throughput.
+
+    pools: of the servers, see `RoundData`. Layouts of a type and size are made once for all jobs, and throughput is
+    asked for once for each job and shape.
+    """
+    requests = [request._replace(sizes=checked_sizes(request.sizes, request.name)) for request in requests]
+    layouts: list[Layout] = []
+    listed: dict[tuple[str, int], _Listed] = {}
+    kinds = {kind: max(s.size for s in servers if s.kind == kind) for kind in dict.fromkeys(s.kind for s in servers)}
+    for gpus in sorted({size for request in requests for size in request.sizes}):
+        for kind in kinds:
+            here = len(layouts)
+            layouts += aggregated(servers, kind, gpus)
+            middle = len(layouts)
+            layouts += distributed(servers, kind, gpus)
+            listed[kind, gpus] = _Listed(range(here, middle), range(middle, len(layouts)))
+    numbers, first = _shapes(layouts, pools)
+    owner, chosen, throughput = [], [], []
+    for row, request in enumerate(requests):
+        own = _own(request, kinds, listed, sigma)
+        shape, which = np.unique(numbers[own], return_inverse=True)
+        steps_per_s = np.array([rate(row, layouts[spot]) for spot in first[shape].tolist()], dtype=float)[which.ravel()]
+        runs = steps_per_s > 0
+        owner.append(np.full(int(runs.sum()), row))
+        chosen.append(own[runs])
+        throughput.append(steps_per_s[runs])
+    return HopsInstance(
+        servers=tuple(server.name for server in servers),
+        idle=np.array([server.idle for server in servers], dtype=np.int64),
+        jobs=tuple(request.name for request in requests),
+        priority=np.array([request.priority for request in requests], dtype=float),
+        layouts=tuple(layouts),
+        job=np.concatenate(owner) if owner else np.zeros(0, dtype=np.int64),
+        layout=np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64),
+        throughput=np.concatenate(throughput) if throughput else _NONE,
+        pool=np.array(pools, dtype=np.int64),
+    )
+
+
+_NONE: FloatArray = np.zeros(0)
+
+
+def _shapes(layouts: Sequence[Layout], pools: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """The number of each layout's shape, and the first layout of each shape."""
+    known: dict[Shape, int] = {}
+    first: list[int] = []
+    numbers = []
+    for spot, layout in enumerate(layouts):
+        number = known.setdefault(shape_of(layout, pools), len(known))
+        if number == len(first):
+            first.append(spot)
+        numbers.append(number)
+    return np.array(numbers, dtype=np.int64), np.array(first, dtype=np.int64)
+
+
+def _own(request: JobRequest, kinds: dict[str, int], listed: dict[tuple[str, int], _Listed], sigma: float) -> IntArray:
+    """The layouts that a job may get: by type, then by size."""
+    parts: list[range] = []
+    for kind, largest in kinds.items():
+        spread = may_be_distributed(request.sizes, request.rho, largest, sigma)
+        for gpus in request.sizes:
+            parts.append(listed[kind, gpus].aggregated)
+            if spread:
+                parts.append(listed[kind, gpus].distributed)
+    found = [np.arange(part.start, part.stop) for part in parts]
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+def previous_layouts(data: HopsInstance, before: Mapping[str, Mapping[str, int]]) -> dict[int, Layout]:
+    """By row where jobs were, of `{job: {server: GPUs}}`; those that were on a server which is down are left out."""
+    server = {name: i for i, name in enumerate(data.servers)}
+    return {
+        row: tuple(sorted((server[node], gpus) for node, gpus in before[name].items()))
+        for row, name in enumerate(data.jobs)
+        if name in before and all(node in server for node in before[name])
+    }
+
+
+def window_of(snapshot: Snapshot, order: IntArray, knobs: Knobs) -> int:
+    """How many jobs at the head of the queue are inside the service window; none while all servers are down."""
+    total = int(snapshot.workers.sum())
+    least = np.array([sizes_of(snapshot.jobs.jobs[row], knobs)[0] for row in order.tolist()], dtype=np.int64)
+    return service_window(least, total) if total else 0
+
+
+def sizes_of(job: Job, knobs: Knobs) -> tuple[int, ...]:
+    """The requirement set of a job, thinned to the knob `most_sizes`."""
+    return thinned(job.sizes, int(knobs.get("most_sizes", SIZES.default)))
+
+
+def servers_of(snapshot: Snapshot, taken: Mapping[str, int] | None = None) -> list[Server]:
+    """The servers that are up, with the GPUs that are free now but for those `taken`."""
+    nodes, gone = snapshot.nodes, taken or {}
+    kinds = [snapshot.types[kind] for kind in nodes.kind.tolist()]
+    found = zip(nodes.names, kinds, nodes.free.tolist(), nodes.gpus.tolist(), nodes.up.tolist(), strict=True)
+    return [Server(name, kind, free - gone.get(name, 0), size) for name, kind, free, size, up in found if up]
+
+
+def plan_data(
+    snapshot: Snapshot,
+    rows: IntArray,
+    priority: FloatArray,
+    rho: FloatArray,
+    knobs: Knobs,
+    taken: Mapping[str, int] | None = None,
+) -> HopsInstance:
+    """The data of a plan for some jobs (rows of the snapshot); priority, rho: of these, see (8) and (10).
+
+    taken: free GPUs of servers that earlier plans of the same moment have given out.
+    """
+    servers = servers_of(snapshot, taken)
+    jobs = [snapshot.jobs.jobs[row] for row in rows.tolist()]
+    sigma = float(knobs.get("sigma", SENSITIVE.default))
+    requests = [
+        JobRequest(job.name, sizes_of(job, knobs), float(value), float(sensitivity))
+        for job, value, sensitivity in zip(jobs, priority, rho, strict=True)
+    ]
+    most = knobs.get("speed_classes", 3)
+    if most is None:
+        return list_configurations(servers, range(len(servers)), requests, _exact(snapshot, servers, jobs), sigma)
+    classes = speed_classes(servers, jobs, snapshot.belief, int(most))
+    return list_configurations(servers, classes.pools, requests, _by_class(snapshot, servers, jobs, classes), sigma)
+
+
+def _exact(snapshot: Snapshot, servers: Sequence[Server], jobs: Sequence[Job]) -> Rate:
+    """What is believed of a job on exactly these servers."""
+
+    def rate(row: int, layout: Layout) -> float:
+        return snapshot.belief.on_nodes(jobs[row], {servers[server].name: gpus for server, gpus in layout})
+
+    return rate
+
+
+def _by_class(snapshot: Snapshot, servers: Sequence[Server], jobs: Sequence[Job], classes: SpeedClasses) -> Rate:
+    """What is believed of a job on a type, times the speed of the slowest class of servers (section 3.5)."""
+    known: dict[tuple[int, str, int, int], float] = {}
+
+    def rate(row: int, layout: Layout) -> float:
+        kind, gpus, nodes = servers[layout[0][0]].kind, sum(gpus for _, gpus in layout), len(layout)
+        key = (row, kind, gpus, nodes)
+        if key not in known:
+            fewest = snapshot.cluster.fewest_nodes(kind, gpus)
+            together = fewest is not None and nodes <= fewest
+            word: Placement = "consolidated" if together else "unconsolidated"
+            known[key] = snapshot.belief.steps_per_s(jobs[row], kind, gpus, word, nodes)
+        return known[key] * min(float(classes.factor[row, classes.pools[server]]) for server, _ in layout)
+
+    return rate

@@ -1,13 +1,92 @@
-"""The knobs of one plan of Hops."""
+"""The knobs of a plan, of the queue, the profiler and the rounds of Hops, and what `lambda` and `gap` say."""
 
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
+from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.base.errors import InputError
-from workbench.papers.hops.configurations import SIGMA
+from workbench.papers.hops.algorithms.configurations import SIGMA, Rule
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.knob import Knob
+
+Priority = Literal["latency_ratio", "ftf", "las", "sjf", "srtf"]
+
+PRIORITY = Knob(
+    "priority",
+    "latency_ratio",
+    "What puts a job ahead in the queue: waiting over expected run time, finish-time fairness, or least attained "
+    "service, shortest job, shortest remaining time",
+    source="paper",
+    kind="str",
+    choices=get_args(Priority),
+    main=True,
+)
+REFRESH_S = Knob(
+    "refresh_s",
+    30.0,
+    "Time between two sortings of the queue; 0: sorted at every decision",
+    "s",
+    "paper",
+    minimum=0.0,
+    maximum=LONGEST_ROUND_S,
+)
+
+RULE = Knob(
+    "learning_rate",
+    "linear",
+    "How the learning rate follows the size of an elastic job: in proportion, or with its square root; recorded as the "
+    "signal learning_rate, over that of the job's smallest size",
+    source="paper",
+    kind="str",
+    choices=get_args(Rule),
+)
+
+DECISION_S = Knob(
+    "decision_s",
+    6.0,
+    "Seconds for which jobs go on as before while a first plan for 512 GPUs is made; grows with the square of the "
+    "GPUs; 0: none",
+    "s",
+    minimum=0.0,
+    maximum=LONGEST_ROUND_S,
+)
+
+ITERATIONS = Knob(
+    "profile_iterations",
+    30,
+    "Iterations of a new job on each type before it may be scheduled (the paper: 10 to 50); 0: none",
+    source="paper",
+    kind="int",
+    minimum=0,
+    maximum=1_000_000,
+)
+START_S = Knob(
+    "profile_start_s",
+    20.0,
+    "Seconds before the first iteration of a profile: with them most models are done within a minute, as in the paper",
+    "s",
+    minimum=0.0,
+    maximum=LONGEST_ROUND_S,
+)
+ROUND_S = Knob("round_s", 300.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
+REPLAN = Knob("replan", True, "Plan again within a round while GPUs are idle", source="paper", kind="bool")
+ADJUST = Knob(
+    "adjust", True, "Let less sensitive jobs into the window of later plans of a round", source="paper", kind="bool"
+)
+OVERLAP = Knob(
+    "overlap", False, "A round carries out what was planned when the one before it began", source="paper", kind="bool"
+)
+TIME_LIMIT_S = Knob(
+    "time_limit_s",
+    None,
+    "Wall time of one plan, after which the best found so far counts (runs may then differ); none: no limit",
+    "s",
+    minimum=0.001,
+    optional=True,
+)
+PLANS = (REPLAN, ADJUST, OVERLAP, DECISION_S, TIME_LIMIT_S)
 
 LARGE, GAP, LARGE_GAP = 1000, 0.01, 0.05
 """Up to so many idle GPUs a plan may be 1 % off the best, above them 5 % (4.7; 3.6 prints 0.05 % and 5 % at once)."""

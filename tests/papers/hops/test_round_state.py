@@ -7,11 +7,10 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
+from reproduction.hops.tables import GAIN_COLUMNS, configurations_of, gains_by_size, queue_table
 from tests.papers.hops.plan_support import job, scenario
 from workbench.papers.hops import scheduler
-from workbench.papers.hops.gain_matrix import COLUMNS, gains_by_size
-from workbench.papers.hops.round import Round
-from workbench.papers.hops.tables import configurations_of, queue_table
+from workbench.papers.hops.formulations.round import HopsRound
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import simulate, snapshot_at
@@ -77,9 +76,9 @@ def test_the_queue_of_a_preset_is_that_of_its_table():
 
 def test_gains_by_size_are_the_best_of_the_configurations_that_a_job_is_offered():
     made = preset("hops_64")
-    snapshot, knobs = snapshot_at(made), Round().settle({})
-    table = gains_by_size(Round().data(snapshot, knobs), snapshot)
-    assert list(table.columns) == COLUMNS and set(table["job"]) == set(snapshot.jobs.names)
+    snapshot, knobs = snapshot_at(made), HopsRound().settle({})
+    table = gains_by_size(HopsRound().data(snapshot, knobs), snapshot)
+    assert list(table.columns) == GAIN_COLUMNS and set(table["job"]) == set(snapshot.jobs.names)
     for name in ("job-0", "job-4", "job-14"):
         best = defaultdict(float)
         for row in configurations_of(snapshot, name, knobs).itertuples():
@@ -121,5 +120,5 @@ def test_memory_forgets_jobs_that_are_gone():
     assert decided(made)[1].listed == ("a", "b")
     hops = scheduler.Hops()
     knobs = hops.settle(FREE)
-    before = scheduler.Memory(ages={"gone": 1.0}, listed=("gone",))
+    before = scheduler.HopsMemory(ages={"gone": 1.0}, listed=("gone",))
     assert hops.decide(snapshot_at(made), before, knobs, np.random.default_rng(0))[1].listed == ("a", "b")

@@ -8,15 +8,14 @@ from hypothesis import given, settings
 
 from tests.papers.hops import plan_support
 from tests.papers.hops.plan_support import SEEDS, random_round
-from workbench.papers.hops import planning
-from workbench.papers.hops.instance import Options, RoundData
-from workbench.papers.hops.planning import make_plan
-from workbench.papers.hops.repeat import fingerprint, unbeatable
+from workbench.papers.hops.algorithms import planning
+from workbench.papers.hops.algorithms.planning import fingerprint, make_plan, unbeatable
+from workbench.papers.hops.instance import HopsInstance, JobOptions
 
 
 def two_jobs(first=1.0, second=2.0, idle=2, speed=1.0):
     both = [({"s": 1}, speed), ({"s": 2}, 1.8)]
-    return RoundData.of({"s": idle, "t": idle}, [Options("a", first, both), Options("b", second, both)])
+    return HopsInstance.of({"s": idle, "t": idle}, [JobOptions("a", first, both), JobOptions("b", second, both)])
 
 
 def test_equal_problems_have_equal_fingerprints():
@@ -31,9 +30,9 @@ def test_equal_problems_have_equal_fingerprints():
 
 
 def test_a_plan_in_which_all_have_their_best_stays():
-    data = RoundData.of(
+    data = HopsInstance.of(
         {"s": 2, "t": 2},
-        [Options(name, 1.0, [({"s": 2}, 2.0), ({"t": 2}, 2.0), ({"t": 1}, 1.0)]) for name in "ab"],
+        [JobOptions(name, 1.0, [({"s": 2}, 2.0), ({"t": 2}, 2.0), ({"t": 1}, 1.0)]) for name in "ab"],
     )
     best, mixed = {0: ((0, 2),), 1: ((1, 2),)}, {0: ((0, 2),), 1: ((1, 1),)}
     plan = unbeatable(data, best)
@@ -62,7 +61,7 @@ def test_what_stays_is_an_optimum(seed):
 
 @pytest.mark.parametrize("power", [1.0, np.inf])
 def test_no_solver_is_asked_then(power, monkeypatch):
-    data = RoundData.of({"s": 2}, [Options("a", 1.0, [({"s": 2}, 2.0), ({"s": 1}, 1.0)])])
+    data = HopsInstance.of({"s": 2}, [JobOptions("a", 1.0, [({"s": 2}, 2.0), ({"s": 1}, 1.0)])])
     found = make_plan(data, {"lambda": power})
     monkeypatch.setattr(planning, "serve", lambda *arguments: pytest.fail("a solver was asked"))
     again = make_plan(data, {"lambda": power}, previous={0: found.plan[0].layout})
@@ -86,10 +85,10 @@ def test_the_start_changes_no_optimum(seed):
 
 
 def test_the_formulation_starts_from_the_previous_round():
-    from workbench.papers.hops.round import Round
+    from workbench.papers.hops.formulations.round import HopsRound
 
     data = replace(two_jobs(), previous={0: ((0, 1),)})
-    formulation = Round()
+    formulation = HopsRound()
     for model in ("printed", "aggregated"):
         knobs = formulation.settle({"gap": 0.0, "model": model})
         with_start, without = (formulation.run(data, {**knobs, "start": start}) for start in (True, False))

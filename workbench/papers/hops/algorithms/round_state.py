@@ -9,22 +9,49 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.papers.hops.gain_matrix import gain_signals
-from workbench.papers.hops.gathering import plan_data, previous_layouts, sizes_of
-from workbench.papers.hops.instance import RoundData
+from workbench.papers.hops.algorithms.configurations import scaled
+from workbench.papers.hops.algorithms.planning import SolvedPlan, fingerprint, make_plan
+from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
+from workbench.papers.hops.instance import HopsInstance, plan_data, previous_layouts, sizes_of
 from workbench.papers.hops.knobs import power_of
-from workbench.papers.hops.learning_rate import scaled
-from workbench.papers.hops.planning import SolvedPlan, make_plan
-from workbench.papers.hops.queue import Queue
-from workbench.papers.hops.repeat import fingerprint
-from workbench.papers.hops.sensitivity import sensitivities
-from workbench.papers.hops.window import adjusted_window, service_window
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import IntArray, Reason, Snapshot
 from workbench.scheduling.queues import take
 from workbench.scheduling.solvers import Solver, TimeLimitError
 from workbench.scheduling.solvers.report import SolveReport
+from workbench.simulation.schema import GAIN_OF
+
+Size = tuple[int, int, int, int]
+"""Job and type (rows of the data and of the snapshot), GPUs, servers."""
+
+
+def gain_signals(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) -> dict[str, dict[str, float]]:
+    """The gains by size of some jobs as signals of a decision, see `workbench.simulation.schema.GAIN_OF`."""
+    found: dict[str, dict[str, float]] = {}
+    for (row, kind, gpus, servers), gain in sorted(best_by_size(data, snapshot, jobs).items()):
+        name = f"{GAIN_OF}{gpus} x {snapshot.types[kind]} on {servers}"
+        found.setdefault(name, {})[data.jobs[row]] = gain
+    return found
+
+
+def best_by_size(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) -> dict[Size, float]:
+    """The largest gain of each size of some jobs."""
+    wanted = set(jobs)
+    spots = np.flatnonzero(np.array([name in wanted for name in data.jobs], dtype=bool)[data.job])
+    kind_of = dict(zip(snapshot.nodes.names, snapshot.nodes.kind.tolist(), strict=True))
+    shape_of: dict[int, tuple[int, int, int]] = {}
+    for layout in np.unique(data.layout[spots]).tolist():
+        placed = data.layouts[layout]
+        gpus = sum(count for _, count in placed)
+        shape_of[layout] = (kind_of[data.servers[placed[0][0]]], gpus, len(placed))
+    best: dict[Size, float] = {}
+    columns = (data.job[spots].tolist(), data.layout[spots].tolist(), data.gain[spots].tolist())
+    for row, layout, gain in zip(*columns, strict=True):
+        key = (row, *shape_of[layout])
+        best[key] = max(best.get(key, 0.0), gain)
+    return best
+
 
 Placements = Mapping[str, Mapping[str, int]]
 """`{job: {server: GPUs}}`."""
@@ -33,12 +60,12 @@ Placements = Mapping[str, Mapping[str, int]]
 class Made(NamedTuple):
     """One plan that was made: whom it could choose from, what they got, how it was found."""
 
-    data: RoundData
+    data: HopsInstance
     planned: SolvedPlan
 
 
 class Past(NamedTuple):
-    """A first plan. key: of its problem, see `repeat`."""
+    """A first plan. key: of its problem, see `fingerprint`."""
 
     key: str
     placed: Placements
@@ -52,8 +79,8 @@ class Due(NamedTuple):
     due_s: float
 
 
-class Moment:
-    """The plans of one decision.
+class RoundState:
+    """The state of one round being decided: the plans of a decision.
 
     placed: what jobs get; before: GPUs of the jobs whose time on them ends now; solved: whether the first plan was made
     anew; planned_gpus: how many it could give out; taken: free GPUs that are given out; listed: jobs whose gains have
@@ -63,7 +90,7 @@ class Moment:
     def __init__(
         self,
         snapshot: Snapshot,
-        line: Queue,
+        line: HopsQueue,
         knobs: Knobs,
         profiled: Collection[str],
         listed: Collection[str] = (),
@@ -179,7 +206,7 @@ class Moment:
         nodes = self._snapshot.nodes
         return int(nodes.free[nodes.up].sum()) - self.taken.total()
 
-    def _data(self, rows: IntArray, all_free: bool = False) -> RoundData:
+    def _data(self, rows: IntArray, all_free: bool = False) -> HopsInstance:
         """The data of a plan on what is idle; `all_free`: also on the GPUs that profiles have just been given."""
         priority, rho = self._line.priority[rows], self._sensitivity(rows)
         taken = {} if all_free else self.taken
@@ -190,7 +217,7 @@ class Moment:
         names = self._snapshot.jobs.names
         return np.array([row for row in rows.tolist() if names[row] not in self.listed], dtype=np.int64)
 
-    def _plan(self, data: RoundData, before: Placements) -> Placements | None:
+    def _plan(self, data: HopsInstance, before: Placements) -> Placements | None:
         """What a plan gives these jobs; before: where jobs were until now. None, and late, if time ran out."""
         for name, able in zip(data.jobs, data.able.tolist(), strict=True):
             self._inside[name] = able or self._inside.get(name, False)
@@ -219,7 +246,7 @@ class Moment:
         names = [self._snapshot.jobs.names[row] for row in rows.tolist()]
         self._let_in.update({name: 1.0 for name in names if not self._window[name]})
 
-    def _note_gains(self, data: RoundData, whole: bool) -> None:
+    def _note_gains(self, data: HopsInstance, whole: bool) -> None:
         """Keep the gains of jobs that no plan of the whole cluster has listed yet; `whole`: this is one."""
         new = [name for name in data.jobs if name not in self.listed and name not in self._noted]
         for signal, gains in gain_signals(data, self._snapshot, new).items() if new else ():
@@ -235,8 +262,8 @@ class Moment:
         queue, window (number of the first plan whose service window the job was in, 0: none) and let_in (1 for those
         whom only the adjustment let in); sensitivity (10) as far as it was looked at. Weight `W_i` (lambda finite) and
         gain `G_ij` of those planned for; learning_rate of elastic jobs that get GPUs, over that of their smallest size.
-        The gains of all configurations, see `gain_matrix`, of a job's first plan at the beginning of a round, and until
-        then of the plans within rounds.
+        The gains of all configurations, see `gain_signals`, of a job's first plan at the beginning of a round, and
+        until then of the plans within rounds.
         """
         jobs, line = self._snapshot.jobs, self._line
         found = {

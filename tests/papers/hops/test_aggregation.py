@@ -1,17 +1,14 @@
-"""From shapes to servers."""
+"""Ways to cut an idle server, and from shapes to servers."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.papers.hops.aggregation import aggregate
-from workbench.papers.hops.choosing import checked
-from workbench.papers.hops.configurations import Server
-from workbench.papers.hops.instance import Options, RoundData, shape_of
-from workbench.papers.hops.lifting import lift
-from workbench.papers.hops.listing import Request, list_configurations
-from workbench.papers.hops.planning import make_plan
+from workbench.papers.hops.algorithms.aggregation import aggregate, count, lift, patterns
+from workbench.papers.hops.algorithms.configurations import Server
+from workbench.papers.hops.algorithms.planning import checked, make_plan
+from workbench.papers.hops.instance import HopsInstance, JobOptions, JobRequest, list_configurations, shape_of
 from workbench.scheduling.solvers import SolverFailedError
 
 EXACT = {"lambda": 1.0, "model": "aggregated", "gap": 0.0}
@@ -27,7 +24,9 @@ def two_by_four():
     """Two servers of 4; x on one piece of 4 or on 2 + 2, y on 2."""
     spread = ({"a": 2, "b": 2}, 3.0)
     small = [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
-    return aggregate(RoundData.of({"a": 4, "b": 4}, [Options("x", 1.0, [spread]), Options("y", 1.0, small)], [0, 0]))
+    return aggregate(
+        HopsInstance.of({"a": 4, "b": 4}, [JobOptions("x", 1.0, [spread]), JobOptions("y", 1.0, small)], [0, 0])
+    )
 
 
 def test_the_pieces_of_a_job_are_on_different_servers():
@@ -40,7 +39,9 @@ def test_the_pieces_of_a_job_are_on_different_servers():
 def test_an_exchange_keeps_them_apart():
     """One server of 4 and one of 2, cut into three 2s: if y took the 2 first, x would have both halves of the 4."""
     spread, small = [({"a": 2, "b": 2}, 3.0)], [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
-    data = aggregate(RoundData.of({"a": 4, "b": 2}, [Options("x", 1.0, spread), Options("y", 1.0, small)], [0, 0]))
+    data = aggregate(
+        HopsInstance.of({"a": 4, "b": 2}, [JobOptions("x", 1.0, spread), JobOptions("y", 1.0, small)], [0, 0])
+    )
     plan = lift(data, {0: 0, 1: 1}, cut_of(data, (4, (2, 2)), (2, (2,))))
     assert plan[0].layout == ((0, 2), (1, 2))
     assert plan[1].layout == ((0, 2),)
@@ -67,8 +68,8 @@ def test_who_can_stay_does_and_otherwise_everybody_is_placed_anew():
     # The gang that stays in the middle of what another one needs would leave no whole server.
     whole = [({"a": 4}, 4.0), ({"b": 4}, 4.0)]
     small = [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
-    jobs = [Options("x", 1.0, whole), Options("y", 1.0, small), Options("z", 1.0, small)]
-    data = aggregate(RoundData.of({"a": 4, "b": 4}, jobs, [0, 0]))
+    jobs = [JobOptions("x", 1.0, whole), JobOptions("y", 1.0, small), JobOptions("z", 1.0, small)]
+    data = aggregate(HopsInstance.of({"a": 4, "b": 4}, jobs, [0, 0]))
     plan = lift(data, {0: 0, 1: 1, 2: 2}, cut_of(data, (4, (4,)), (4, (2, 2))), {1: ((0, 2),), 2: ((1, 2),)})
     assert [gpus for _, gpus in plan[0].layout] == [4]
     assert checked(data.data, plan) == plan
@@ -82,7 +83,7 @@ def test_a_plan_for_a_whole_cluster_fits_and_is_worth_what_the_solver_says(seed)
     servers = [Server(f"s{i}", "ab"[i % 2], int(rng.integers(0, 9)), 8) for i in range(12)]
     pools = [(i % 2) * 2 + (i % 3 == 0) for i in range(12)]
     requests = [
-        Request(f"j{row}", rng.choice(np.arange(1, 17), 3, replace=False).tolist(), float(rng.uniform(0, 3)), 1.0)
+        JobRequest(f"j{row}", rng.choice(np.arange(1, 17), 3, replace=False).tolist(), float(rng.uniform(0, 3)), 1.0)
         for row in range(14)
     ]
     speed = rng.uniform(0.5, 2.0, (14, 4))
@@ -105,3 +106,23 @@ def test_a_plan_for_a_whole_cluster_fits_and_is_worth_what_the_solver_says(seed)
             if len(placed.layout) == 1:
                 assert shape_of(placed.layout, data.pools) in data.shapes
         before = {row: placed.layout for row, placed in plan.items()}
+
+
+def test_eight_gpus_in_all_sizes_are_the_partitions_of_eight():
+    assert len(patterns(8, range(1, 9))) == 22
+
+
+def test_by_hand():
+    assert set(patterns(5, [4, 2])) == {(4,), (2, 2)}
+    assert patterns(3, [4]) == ((),)
+    assert patterns(0, [1]) == ((),)
+    assert patterns(4, []) == ((),)
+
+
+@given(idle=st.integers(0, 14), sizes=st.sets(st.integers(1, 9)))
+def test_every_way_fits_is_there_once_and_has_no_room_left(idle, sizes):
+    found = patterns(idle, sorted(sizes))
+    assert len(set(found)) == len(found) == count(idle, sizes)
+    for pattern in found:
+        assert set(pattern) <= sizes and sum(pattern) <= idle
+        assert not sizes or idle - sum(pattern) < min(sizes)

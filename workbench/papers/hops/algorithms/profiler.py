@@ -15,31 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.base.errors import InputError
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scheduling.decision import Assignment, Belief, NodeView, Snapshot
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
-
-ITERATIONS = Knob(
-    "profile_iterations",
-    30,
-    "Iterations of a new job on each type before it may be scheduled (the paper: 10 to 50); 0: none",
-    source="paper",
-    kind="int",
-    minimum=0,
-    maximum=1_000_000,
-)
-START_S = Knob(
-    "profile_start_s",
-    20.0,
-    "Seconds before the first iteration of a profile: with them most models are done within a minute, as in the paper",
-    "s",
-    minimum=0.0,
-    maximum=LONGEST_ROUND_S,
-)
 
 
 class Probe(NamedTuple):
@@ -51,7 +31,7 @@ class Probe(NamedTuple):
     seconds: float
 
 
-class Cost(NamedTuple):
+class ProfileCost(NamedTuple):
     """What profiles take: seconds if all types go side by side, and GPU-seconds."""
 
     seconds: float
@@ -170,6 +150,8 @@ def probes(job: Job, belief: Belief, cluster: Cluster, iterations: int, start_s:
     return tuple(found)
 
 
-def cost(made: Sequence[Probe]) -> Cost:
+def cost(made: Sequence[Probe]) -> ProfileCost:
     """What a job's profiles cost."""
-    return Cost(max((probe.seconds for probe in made), default=0.0), sum(probe.seconds * probe.gpus for probe in made))
+    return ProfileCost(
+        max((probe.seconds for probe in made), default=0.0), sum(probe.seconds * probe.gpus for probe in made)
+    )

@@ -13,19 +13,37 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.errors import InputError
-from workbench.papers.hops.choosing import gain_of, objective
-from workbench.papers.hops.configurations import may_be_distributed
-from workbench.papers.hops.gathering import plan_data, sizes_of
-from workbench.papers.hops.instance import Placed, RoundData
+from workbench.papers.hops.algorithms.configurations import Rule, learning_rates, may_be_distributed
+from workbench.papers.hops.algorithms.planning import gain_of, make_plan, objective
+from workbench.papers.hops.algorithms.queue import (
+    HopsQueue,
+    adjusted_window,
+    queue,
+    remembered_ages,
+    sensitivities,
+    service_window,
+)
+from workbench.papers.hops.algorithms.round_state import best_by_size
+from workbench.papers.hops.instance import HopsInstance, PlacedJob, plan_data, sizes_of
 from workbench.papers.hops.knobs import SENSITIVE
-from workbench.papers.hops.learning_rate import Rule, learning_rates
-from workbench.papers.hops.planning import make_plan
-from workbench.papers.hops.queue import Queue, queue, remembered_ages
-from workbench.papers.hops.sensitivity import sensitivities
-from workbench.papers.hops.window import adjusted_window, service_window
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import IntArray, Snapshot
+
+GAIN_COLUMNS = ["job", "accelerator", "gpus", "servers", "gain"]
+
+
+def gains_by_size(data: HopsInstance, snapshot: Snapshot) -> pd.DataFrame:
+    """One row for each job, type, number of GPUs and of servers: columns `GAIN_COLUMNS`.
+
+    gain is the largest `G_ij` of these configurations. Rows are in the order of jobs, types and sizes.
+    """
+    best = best_by_size(data, snapshot, data.jobs)
+    found = [
+        (data.jobs[row], snapshot.types[kind], gpus, servers, gain)
+        for (row, kind, gpus, servers), gain in sorted(best.items())
+    ]
+    return pd.DataFrame(found, columns=GAIN_COLUMNS)
 
 
 def queue_table(snapshot: Snapshot, knobs: Knobs) -> pd.DataFrame:
@@ -124,7 +142,7 @@ def may_spread(snapshot: Snapshot, job: str, knobs: Knobs) -> dict[str, bool]:
     return {name: may_be_distributed(sizes, rho, most, sigma) for name, most in largest.items()}
 
 
-def gain_matrix(data: RoundData) -> pd.DataFrame:
+def gain_matrix(data: HopsInstance) -> pd.DataFrame:
     """G of Table 1: jobs x configurations by number, NaN where a job has no such configuration."""
     table = np.full((len(data.jobs), int(data.number.max(initial=0))), np.nan)
     table[data.job, data.number - 1] = data.gain
@@ -132,7 +150,7 @@ def gain_matrix(data: RoundData) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(data.jobs, name="job"), columns=columns)
 
 
-def weights_by_lambda(data: RoundData, powers: Sequence[float]) -> pd.DataFrame:
+def weights_by_lambda(data: HopsInstance, powers: Sequence[float]) -> pd.DataFrame:
     """`W_i = (prior_i + bias)^lambda` over the largest, one row for each job, one column for each finite lambda."""
     for power in powers:
         if not 0 <= power < np.inf:
@@ -143,7 +161,7 @@ def weights_by_lambda(data: RoundData, powers: Sequence[float]) -> pd.DataFrame:
     return table
 
 
-def sizes_by_lambda(data: RoundData, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:
+def sizes_by_lambda(data: HopsInstance, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:
     """The GPUs that each job gets in the plan of one moment, 0 if it waits: a row for each lambda (infinity too).
 
     Columns: the jobs, the highest priority first.
@@ -158,7 +176,7 @@ def sizes_by_lambda(data: RoundData, powers: Iterable[float], knobs: Knobs) -> p
     )
 
 
-def frontier(data: RoundData, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:
+def frontier(data: HopsInstance, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:
     """Efficiency against priority: the plan of one moment for each lambda, infinity included.
 
     Columns: lambda, gain (summed G_ij of the plan: efficiency), priority_served (share of the summed priorities, from
@@ -190,7 +208,7 @@ def frontier(data: RoundData, powers: Iterable[float], knobs: Knobs) -> pd.DataF
     return pd.DataFrame(found, columns=columns)
 
 
-def _gpus(placed: Placed) -> int:
+def _gpus(placed: PlacedJob) -> int:
     return sum(gpus for _, gpus in placed.layout)
 
 
@@ -199,7 +217,7 @@ def _share(base: FloatArray, served: list[int], able: IntArray) -> float:
     return float(base[served].sum()) / total if total > 0 else np.nan
 
 
-def _line(snapshot: Snapshot, knobs: Knobs) -> Queue:
+def _line(snapshot: Snapshot, knobs: Knobs) -> HopsQueue:
     ages = remembered_ages(snapshot, {})
     return queue(snapshot, ages, knobs.get("priority", "latency_ratio"), float(knobs.get("refresh_s", 0.0)))
 

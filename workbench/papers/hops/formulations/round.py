@@ -22,24 +22,19 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.papers.hops import aggregated, lexicographic
-from workbench.papers.hops.aggregation import Aggregate, aggregate
-from workbench.papers.hops.choosing import NAME, result
-from workbench.papers.hops.gathering import gather
-from workbench.papers.hops.instance import RoundData, RoundPlan
-from workbench.papers.hops.knobs import PLAN, START, power_of
-from workbench.papers.hops.levels import in_paper_units, levels
-from workbench.papers.hops.lifting import lift
-from workbench.papers.hops.matrix import Aggregated, Printed
-from workbench.papers.hops.planning import Model, model_of, nobody, stopping
-from workbench.papers.hops.queue import PRIORITY
-from workbench.papers.hops.weights import classes
+from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, lift
+from workbench.papers.hops.algorithms.planning import NAME, Model, model_of, nobody, result, stopping
+from workbench.papers.hops.formulations import aggregated, lexicographic
+from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
+from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed
+from workbench.papers.hops.instance import HopsInstance, RoundPlan
+from workbench.papers.hops.knobs import PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import Snapshot
 from workbench.scheduling.solvers import Solver
 
 
-def build(data: RoundData, power: float) -> pyo.ConcreteModel:
+def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
     """Return the unsolved integer programme; power: lambda, finite."""
     m = lay_out(data)
     weight = dict(zip(data.jobs, data.weights(power).scaled.tolist(), strict=True))
@@ -52,7 +47,7 @@ def build(data: RoundData, power: float) -> pyo.ConcreteModel:
     return m
 
 
-def lay_out(data: RoundData) -> pyo.ConcreteModel:
+def lay_out(data: HopsInstance) -> pyo.ConcreteModel:
     """The sets, the configurations and their limits, without an objective."""
     m = pyo.ConcreteModel("hops_round")
     keys = [(data.jobs[row], j) for row, j in zip(data.job.tolist(), data.number.tolist(), strict=True)]
@@ -88,12 +83,12 @@ def lay_out(data: RoundData) -> pyo.ConcreteModel:
     return m
 
 
-def read(model: pyo.ConcreteModel, data: RoundData) -> RoundPlan:
+def read(model: pyo.ConcreteModel, data: HopsInstance) -> RoundPlan:
     """What the jobs get in a solved model."""
     return data.plan(spot for spot, variable in enumerate(model.choose.values()) if variable.value > 0.5)
 
 
-class Round(Formulation[RoundData]):
+class HopsRound(Formulation[HopsInstance]):
     """Who gets which GPUs until the round ends."""
 
     name = NAME
@@ -106,9 +101,9 @@ class Round(Formulation[RoundData]):
         "there is no objective: gains_by_class has the summed gain of each priority, the highest first."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> RoundData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> HopsInstance:
         """The service window of the queue of all unfinished jobs, on the GPUs that are free now."""
-        return gather(snapshot, knobs)
+        return HopsInstance.from_snapshot(snapshot, knobs)
 
     def statement(self, knobs: Knobs) -> Any:
         """The model that the knobs name; `auto` builds the printed one."""
@@ -116,22 +111,22 @@ class Round(Formulation[RoundData]):
             return lexicographic
         return aggregated if knobs.get("model") == "aggregated" else self
 
-    def build(self, data: RoundData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: HopsInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model that the knobs name (`auto`: the printed one); with lambda = inf the first class's."""
         return _build(data, "aggregated" if knobs.get("model") == "aggregated" else "printed", knobs)
 
-    def read(self, model: pyo.ConcreteModel, data: RoundData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: HopsInstance, knobs: Knobs) -> Result:
         """The choices of a solved model, on real servers, checked against (12) and (13)."""
         if hasattr(model, "cut"):
             every = aggregate(data)
             return result(data, lift(every, *aggregated.read(model, every)), power_of(knobs), "aggregated")
         return result(data, read(model, data), power_of(knobs), "printed")
 
-    def trivial(self, data: RoundData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: HopsInstance, knobs: Knobs) -> Result | None:
         """No configurations, no choices."""
         return result(data, {}, power_of(knobs), model_of(data, knobs)) if nobody(data) else None
 
-    def run(self, data: RoundData, knobs: Knobs, solver: Solver | None = None) -> Result:
+    def run(self, data: HopsInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build, solve, read; with lambda = inf `iterations` list what each priority class got."""
         stop = stopping(solver or Solver(), data, knobs)
         if nobody(data):
@@ -151,14 +146,14 @@ class Round(Formulation[RoundData]):
         return found.reported(solved, build_s, (step._asdict() for step in steps) if len(steps) > 1 else ())
 
 
-def _start(model: pyo.ConcreteModel, data: RoundData) -> None:
+def _start(model: pyo.ConcreteModel, data: HopsInstance) -> None:
     """Give the choices the values that jobs have had until now; how servers are cut is left open."""
     twin = Aggregated(aggregate(data)) if hasattr(model, "cut") else Printed(data)
     for variable, value in zip(model.choose.values(), twin.start(data.previous).tolist(), strict=False):
         variable.set_value(value)
 
 
-def _build(data: RoundData, model: Model, knobs: Knobs) -> pyo.ConcreteModel:
+def _build(data: HopsInstance, model: Model, knobs: Knobs) -> pyo.ConcreteModel:
     every: Aggregate | None = aggregate(data) if model == "aggregated" else None
     power = power_of(knobs)
     if not np.isinf(power):

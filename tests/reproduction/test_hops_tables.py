@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.papers.hops.plan_support import job, random_round, scenario
-from workbench.base.errors import InputError
-from workbench.papers.hops.gathering import gather
-from workbench.papers.hops.instance import Options, RoundData
-from workbench.papers.hops.scheduler import Hops
-from workbench.papers.hops.tables import (
+from reproduction.hops.tables import (
     configurations_of,
     frontier,
     gain_matrix,
@@ -18,7 +13,11 @@ from workbench.papers.hops.tables import (
     sizes_by_lambda,
     weights_by_lambda,
 )
-from workbench.papers.hops.two_jobs import two_jobs
+from tests.papers.hops.plan_support import job, random_round, scenario
+from workbench.base.errors import InputError
+from workbench.papers.hops.instance import HopsInstance, JobOptions
+from workbench.papers.hops.lessons.two_jobs import two_jobs
+from workbench.papers.hops.scheduler import Hops
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 
@@ -28,10 +27,10 @@ KNOBS = Hops().settle({})
 def table_1():
     """The gain matrix of the paper's Table 1, from throughputs 10 times as large."""
     rows = {"job 1": (10, 18, 26), "job 2": (20, 10, 30, 41), "job 3": (12, 16, 10), "job 4": (10, 18, 32)}
-    return RoundData.of(
+    return HopsInstance.of(
         {f"s{i}": 8 for i in range(4)},
         [
-            Options(name, float(i), [({f"s{j}": i + 1}, float(speed)) for j, speed in enumerate(speeds)])
+            JobOptions(name, float(i), [({f"s{j}": i + 1}, float(speed)) for j, speed in enumerate(speeds)])
             for i, (name, speeds) in enumerate(rows.items(), start=1)
         ],
     )
@@ -108,12 +107,12 @@ def test_the_frontier_has_its_most_gain_at_lambda_0(seed):
 
 def test_the_frontier_of_a_crowded_moment_moves_with_lambda():
     """Two GPUs. a (first) gains 1 on both, b and c 1 on one each: lambda 0 serves b and c, infinity a first."""
-    data = RoundData.of(
+    data = HopsInstance.of(
         {"s": 2},
         [
-            Options("a", 9.0, [({"s": 2}, 1.0)]),
-            Options("b", 2.0, [({"s": 1}, 1.0)]),
-            Options("c", 1.0, [({"s": 1}, 1.0)]),
+            JobOptions("a", 9.0, [({"s": 2}, 1.0)]),
+            JobOptions("b", 2.0, [({"s": 1}, 1.0)]),
+            JobOptions("c", 1.0, [({"s": 1}, 1.0)]),
         ],
     )
     found = frontier(data, [0.0, 1.0, np.inf], {"gap": 0.0}).set_index("lambda")
@@ -137,11 +136,11 @@ def test_with_room_for_all_lambda_changes_no_size():
 
 
 def test_a_job_that_waits_has_size_0():
-    options = [Options("first", 2.0, [({"s": 1}, 1.0)]), Options("second", 1.0, [({"s": 1}, 1.0)])]
-    assert sizes_by_lambda(RoundData.of({"s": 1}, options), [1.0], {"gap": 0.0}).to_numpy().tolist() == [[1, 0]]
+    options = [JobOptions("first", 2.0, [({"s": 1}, 1.0)]), JobOptions("second", 1.0, [({"s": 1}, 1.0)])]
+    assert sizes_by_lambda(HopsInstance.of({"s": 1}, options), [1.0], {"gap": 0.0}).to_numpy().tolist() == [[1, 0]]
 
 
 def test_frontier_of_the_papers_cluster():
     made = preset("hops_64")
-    found = frontier(gather(snapshot_at(made, 9000.0), KNOBS), [0.0, 1.0, np.inf], KNOBS)
+    found = frontier(HopsInstance.from_snapshot(snapshot_at(made, 9000.0), KNOBS), [0.0, 1.0, np.inf], KNOBS)
     assert len(found) == 3 and (found["gpus"] <= 64).all() and (found["gain"] > 0).all()

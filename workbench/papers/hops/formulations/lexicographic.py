@@ -11,7 +11,7 @@ gain that a class before it got, which nobody below may reduce: no weight grows 
 describes it as a greedy choice in the order of priority. Where a job's best configuration can be had in several places,
 greedy may pick the one that leaves less to those after it; here the places are left open until all are served. Over
 interchangeable servers (`aggregated`) the limits are that model's. Where a finite lambda makes weights too far apart
-for a solver, tiers of jobs take the place of the classes, with their weights (`weights.tiers`).
+for a solver, tiers of jobs take the place of the classes, with their weights (`tiers`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyomo.environ as pyo
 
-from workbench.papers.hops.instance import RoundData
-from workbench.papers.hops.levels import Level
-from workbench.scheduling.solvers import Solver, SolveReport, solve_model
+from workbench.papers.hops.instance import HopsInstance
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.solvers import Solver, SolveReport, relative_gap, solve_model
 
 SLACK = 1e-6
 """How far below its gain a class may fall while later ones are served, relative to the gain (at least 1): rounding."""
@@ -63,7 +65,7 @@ def prepare(model: pyo.ConcreteModel) -> None:
         return pyo.Constraint.Skip  # `serve` adds a row for each class that it has served
 
 
-def serve(model: pyo.ConcreteModel, data: RoundData, order: Sequence[Level], solver: Solver) -> Served:
+def serve(model: pyo.ConcreteModel, data: HopsInstance, order: Sequence[Level], solver: Solver) -> Served:
     """Solve level by level; the model then holds the plan. Returns what each got, and the report on the first solve.
 
     The report has the time of all solves. A time limit counts for each by itself; where it ends one, those after it
@@ -98,3 +100,74 @@ def _gain(model: Any, weight: Mapping[str, float]) -> Any:
     """The weighted gain of some jobs."""
     mine = (key for key in model.choose if key[0] in weight)
     return pyo.quicksum(weight[key[0]] * model.gain[key] * model.choose[key] for key in mine)
+
+
+class Level(NamedTuple):
+    """Jobs (rows) that are weighed against each other. weight: (jobs,) `W_i` over `scale`, 0 for other jobs."""
+
+    rows: IntArray
+    weight: FloatArray
+    scale: float
+
+
+def levels(data: HopsInstance, power: float) -> list[Level]:
+    """Levels in the order in which they are served: mostly one with a finite lambda."""
+    if np.isinf(power):
+        return [_level(data, rows, np.ones(len(data.jobs)), 1.0) for rows in classes(data.priority)]
+    found = data.weights(power)
+    return [_level(data, rows, found.scaled, found.scale) for rows in tiers(found.scaled, data.able)]
+
+
+def _level(data: HopsInstance, rows: IntArray, weight: FloatArray, scale: float) -> Level:
+    top = weight[rows].max()
+    own = np.zeros(len(data.jobs))
+    own[rows] = weight[rows] / top
+    return Level(rows, own, float(top) * scale)
+
+
+def in_paper_units(solved: SolveReport, value: float | None, order: list[Level], data: HopsInstance) -> SolveReport:
+    """The report on the first level's solve as one on the plan, worth `value`; without a bound at lambda = infinity.
+
+    What the lower levels could add at most is part of the bound.
+    """
+    if value is None:
+        return _said(solved, solved.value, None)
+    most = np.zeros(len(data.jobs))
+    np.maximum.at(most, data.job, data.gain)
+    later = sum(level.scale * float(level.weight @ most) for level in order[1:])
+    return _said(solved, value, None if solved.bound is None else solved.bound * order[0].scale + later)
+
+
+def _said(solved: SolveReport, value: float, bound: float | None) -> SolveReport:
+    return replace(solved, objective=value, bound=bound, gap=relative_gap(value, bound))
+
+
+APART = 1e-5
+"""Weights further apart than this are not weighed against each other by a solver."""
+SAME = 1e-9
+"""Priorities that differ by no more than this, relative to the larger one (at least 1), are one class."""
+
+
+def tiers(weight: FloatArray, able: BoolArray) -> list[IntArray]:
+    """Positions of the jobs that can get something, cut where a weight is less than `APART` of the first in its tier.
+
+    A solver takes what is that small for rounding: tiers are served one after the other, like the classes of lambda =
+    infinity (ours).
+    """
+    rows = np.flatnonzero(able)
+    found: list[list[int]] = []
+    first = np.inf
+    for row in rows[np.argsort(-weight[rows], kind="stable")].tolist():
+        if not found or weight[row] < APART * first:
+            found.append([])
+            first = weight[row]
+        found[-1].append(row)
+    return [np.sort(np.array(tier, dtype=np.int64)) for tier in found]
+
+
+def classes(priority: FloatArray) -> list[IntArray]:
+    """Positions of the jobs of each priority, the highest first: whom lambda = infinity serves before whom."""
+    order = np.argsort(-priority, kind="stable")
+    ranked = priority[order]
+    step = ranked[:-1] - ranked[1:] > SAME * np.maximum(1.0, np.abs(ranked[:-1]))
+    return [np.sort(part) for part in np.split(order, np.flatnonzero(step) + 1)] if len(order) else []

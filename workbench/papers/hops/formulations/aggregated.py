@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
-from workbench.papers.hops.aggregation import Aggregate
+from workbench.papers.hops.algorithms.aggregation import Aggregate
 
 
 def build(data: Aggregate, power: float) -> pyo.ConcreteModel:

@@ -1,0 +1,1 @@
+"""Hops's algorithms: configurations, the queue, the profiler, plans and their rounds."""
