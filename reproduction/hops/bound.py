@@ -61,6 +61,7 @@ def least_makespan_s(scenario: Scenario) -> float:
         ),
         Solver(),
     )
+    assert found.solved.objective is not None
     return found.solved.objective
 
 
