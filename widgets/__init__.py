@@ -7,21 +7,20 @@ Public names are loaded when first used, as in `workbench`: the process that wil
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from widgets.parts.plain_errors import show_errors_in_words
-from widgets.parts.startup import quick_imports
+from widgets.parts.startup import quick_imports, show_errors_in_words
 
 if TYPE_CHECKING:
     from widgets.compare_lab import CompareLab as CompareLab
     from widgets.lab.lab import Lab as Lab
-    from widgets.parts.edit_table import Column as Column
+    from widgets.parts.edit_table import EditColumn as EditColumn
     from widgets.parts.edit_table import EditTable as EditTable
     from widgets.parts.gantt_view import GanttView as GanttView
     from widgets.parts.vega_view import VegaView as VegaView
     from widgets.what_if_lab import WhatIfLab as WhatIfLab
 
 _MODULES = {
-    "Column": "parts.edit_table",
     "CompareLab": "compare_lab",
+    "EditColumn": "parts.edit_table",
     "EditTable": "parts.edit_table",
     "GanttView": "parts.gantt_view",
     "Lab": "lab.lab",
@@ -29,7 +28,7 @@ _MODULES = {
     "WhatIfLab": "what_if_lab",
 }
 
-__all__ = ["Column", "CompareLab", "EditTable", "GanttView", "Lab", "VegaView", "WhatIfLab"]
+__all__ = ["CompareLab", "EditColumn", "EditTable", "GanttView", "Lab", "VegaView", "WhatIfLab"]
 
 show_errors_in_words()
 
@@ -45,7 +44,7 @@ def __getattr__(name: str) -> Any:
     with quick_imports():
         if name in _MODULES:
             return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-        from widgets.lab.named_labs import named_lab
+        from widgets.lab.lab import named_lab
 
         return named_lab(name)
 

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.parts.columns import parse_clipboard
-from widgets.parts.edit_table import Column, EditTable, Errors, Row
+from widgets.parts.edit_table import EditColumn, EditTable, Errors, Row
 
 COLUMNS = [
-    Column("name", "Job"),
-    Column("model", "Model", "choice", choices=("resnet50", "a3c")),
-    Column("gpus", "GPUs", "int", minimum=1, maximum=8),
-    Column("arrival_s", "Arrival", "duration", unit="s", minimum=0, required=False),
-    Column("rate", "Throughput", "float", unit="steps/s", minimum=0),
-    Column("elastic", "Elastic", "bool"),
+    EditColumn("name", "Job"),
+    EditColumn("model", "Model", "choice", choices=("resnet50", "a3c")),
+    EditColumn("gpus", "GPUs", "int", minimum=1, maximum=8),
+    EditColumn("arrival_s", "Arrival", "duration", unit="s", minimum=0, required=False),
+    EditColumn("rate", "Throughput", "float", unit="steps/s", minimum=0),
+    EditColumn("elastic", "Elastic", "bool"),
 ]
 
 
@@ -81,22 +81,22 @@ def table() -> EditTable:
 @pytest.mark.parametrize(
     ("column", "text", "value"),
     [
-        (Column("c"), " a b ", "a b"),
-        (Column("c"), "", None),
-        (Column("c", kind="int"), "8", 8),
-        (Column("c", kind="int"), "8.0", 8),
-        (Column("c", kind="int"), "1e3", 1000),
-        (Column("c", kind="int"), "\u22128", -8),
-        (Column("c", kind="int"), "12345678901234567", 12345678901234567),
-        (Column("c", kind="float"), "\u00a02.5", 2.5),
-        (Column("c", kind="float"), "1e-3", 0.001),
-        (Column("c", kind="duration"), "2 h 30 min", 9000.0),
-        (Column("c", kind="bool"), "Yes", True),
-        (Column("c", kind="bool"), "", False),
-        (Column("c", kind="choice", choices=("x",)), "x", "x"),
+        (EditColumn("c"), " a b ", "a b"),
+        (EditColumn("c"), "", None),
+        (EditColumn("c", kind="int"), "8", 8),
+        (EditColumn("c", kind="int"), "8.0", 8),
+        (EditColumn("c", kind="int"), "1e3", 1000),
+        (EditColumn("c", kind="int"), "\u22128", -8),
+        (EditColumn("c", kind="int"), "12345678901234567", 12345678901234567),
+        (EditColumn("c", kind="float"), "\u00a02.5", 2.5),
+        (EditColumn("c", kind="float"), "1e-3", 0.001),
+        (EditColumn("c", kind="duration"), "2 h 30 min", 9000.0),
+        (EditColumn("c", kind="bool"), "Yes", True),
+        (EditColumn("c", kind="bool"), "", False),
+        (EditColumn("c", kind="choice", choices=("x",)), "x", "x"),
     ],
 )
-def test_text_is_read_by_kind(column: Column, text: str, value: Any) -> None:
+def test_text_is_read_by_kind(column: EditColumn, text: str, value: Any) -> None:
     assert column.parse(text) == value
     assert type(column.parse(text)) is type(value)
 
@@ -115,7 +115,7 @@ def test_text_is_read_by_kind(column: Column, text: str, value: Any) -> None:
     ],
 )
 def test_text_that_cannot_be_read_is_kept_with_an_error(kind: Any, text: str, expected: str) -> None:
-    table = EditTable([Column("c", kind=kind)], [{"c": None}])
+    table = EditTable([EditColumn("c", kind=kind)], [{"c": None}])
     table.edit(0, "c", text)
     assert table.rows == [{"c": text}]
     assert repr(text) in table.errors["0.c"] and expected in table.errors["0.c"]
@@ -125,21 +125,21 @@ def test_text_that_cannot_be_read_is_kept_with_an_error(kind: Any, text: str, ex
 @pytest.mark.parametrize(
     ("column", "value", "error"),
     [
-        (Column("c"), None, "required"),
-        (Column("c", required=False), None, ""),
-        (Column("c", kind="bool"), None, ""),
-        (Column("c", kind="int", minimum=1), 0, "must be at least 1"),
-        (Column("c", kind="float", maximum=2.5), 2.6, "must be at most 2.5"),
-        (Column("c", kind="duration", maximum=3600), 3601, "must be at most 1 h"),
-        (Column("c", kind="float"), math.nan, "expected a finite number"),
-        (Column("c", kind="int"), 2.5, "expected a whole number"),
-        (Column("c", kind="int"), True, "expected a finite number"),
-        (Column("c", kind="choice", choices=("x", "y")), "z", "must be one of: x, y"),
-        (Column("c", kind="bool"), 3, "expected yes or no"),
-        (Column("c", kind="int", minimum=1), 1, ""),
+        (EditColumn("c"), None, "required"),
+        (EditColumn("c", required=False), None, ""),
+        (EditColumn("c", kind="bool"), None, ""),
+        (EditColumn("c", kind="int", minimum=1), 0, "must be at least 1"),
+        (EditColumn("c", kind="float", maximum=2.5), 2.6, "must be at most 2.5"),
+        (EditColumn("c", kind="duration", maximum=3600), 3601, "must be at most 1 h"),
+        (EditColumn("c", kind="float"), math.nan, "expected a finite number"),
+        (EditColumn("c", kind="int"), 2.5, "expected a whole number"),
+        (EditColumn("c", kind="int"), True, "expected a finite number"),
+        (EditColumn("c", kind="choice", choices=("x", "y")), "z", "must be one of: x, y"),
+        (EditColumn("c", kind="bool"), 3, "expected yes or no"),
+        (EditColumn("c", kind="int", minimum=1), 1, ""),
     ],
 )
-def test_values_are_checked_by_declaration(column: Column, value: Any, error: str) -> None:
+def test_values_are_checked_by_declaration(column: EditColumn, value: Any, error: str) -> None:
     assert column.error(value) == error
     assert EditTable([column], [{"c": value}]).valid == (not error)
 
@@ -160,20 +160,20 @@ def test_values_are_checked_by_declaration(column: Column, value: Any, error: st
     ],
 )
 def test_numbers_are_readable_and_exact_when_edited(kind: Any, value: Any, shown: str, written: str) -> None:
-    column = Column("c", kind=kind)
+    column = EditColumn("c", kind=kind)
     assert column.shown(value) == shown
     assert column.written(value) == written
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["float", "duration"]))
 def test_written_numbers_read_back_exactly(value: float, kind: Any) -> None:
-    column = Column("c", kind=kind)
+    column = EditColumn("c", kind=kind)
     assert column.parse(column.written(value)) == value
 
 
 def test_headers_carry_units_except_durations() -> None:
     assert [column.header for column in COLUMNS[3:5]] == ["Arrival", "Throughput (steps/s)"]
-    assert Column("gpus").header == "gpus"
+    assert EditColumn("gpus").header == "gpus"
 
 
 # ---- errors ----
@@ -389,7 +389,7 @@ def test_grid_is_not_sent_whole(table: EditTable) -> None:
 
 
 def test_five_hundred_rows_take_an_edit_quickly() -> None:
-    columns = [Column(f"c{i}", kind="float" if i else "text") for i in range(8)]
+    columns = [EditColumn(f"c{i}", kind="float" if i else "text") for i in range(8)]
     rows = [{"c0": f"r{r}"} | {f"c{i}": r * i / 7 for i in range(1, 8)} for r in range(500)]
     table = EditTable(columns, rows)
     page = Page(table)

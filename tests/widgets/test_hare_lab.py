@@ -13,7 +13,7 @@ from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HareLab
 from widgets.pages.hare.bounds import BoundsPage
 from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
-from widgets.pages.hare.what_if import FIGURES, Chosen, WhatIfPage
+from widgets.pages.hare.what_if import FIGURES, HareSetting, WhatIfPage
 from workbench.base.errors import InputError
 from workbench.cli.worker import do_study
 from workbench.papers.hare.algorithms.job_level import BASELINES
@@ -212,7 +212,7 @@ def test_weighted_jct_follows_what_is_dragged(lab: Any) -> None:
     page = page_of(lab, WhatIfPage)
     page.opened()
     found = answer(lab)
-    data = from_snapshot(snapshot_at(Chosen().scenario(), offline=True), Exact().settle({}))
+    data = from_snapshot(snapshot_at(HareSetting().scenario(), offline=True), Exact().settle({}))
     assert found[0]["values"]["SRTF"] == pytest.approx(BASELINES["SRTF"](data).weighted_jct_s)
     table = page.bars.drawing.table.set_index("name")["value"]
     assert table["Hare"] == pytest.approx(found[0]["values"]["Hare"] / 3600) and table.iloc[0] <= table.iloc[1:].min()
@@ -257,7 +257,7 @@ def test_what_is_dragged_can_be_opened_and_reset(lab: Any) -> None:
     assert len(lab.scenario.jobs) == 24 and lab.state != "done"
     asked = len(lab.waiter.asked)
     page._reset()
-    assert page.chosen == Chosen() and len(lab.waiter.asked) == asked + 1, "one question, not one for each control"
+    assert page.chosen == HareSetting() and len(lab.waiter.asked) == asked + 1, "one question, not one for each control"
 
 
 def test_of_many_gpus_and_jobs_the_figure_waits_for_the_button(lab: Any) -> None:

@@ -12,7 +12,7 @@ import widgets.lab.lab
 from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HopsLab, Lab
 from widgets.lab.results import OF_TIME, TOGETHER
-from widgets.lab.tried import Trials, Tried, names
+from widgets.lab.trials import Trials, TriedRun, names
 from workbench.analysis import metrics
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -170,14 +170,14 @@ def test_what_was_tried_is_set_against_each_other(lab: Lab) -> None:
 
 
 def test_names_say_what_differs() -> None:
-    def tried(scheduler: str, **knobs: Any) -> Tried:
-        return Tried(scheduler, knobs, {})
+    def tried(scheduler: str, **knobs: Any) -> TriedRun:
+        return TriedRun(scheduler, knobs, {})
 
     assert names([tried("a", x=1, y=2.0)]) == ["a"]
     assert names([tried("a", x=1, y=2.0), tried("a", x=1, y=math.inf)]) == ["y 2", "y inf"]
     assert names([tried("a", x=1), tried("b", z=3), tried("a", x=2)]) == ["a, x 1", "b", "a, x 2"]
-    assert names([tried("a", x=1), Tried("a", {"x": 1}, {}, "pmi")]) == ["oracle", "pmi"]
-    assert names([tried("a", x=1), Tried("a", {"x": 2}, {}, "pmi")]) == ["x 1, oracle", "x 2, pmi"]
+    assert names([tried("a", x=1), TriedRun("a", {"x": 1}, {}, "pmi")]) == ["oracle", "pmi"]
+    assert names([tried("a", x=1), TriedRun("a", {"x": 2}, {}, "pmi")]) == ["x 1, oracle", "x 2, pmi"]
     assert names([]) == []
 
 

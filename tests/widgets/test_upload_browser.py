@@ -18,7 +18,7 @@ from tests.browser_support import (
     wait_for_text,
     write_notebook,
 )
-from widgets.parts.upload import MOST_BYTES, Upload
+from widgets.parts.files import MOST_BYTES, Upload
 
 CELL = """
 from widgets import WhatIfLab

@@ -24,7 +24,7 @@ from tests.load import crowding
 SETUP = """
 import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
 from widgets.parts.vega_view import VegaView
-from widgets.parts.edit_table import Column, EditTable
+from widgets.parts.edit_table import EditColumn, EditTable
 
 def bars(n, slots=20):
     i = np.arange(n)
@@ -44,9 +44,12 @@ beside = VegaView(named, {"names": names(1)})
 """
 TABLE = """
 table = EditTable(
-    [Column("name", "Job", help="Any name, once"), Column("model", "Model", "choice", choices=("resnet50", "a3c")),
-     Column("gpus", "GPUs", "int", minimum=1, maximum=8), Column("arrival_s", "Arrival", "duration", minimum=0),
-     Column("steps_per_s", "Throughput", "float", unit="steps/s", minimum=0), Column("elastic", "Elastic", "bool")],
+    [EditColumn("name", "Job", help="Any name, once"),
+     EditColumn("model", "Model", "choice", choices=("resnet50", "a3c")),
+     EditColumn("gpus", "GPUs", "int", minimum=1, maximum=8),
+     EditColumn("arrival_s", "Arrival", "duration", minimum=0),
+     EditColumn("steps_per_s", "Throughput", "float", unit="steps/s", minimum=0),
+     EditColumn("elastic", "Elastic", "bool")],
     [dict(name=f"job {i}", model="resnet50", gpus=1 + i % 4, arrival_s=90.0 * i, steps_per_s=i / 3, elastic=False)
      for i in range(3)],
     caption="Jobs", template=dict(name="new", model="a3c", gpus=1, arrival_s=0, steps_per_s=1.0))
@@ -73,9 +76,9 @@ tabs = ui.Tab([ui.HTML("first"), hidden], titles=["One", "Two"])
 ui.VBox([table, buttons, said, view, broken, beside.add_class("t-beside"), tabs])
 """
 BIG = """
-big = EditTable([Column(f"c{i}", f"Column {i}", "float" if i else "text") for i in range(8)],
+big = EditTable([EditColumn(f"c{i}", f"Column {i}", "float" if i else "text") for i in range(8)],
     [dict({f"c{i}": r * i / 7 for i in range(1, 8)}, c0=f"row {r}") for r in range(500)], caption="500 rows")
-readable = EditTable([Column("slot", "Slot", "int"), Column("time_s", "Time", "duration")],
+readable = EditTable([EditColumn("slot", "Slot", "int"), EditColumn("time_s", "Time", "duration")],
     [dict(slot=i, time_s=i * 1234.5) for i in range(40)], read_only=True, height="10em", caption="Read only")
 echo = ui.HTML("").add_class("t-echo")
 readable.observe(lambda c: setattr(echo, "value", f"row {c.new}"), "selected")

@@ -12,7 +12,7 @@ import pandas as pd
 from widgets.compare_lab.tables import in_lines, job_table
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
-from widgets.parts.tables import html_table
+from widgets.parts.html_table import html_table
 from workbench.analysis.metrics import diverged_s, job_differences
 from workbench.base.errors import counted
 from workbench.base.units import format_duration

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
 
 from widgets.compare_lab.entries import SchedulerList
+from widgets.compare_lab.outcomes import CompareSetting, Outcomes
 from widgets.compare_lab.results import CompareResults
-from widgets.compare_lab.setting import CompareSetting, Outcomes
 from widgets.compare_lab.tables import FOR_ALL
-from widgets.editors import mistakes
-from widgets.editors.quiet import Quiet
 from widgets.editors.setting import jsonable
-from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
-from widgets.lab.opening import opened
 from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
-from widgets.lab.solve_bar import SolveBar
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
 from widgets.parts.presenter import Panel
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
 from widgets.work.work import when_idle
 from workbench.analysis.comparison import Comparison, Entry, plan_cases
-from workbench.base.errors import InputError, Words, WorkbenchError, counted
+from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import told_to_all
@@ -37,15 +33,17 @@ from workbench.session.runner import Outcome
 OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
 FIRST = "compare_mixed"
 MOST_SEEDS = 30
-EDITED, LOADED = "Edited, not compared.", "Press Compare."
+LOADED = "Press Compare."
 
 
-class CompareLab(LabBase):
+class CompareLab(LabShell[CompareSetting]):
     """Compares schedulers on a scenario (default: `compare_mixed`), a file, or the preset that `scenario` names.
 
     schedulers: names or (name, knobs) as for `workbench.compare`; default: the scenario's plan.
     scenario, comparison: what the tables say, and what was compared last, as objects.
     """
+
+    EDITED = "Edited, not compared."
 
     def __init__(
         self, scenario: Scenario | str | Path | None = None, schedulers: Sequence[Entry] | None = None
@@ -54,25 +52,14 @@ class CompareLab(LabBase):
         self._work.warm()
         self._start = opened(FIRST if scenario is None else scenario)
         self._start_with = schedulers
-        self._quiet = Quiet()
         self._outcomes: Outcomes | None = None
-        self._shown: CompareSetting | None = None
         self._began_s = 0.0
-        self._summary = ""
+        bar = SolveBar(self.compare, self._work.cancel, "Compare", "Run every scheduler on this scenario")
+        super().__init__("Compare lab", bar)
         self._list = SchedulerList(self._on_change)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
-        self._bar = SolveBar(self.compare, self._work.cancel, "Compare", "Run every scheduler on this scenario")
         self._results = CompareResults(self._scenario.mark)
         self._drawing = Paced(self._results.refresh)
-        self._frame = Frame[CompareSetting](
-            "Compare lab",
-            open=self.open,
-            save=self._to_save,
-            reset=lambda: self.open(self._start, self._start_with),
-            go_to=self._go_to,
-            panels=self._panels,
-            keep=lambda: kept_open(self._tabs, self._results.tabs),
-        )
         self._build()
         self.open(self._start, schedulers)
         when_idle(drawings)
@@ -133,10 +120,11 @@ class CompareLab(LabBase):
     def compare(self) -> None:
         """Make the runs in the background; they appear as they end."""
         setting = self._check()
-        if setting is None or self._is_being_made(setting):
+        if setting is None or (self._asked is not None and self._is_as(setting, self._asked)):
             return
         outcomes = Outcomes(setting)
-        self._outcomes, self._shown, self._began_s = outcomes, None, time.monotonic()
+        self._outcomes, self._began_s = outcomes, time.monotonic()
+        self._asked, self._shown = setting, None
         self._results.begin(outcomes)
         self._frame.presenter.refresh()
         self._bar.busy = True
@@ -165,64 +153,46 @@ class CompareLab(LabBase):
             **panel.tabs,
             FOR_ALL: w.VBox([panel.core.box, panel.belief.box, panel.also]),
         }
-        self._tabs = w.Tab([*tabs.values()], titles=tuple(tabs))
-        self._tabs.add_class("wb-editors")
+        self._tabs = tabs_of(tabs, "wb-editors")
         return w.VBox([self._tabs])
 
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
-        """What can be presented: what is set, and what came of it."""
         results = panels_of(self._results.tabs, "result") if self._outcomes is not None else []
         return panels_of(self._tabs, "editors") + results
 
+    def _keep(self) -> Callable[[], None]:
+        return kept_open(self._tabs, self._results.tabs)
+
     # Changes ---------------------------------------------------------------------------------------------------------
 
+    def _reset(self) -> None:
+        self.open(self._start, self._start_with)
+
     def _show(self, setting: CompareSetting) -> None:
-        """Put a setting into the controls."""
         with self._quiet():
             self._scenario.show(setting.scenario, setting.belief)
             self._list.show(setting.entries)
             self._seeds.value = setting.seeds
             self._frame.offer_presets(setting.scenario)
 
-    def _go_to(self, setting: CompareSetting) -> None:
-        self._show(setting)
-        self._on_change()
-
-    def _check(self) -> CompareSetting | None:
-        """What the controls say; None, with the reason in the status, if something is wrong."""
-        try:
-            entries = tuple(self._list.entries)
-            scenario, belief = self._scenario.to_run, self._scenario.belief.belief
-            setting = CompareSetting(scenario, entries, int(self._seeds.value), belief)
-            setting.cases()
-        except WorkbenchError as error:
-            self._bar.say("invalid", mistakes.what_is_wrong(error))
-            return None
+    def _read(self) -> CompareSetting:
+        entries = tuple(self._list.entries)
+        scenario, belief = self._scenario.to_run, self._scenario.belief.belief
+        setting = CompareSetting(scenario, entries, int(self._seeds.value), belief)
+        setting.cases()
         return setting
 
-    def _on_change(self, state: str = "edited", text: str = EDITED) -> None:
-        """Something was edited: say whether the charts show it."""
-        if self._quiet:
-            return
-        setting = self._check()
-        there = self._outcomes is not None
-        self._frame.heard(setting)
-        if setting is None:
-            self._results.outdated(there)
-        elif self._is_being_made(setting):
-            self._results.outdated(False)
-            self._say_far()
-        elif not self._work.busy and setting.is_as(self._shown):
-            self._results.outdated(False)
-            self._bar.say("done", self._summary)
-        else:
-            self._results.outdated(there)
-            self._bar.say(state, text)
+    def _is_as(self, setting: CompareSetting, other: CompareSetting | None) -> bool:
+        return setting.is_as(other)
 
-    def _is_being_made(self, setting: CompareSetting) -> bool:
-        return self._work.busy and self._outcomes is not None and setting.is_as(self._outcomes.setting)
+    def _outdated(self, old: bool) -> None:
+        self._results.outdated(old and self._outcomes is not None)
+
+    def _say_working(self, setting: CompareSetting) -> None:
+        self._outdated(False)
+        self._say_far()
 
     def _to_save(self) -> Scenario:
         """The scenario with the schedulers as its plan."""
@@ -249,7 +219,7 @@ class CompareLab(LabBase):
         outcomes = self._outcomes
         if outcomes is None:
             return
-        self._bar.busy = False
+        self._asked, self._bar.busy = None, False
         made, failed, total = len(outcomes.runs), len(outcomes.failures), len(outcomes.cases)
         took = format_duration(round(time.monotonic() - self._began_s, 1), parts=1)
         self._summary = {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from widgets.compare_lab.setting import Outcomes
+from widgets.compare_lab.outcomes import Outcomes
 from widgets.editors.mistakes import told
 from widgets.lab.results import drawings
 from workbench.analysis.comparison import Comparison, best_of

@@ -10,9 +10,8 @@ from typing import Any
 
 import ipywidgets as w
 
-from widgets.parts.download import Download, on_dashboard
+from widgets.parts.files import LARGEST, MOST_BYTES, Download, Upload, on_dashboard
 from widgets.parts.status_line import StatusLine
-from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import Scenario
 

@@ -5,16 +5,63 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import ipywidgets as w
 
-from widgets.editors.renaming import names_of, renamed_parts, renamed_rows
-from widgets.parts.edit_table import Column, EditTable
+from widgets.parts.edit_table import EditColumn, EditTable
 from workbench.base.errors import Problem, ScenarioError, shorten
 from workbench.scenario.rewards import HIGHEST, Steps, moved
 from workbench.scenario.scenario import Scenario
+
+
+def names_of(table: EditTable) -> dict[int, str]:
+    """The name of each row by its number; none for a row without a name, or with one that another row has too."""
+    names = [str(row.get("name") or "") for row in table.rows]
+    seen = Counter(names)
+    return {number: name for number, name in zip(table.numbers, names, strict=True) if name and seen[name] == 1}
+
+
+def renamed_rows(table: EditTable, column: str, new: Mapping[str, str]) -> int:
+    """Exchange names in a column; how many cells changed. Undo within the table takes it back."""
+    rows = [{**row, column: new[row[column]]} if row.get(column) in new else row for row in table.rows]
+    count = sum(a is not b for a, b in zip(rows, table.rows, strict=True))
+    if count:
+        table.checkpoint()
+        table.rows = rows
+    return count
+
+
+def renamed_parts(parts: Mapping[str, Any], key: str, new: Mapping[str, str]) -> tuple[dict[str, Any], int]:
+    """The parts of a scenario that have no table with the names of a table's rows exchanged, and how many were.
+
+    key: the table. Nodes of a row called `a` are called `a`, or `a-0`, `a-1`.
+    """
+    count = 0
+
+    def named(name: str) -> str:
+        nonlocal count
+        stem, dash, number = name.rpartition("-") if key == "cluster.nodes" and name not in new else (name, "", "")
+        count += stem in new
+        return f"{new[stem]}{dash}{number}" if stem in new else name
+
+    found = dict(parts)
+    if key == "cluster.accelerators" and "colocated" in parts:
+        found["colocated"] = [{**row, "accelerator": named(row["accelerator"])} for row in parts["colocated"]]
+    if key == "jobs" and "running" in parts:
+        found["running"] = [{**row, "job": named(row["job"])} for row in parts["running"]]
+    if key == "cluster.nodes" and "running" in parts:
+        found["running"] = [
+            {**row, "gpus": {named(name): gpus for name, gpus in row["gpus"].items()}} for row in parts["running"]
+        ]
+    faults = parts.get("core", {}).get("faults", {})
+    if key == "cluster.nodes" and faults.get("list"):
+        outages = [{**row, "node": named(row["node"])} for row in faults["list"]]
+        found["core"] = {**parts["core"], "faults": {**faults, "list": outages}}
+    return found, count
+
 
 Row = dict[str, Any]
 NAMES = {
@@ -26,40 +73,41 @@ NAMES = {
 }
 OTHER = re.compile(r"[\w.]+\[(\d+)\] has it already")
 PLACE = re.compile(r"^(?:lab: )?(cluster\.accelerators|cluster\.nodes|jobs|entities|throughputs)\[(\d+)\](?:\.(\w+))?")
-
 ACCELERATORS = (
-    Column("name", "Type", width=9),
-    Column("price_per_hour", "Price", "float", "USD/h", "Price of one GPU for an hour", 0, required=False, width=7),
-    Column("memory_gb", "Memory", "float", "GB", "Memory of one GPU", 0, required=False, width=7),
+    EditColumn("name", "Type", width=9),
+    EditColumn("price_per_hour", "Price", "float", "USD/h", "Price of one GPU for an hour", 0, required=False, width=7),
+    EditColumn("memory_gb", "Memory", "float", "GB", "Memory of one GPU", 0, required=False, width=7),
 )
 NODES = (
-    Column("name", "Name", help="Nodes are called name-0, name-1, ...", width=12),
-    Column("accelerator", "GPU type", "choice", width=6),
-    Column("gpus", "GPUs each", "int", help="GPUs of one node", minimum=1, maximum=1024, width=5),
-    Column("count", "Nodes", "int", help="How many such nodes", minimum=1, maximum=100_000, width=5),
-    Column("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", required=False, width=5),
+    EditColumn("name", "Name", help="Nodes are called name-0, name-1, ...", width=12),
+    EditColumn("accelerator", "GPU type", "choice", width=6),
+    EditColumn("gpus", "GPUs each", "int", help="GPUs of one node", minimum=1, maximum=1024, width=5),
+    EditColumn("count", "Nodes", "int", help="How many such nodes", minimum=1, maximum=100_000, width=5),
+    EditColumn("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", required=False, width=5),
 )
 JOBS = (
-    Column("name", "Job", width=9),
-    Column("model", "Model", "choice", width=8.5),
-    Column("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
-    Column("weight", "Weight", "float", help="Its share relative to others", width=5),
-    Column("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=7),
-    Column("steps", "Steps", "float", help="Mini-batches over all its workers", width=7),
-    Column("deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5),
-    Column("entity", "Entity", help="One of the entities below; empty: none", required=False, width=6),
+    EditColumn("name", "Job", width=9),
+    EditColumn("model", "Model", "choice", width=8.5),
+    EditColumn("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
+    EditColumn("weight", "Weight", "float", help="Its share relative to others", width=5),
+    EditColumn("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=7),
+    EditColumn("steps", "Steps", "float", help="Mini-batches over all its workers", width=7),
+    EditColumn(
+        "deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5
+    ),
+    EditColumn("entity", "Entity", help="One of the entities below; empty: none", required=False, width=6),
 )
 ENTITIES = (
-    Column("name", "Entity", width=8),
-    Column("weight", "Weight", "float", help="Its part of the cluster relative to others", width=5),
-    Column("policy", "Policy", "choice", help="Among its own jobs", choices=("fairness", "fifo"), width=7),
+    EditColumn("name", "Entity", width=8),
+    EditColumn("weight", "Weight", "float", help="Its part of the cluster relative to others", width=5),
+    EditColumn("policy", "Policy", "choice", help="Among its own jobs", choices=("fairness", "fifo"), width=7),
 )
 THROUGHPUTS = (
-    Column("model", "Model", width=21),
-    Column("accelerator", "GPU type", "choice", width=5),
-    Column("gpus", "GPUs", "int", minimum=1, width=3.5),
-    Column("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=6.5),
-    Column("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
+    EditColumn("model", "Model", width=21),
+    EditColumn("accelerator", "GPU type", "choice", width=5),
+    EditColumn("gpus", "GPUs", "int", minimum=1, width=3.5),
+    EditColumn("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=6.5),
+    EditColumn("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
 )
 DEFAULTS: dict[str, Row] = {
     "cluster.nodes": {"count": 1, "speed": 1.0},
@@ -69,8 +117,6 @@ DEFAULTS: dict[str, Row] = {
 }
 SHOWN_IN = {"rewards": "deadline_s"}
 """Fields of a scenario's row whose column has another name."""
-
-
 REFERENCES = {
     "cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator")),
     "entities": (("jobs", "entity"),),
@@ -108,7 +154,7 @@ class Editors:
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        def table(columns: Iterable[Column], caption: str, key: str, template: Row, stem: str = "") -> EditTable:
+        def table(columns: Iterable[EditColumn], caption: str, key: str, template: Row, stem: str = "") -> EditTable:
             made = (NamedTable if stem else EditTable)(
                 list(columns), caption=caption, template={**DEFAULTS.get(key, {}), **template}
             )
@@ -290,8 +336,8 @@ class Editors:
             table.template = {**table.template, name: choices[0]}
 
 
-def _with_choices(column: Column, choices: tuple[str, ...]) -> Column:
-    return Column(column.name, column.label, "choice", help=column.help, choices=choices, width=column.width)
+def _with_choices(column: EditColumn, choices: tuple[str, ...]) -> EditColumn:
+    return EditColumn(column.name, column.label, "choice", help=column.help, choices=choices, width=column.width)
 
 
 def _own(key: str, table: EditTable) -> Iterable[Problem]:

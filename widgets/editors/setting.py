@@ -1,13 +1,34 @@
-"""What a person has set in a lab, and the way back and forth between settings."""
+"""What a person has set in a lab, the way back and forth between settings, and when controls are set by nobody."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import DEFAULT
+
+
+class Quiet:
+    """True inside `with quiet():`, where what controls tell is not to be heard; such blocks may be nested."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def __bool__(self) -> bool:
+        return self._depth > 0
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Set controls."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
 
 STEPS_KEPT = 100
 AnySetting = TypeVar("AnySetting", bound=tuple[Any, ...])
@@ -22,7 +43,7 @@ class LabSetting(NamedTuple):
     belief: str = DEFAULT
 
 
-class History(Generic[AnySetting]):
+class SettingHistory(Generic[AnySetting]):
     """Settings that were right, one after the other; `present` is the last of them, or where undo has come to.
 
     valid: whether the controls hold the present; if not, something in them is wrong.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from widgets.lab.tried import Tried, names
+from widgets.lab.trials import TriedRun, names
 from workbench.analysis import charts, metrics
 from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import By
@@ -47,7 +47,7 @@ class Look(NamedTuple):
     job: str | None = None
     at_s: float | None = None
     signal: str | None = None
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedRun, ...] = ()
     belief: str = DEFAULT
     errors: pd.DataFrame | None = None
 

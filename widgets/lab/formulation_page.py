@@ -11,7 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import told
-from widgets.parts.tables import html_table
+from widgets.parts.html_table import html_table
 from widgets.work.work import Message
 from workbench.base.errors import WorkbenchError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,14 @@ import pandas as pd
 
 from widgets.editors import mistakes
 from widgets.editors.knob_panel import KnobPanel
-from widgets.editors.quiet import Quiet
 from widgets.editors.scheduler_choice import SchedulerChoice
 from widgets.editors.setting import LabSetting, jsonable
 from widgets.lab import words
 from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request
-from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
-from widgets.lab.opening import opened
 from widgets.lab.results import Results, drawings
 from widgets.lab.scenario_panel import ScenarioPanel
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
 from widgets.lab.side_page import beside, pages_of
-from widgets.lab.solve_bar import SolveBar
 from widgets.lab.vary_page import VaryPage
 from widgets.parts.presenter import Panel
 from widgets.work.process import process_work
@@ -47,17 +44,18 @@ SMALL_S = 5.0
 yet, and nothing was cancelled since."""
 PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
-EDITED = "Edited, not solved."
 LOADED = "Loaded, not solved yet."
 
 
-class Lab(LabBase):
+class Lab(LabShell[LabSetting]):
     """The lab of one paper, opened on a scenario (default: `start_here`), a file, or the preset that `scenario` names.
 
     scheduler: the name of the one to open with, with its knobs in the scenario's plan if it is there; default: the
     first of the plan that is the paper's.
     scenario, run, solution: what the tables say, the last simulation, and its last recorded decision, as objects.
     """
+
+    EDITED = "Edited, not solved."
 
     def __init__(self, paper: str, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
         process_work()  # it warms up while the person still reads
@@ -66,33 +64,20 @@ class Lab(LabBase):
         self._start_with = None if scheduler is None else find_scheduler(scheduler).name
         self._thread = ThreadWork()
         self._number = 0
-        self._asked: LabSetting | None = None
         self._asked_at = 0.0
         self._run: Run | None = None
-        self._shown: LabSetting | None = None
-        self._summary = ""
         self._wall_s = math.inf
         self._cancelled = False
-        self._quiet = Quiet()
+        super().__init__(f"{room.title} lab", SolveBar(self.solve, self._cancel))
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
         self._knobs = KnobPanel(self._on_change)
-        self._bar = SolveBar(self.solve, self._cancel)
         self._results = Results(self._scenario.mark, self._scenario.editors.set_rewards, self._varies)
         self._vary = VaryPage(self._check, self._varies)
         self._varied = ThreadWork()
         self._results.add_page("Vary", self._vary.box, self._vary.opened)
         self._formulation = FormulationPage(self._describe)
         self._results.add_page("Formulation", self._formulation.box, self._describe)
-        self._frame = Frame[LabSetting](
-            f"{room.title} lab",
-            open=self.open,
-            save=self._to_save,
-            reset=lambda: self._open(self._start, self._start_with),
-            go_to=self._go_to,
-            panels=self._panels,
-            keep=self._keep_tabs,
-        )
         self._pages = [make(self) for make in pages_of(room.name)]
         self._build()
         self._open(self._start, self._start_with)
@@ -190,8 +175,7 @@ class Lab(LabBase):
         panel = self._scenario
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
-        self._tabs = w.Tab([*tabs.values()], titles=tuple(tabs))
-        self._tabs.add_class("wb-editors")
+        self._tabs = tabs_of(tabs, "wb-editors")
         left = w.VBox([self._choice.widget, self._knobs.main, self._note, self._tabs])
         self._body = beside(sides(left, w.VBox([self._bar.box, self._results.box])), self._pages)
         self.widget = whole(self._frame.top, panel.about, self._body)
@@ -199,7 +183,6 @@ class Lab(LabBase):
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
-        """What can be presented, in the order in which a lecture has it."""
         front = partial(self._front, 0)
         found = [Panel("Scheduler", "scheduler", front), *panels_of(self._tabs, "editors", front)]
         if self._run is not None:
@@ -216,8 +199,7 @@ class Lab(LabBase):
         self._front(0)
         self._results.open(name)
 
-    def _keep_tabs(self) -> Callable[[], None]:
-        """What opens the tabs again that are open now."""
+    def _keep(self) -> Callable[[], None]:
         result = self._results.opened
         rows = kept_open(self._tabs, *([self._body] if isinstance(self._body, w.Tab) else []))
 
@@ -248,8 +230,11 @@ class Lab(LabBase):
         self._show(LabSetting(scenario, found.name, found.settle(plan.knobs), found.belief))
         self._on_change("ready", LOADED)
 
+    def _reset(self) -> None:
+        self._open(self._start, self._start_with)
+
     def _show(self, setting: LabSetting) -> None:
-        """Put a setting into the controls."""
+        self._formulation.stale = True
         with self._quiet():
             self._scenario.show(setting.scenario, setting.belief)
             self._choice.choose(setting.scheduler)
@@ -272,51 +257,38 @@ class Lab(LabBase):
         shown = self._knobs.scheduler
         return shown is None or self._scenario.belief.widget.value == find_scheduler(shown.name).belief
 
-    def _check(self) -> LabSetting | None:
-        """What the controls say; None, with the reason in the status, if something is wrong."""
-        try:
-            return LabSetting(self._scenario.to_run, self.scheduler, self._knobs.values(), self.belief)
-        except WorkbenchError as error:
-            self._bar.say("invalid", mistakes.what_is_wrong(error))
-            return None
+    def _read(self) -> LabSetting:
+        return LabSetting(self._scenario.to_run, self.scheduler, self._knobs.values(), self.belief)
 
-    def _on_change(self, state: str = "edited", text: str = EDITED) -> None:
-        """Something was edited: check it, remember it, and solve it at once if that is quick.
-
-        state, text: what the status says if it is not solved at once.
-        """
-        if self._quiet:
-            return
-        setting = self._check()
-        self._formulation.stale |= self._frame.heard(setting)
+    def _heard(self, setting: LabSetting | None, other: bool) -> None:
+        """The formulation, the rewards and what is not read follow."""
+        self._formulation.stale |= other
         if setting is not None:
             self._results.rewards.show_scenario(setting.scenario)
             left_out = self._scenario.editors.left_out
             self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
-        if setting is None:
-            self._results.outdated(self._run is not None)
-        elif setting == self._asked:
-            self._bar.say("working", "Solving what is set ...")
-        elif self._asked is None and setting == self._shown:
-            self._cancelled = False
-            self._results.outdated(False)
-            self._bar.say("done", self._summary)
+
+    def _outdated(self, old: bool) -> None:
+        self._results.outdated(old and self._run is not None)
+
+    def _say_working(self, setting: LabSetting) -> None:
+        self._bar.say("working", "Solving what is set ...")
+
+    def _say_done(self) -> None:
+        self._cancelled = False
+        super()._say_done()
+
+    def _take(self, state: str, text: str) -> None:
+        """It is solved at once if that is quick."""
+        if self._is_quick():
+            self.solve()
         else:
-            self._results.outdated(self._run is not None)
-            if self._is_quick():
-                self.solve()
-            else:
-                self._bar.say(state, text)
+            super()._take(state, text)
 
     def _is_quick(self) -> bool:
         """Whether a change is solved at once, also one to another scenario."""
         waited_s = 0.0 if self._asked is None else time.monotonic() - self._asked_at
         return not self._cancelled and max(self._wall_s, waited_s) < SMALL_S
-
-    def _go_to(self, setting: LabSetting) -> None:
-        self._formulation.stale = True
-        self._show(setting)
-        self._on_change()
 
     def _to_save(self) -> Scenario:
         """The scenario with what is set as the first entry of its plan."""
@@ -393,7 +365,7 @@ class Lab(LabBase):
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""
         valid, same = self._frame.history.valid, self._frame.history.present == self._shown
-        self._results.outdated(self._run is not None and not (valid and same))
+        self._outdated(not (valid and same))
         if not valid:
             return
         if state == "done" and not same:
@@ -414,3 +386,24 @@ def _formulations_of(scheduler: str) -> list[str]:
     room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
     names = [found.name for found in room.formulations] if room is not None else []
     return sorted(names, key=lambda name: name != scheduler)
+
+
+SUFFIX = "Lab"
+
+
+@cache
+def named_lab(name: str) -> type[Lab]:
+    """The class called `name`: a paper's name and `Lab`; raises AttributeError if there is no such paper."""
+    paper = name.removesuffix(SUFFIX).lower()
+    known = [room.name for room in rooms() if room.schedulers and room.formulations] if name.endswith(SUFFIX) else []
+    if paper not in known:
+        raise AttributeError(f"module 'widgets' has no attribute {name!r}; labs: {', '.join(map(_named, known))}")
+
+    def __init__(self: Lab, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
+        Lab.__init__(self, paper, scenario, scheduler)
+
+    return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": "widgets"})
+
+
+def _named(paper: str) -> str:
+    return paper.capitalize() + SUFFIX

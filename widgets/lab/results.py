@@ -12,11 +12,11 @@ import pandas as pd
 from widgets.editors.reward_editor import RewardEditor, Rewards
 from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.explain_page import ExplainPage
-from widgets.lab.tried import Trials
+from widgets.lab.trials import Trials
 from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
+from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
-from widgets.parts.tables import html_table
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
 from workbench.base.units import format_duration

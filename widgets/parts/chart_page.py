@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
-from widgets.parts.download import Download, on_dashboard
+from widgets.parts.files import Download, on_dashboard
+from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
-from widgets.parts.tables import html_table
 from widgets.parts.vega_view import VegaView
 from workbench.base.errors import WorkbenchError
 

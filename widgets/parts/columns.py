@@ -19,7 +19,7 @@ BOLD, NARROW, ARROW = 1.12, 0.82, 2.3
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class EditColumn:
     """One column: what its cells hold and how it is named, explained and checked.
 
     A `duration` column takes and shows `2 h 30 min` and holds seconds. `minimum` and `maximum` are inclusive and in
@@ -155,7 +155,7 @@ def _readable(number: float) -> str:
     return f"{number:.0f}" if 1e6 <= abs(number) < 1e15 else text
 
 
-def describe(column: Column) -> dict[str, Any]:
+def describe(column: EditColumn) -> dict[str, Any]:
     """Return what the page needs to know of a column."""
     return {
         "name": column.name,
@@ -168,18 +168,18 @@ def describe(column: Column) -> dict[str, Any]:
     }
 
 
-def _width(column: Column) -> float:
+def _width(column: EditColumn) -> float:
     """Return a width in characters that fits what such a column usually holds."""
     usual = {"text": 12, "int": 6, "float": 8, "bool": 4, "duration": 14, "choice": 8}[column.kind]
     return max(usual, min(len(column.header), 16))
 
 
-def _head(column: Column) -> float:
+def _head(column: EditColumn) -> float:
     """The longest word of the heading, which wraps between words only; it is bold."""
     return max(len(word) for word in column.header.split() or [""]) * BOLD
 
 
-def _choice(column: Column) -> float:
+def _choice(column: EditColumn) -> float:
     """The longest choice in full, and the arrow beside it. Long texts have many narrow letters."""
     return max((len(choice) * NARROW for choice in column.choices), default=0.0) + ARROW if column.choices else 0.0
 

@@ -17,9 +17,9 @@ import anywidget
 import traitlets
 
 from widgets.parts.assets import STYLE
-from widgets.parts.columns import Column, describe, parse_clipboard
+from widgets.parts.columns import EditColumn, describe, parse_clipboard
 
-__all__ = ["Column", "EditTable", "Errors", "Row"]
+__all__ = ["EditColumn", "EditTable", "Errors", "Row"]
 
 _HISTORY = 200
 
@@ -43,7 +43,7 @@ class EditTable(anywidget.AnyWidget):
     _esm = Path(__file__).parent / "edit_table.js"
     _css = STYLE
 
-    columns = traitlets.List(traitlets.Instance(Column), help="What the columns are.")
+    columns = traitlets.List(traitlets.Instance(EditColumn), help="What the columns are.")
     rows = traitlets.List(traitlets.Dict(), help="One dictionary per row.")
     errors = traitlets.Dict(help='Messages by "row.column"; "" is the table as a whole.', read_only=True)
     extra_errors = traitlets.Dict(help="Errors found elsewhere; shown with the table's own.")
@@ -65,7 +65,7 @@ class EditTable(anywidget.AnyWidget):
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[EditColumn],
         rows: Iterable[Mapping[str, Any]] = (),
         *,
         validator: Callable[[list[Row]], Mapping[str, str]] | None = None,
@@ -232,7 +232,7 @@ class EditTable(anywidget.AnyWidget):
     def _position(self, column: str) -> int:
         return next(i for i, candidate in enumerate(self.columns) if candidate.name == column)
 
-    def _named_columns(self, lines: list[list[str]]) -> list[Column]:
+    def _named_columns(self, lines: list[list[str]]) -> list[EditColumn]:
         """Return the columns that the first of several lines names; none if any of its cells is no name."""
         if len(lines) < 2:
             return []
@@ -387,7 +387,7 @@ class _State:
     ids: list[int]
 
 
-def _filled(rows: Sequence[Row], fills: Iterable[tuple[int, Column, str]]) -> list[Row]:
+def _filled(rows: Sequence[Row], fills: Iterable[tuple[int, EditColumn, str]]) -> list[Row]:
     """Return the rows with texts read into their cells; text that cannot be read stays as it is."""
     filled = list(rows)
     own: set[int] = set()

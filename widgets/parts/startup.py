@@ -1,10 +1,15 @@
-"""Shortens the wait for the first chart: imports without what they would do besides."""
+"""What is done as widgets are loaded: a shorter wait for the first chart, and errors in words on a dashboard."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import html
 from collections.abc import Iterator
+from typing import Any
+
+from widgets.parts.files import on_dashboard
+from workbench.base.errors import WorkbenchError
 
 
 @contextlib.contextmanager
@@ -17,3 +22,22 @@ def quick_imports() -> Iterator[None]:
     finally:
         if before:
             gc.enable()
+
+
+def show_errors_in_words() -> None:
+    """From now on a cell that ends in a `WorkbenchError` shows what it says; elsewhere than on a dashboard nothing."""
+    if not on_dashboard():
+        return
+    with contextlib.suppress(ImportError):
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None:
+            shell.set_custom_exc((WorkbenchError,), _show)
+
+
+def _show(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: Any = None) -> None:
+    from IPython.display import HTML, display
+
+    said = html.escape(str(error)).replace("\n", "<br>")
+    display(HTML(f"<p class='wb-error' role='alert' style='color:#c62828'>{said}</p>"))

@@ -10,8 +10,8 @@ from typing import Any
 import ipywidgets as w
 import pandas as pd
 
+from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
-from widgets.parts.tables import html_table
 from widgets.work.question import Question
 from widgets.work.work import Message
 from workbench.analysis.whatif.marginal import SUGGESTED, MarginalValues

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import Control
-from widgets.editors.quiet import Quiet
+from widgets.editors.setting import Quiet
 from workbench.analysis.whatif import (
     Change,
     Density,

@@ -3,35 +3,115 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+import threading
+import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import ipywidgets as w
+import pandas as pd
 
 from widgets.editors.knob_panel import KnobPanel
-from widgets.editors.quiet import Quiet
 from widgets.editors.setting import jsonable
-from widgets.lab.frame import Frame, LabBase, kept_open, panels_of, sides, whole
-from widgets.lab.opening import opened
-from widgets.lab.solve_bar import SolveBar
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
 from widgets.lab.words import about, noted
-from widgets.parts.download import Download
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.files import Download
+from widgets.parts.html_table import html_table
 from widgets.parts.presenter import Panel
-from widgets.what_if_lab.answer import AnswerPages
-from widgets.what_if_lab.aside import aside
 from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.change_form import ChangeForm
-from widgets.what_if_lab.setting import WhatIfSetting
 from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
-from workbench.analysis.whatif import Change, WhatIf, concluded, parse_change
-from workbench.base.errors import InputError, WorkbenchError, counted
+from widgets.work.work import deliver_on_loop
+from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
+from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.words import compared, heads
+from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import check_plan
 from workbench.session.registry import find_scheduler, schedulers
 from workbench.session.runner import Outcome
+
+
+class WhatIfSetting(NamedTuple):
+    """Today's scenario, scheduler and knobs; the change; how many pairs of runs, and whether the log is drawn anew
+    for each.
+    """
+
+    scenario: Scenario
+    scheduler: str
+    knobs: Mapping[str, Any]
+    change: Change
+    pairs: int
+    bootstrap: bool
+
+    def plan(self) -> WhatIfPlan:
+        """The runs to make; raises InputError and ScenarioError for a change that cannot be made."""
+        today = Configuration(self.scenario, self.scheduler, self.knobs)
+        return WhatIfPlan(today, (self.change,), tuple(range(self.pairs)), self.bootstrap)
+
+
+class AnswerPages:
+    """box: the answer as a whole; jobs: job by job."""
+
+    def __init__(self) -> None:
+        self._said, self._table, self._old = w.HTML(), w.HTML(), w.HTML()
+        self._old.add_class("wb-outdated")
+        self._measures = ChartPage("the measures", "measures")
+        self._jobs = ChartPage("the jobs", "jobs")
+        self.box = w.VBox([self._old, self._said, self._table, self._measures.box])
+        self.jobs = self._jobs.box
+        self.show(None)
+
+    def show(self, found: WhatIf | None) -> None:
+        """Show the answer; without one, what to do for it."""
+        for page in (self._measures, self._jobs):
+            page.box.layout.display = "none" if found is None else None
+        self.outdated(False)
+        if found is None:
+            self._said.value = "<p class='wb-note'>Set what is to be different, and press Run.</p>"
+            self._table.value = ""
+            return
+        from workbench.analysis.whatif import pictures
+
+        said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in found.conclusions)
+        self._said.value = f"<ul class='wb-conclusions'>{said}</ul>"
+        self._table.value = html_table(paired_frame(found), scrolls=False)
+        self._measures.show(pictures.measures(found), None)
+        self._jobs.show(pictures.by_job(found, found.plan.changes[0].text), None)
+
+    def outdated(self, old: bool) -> None:
+        """Say that the answer is to what was set before the last change."""
+        self._old.value = "<p class='wb-note'>The answer to what was set before your last change.</p>" if old else ""
+
+
+def paired_frame(found: WhatIf) -> pd.DataFrame:
+    """Every measure before and after as people read it."""
+    return pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.plan.level))
+
+
+Answer = TypeVar("Answer")
+
+
+def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], None]) -> None:
+    """Do the work; `hear` is told its answer or the stated failure. A failure of ours is told as one, and printed."""
+    deliver = deliver_on_loop()
+
+    def do() -> None:
+        try:
+            answer: Answer | WorkbenchError = work()
+        except WorkbenchError as error:
+            answer = error
+        except Exception as error:
+            traceback.print_exc()
+            answer = WorkbenchError("what-if lab", Words(repr(error)), "no such failure (please report it)")
+        deliver(lambda: hear(answer))
+
+    threading.Thread(target=do, daemon=True).start()
+
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
@@ -45,14 +125,15 @@ BUYING = 2
 """The place of the tab that is not about the answer."""
 WIDE = {"width": "97%"}
 STYLE = {"description_width": "10em"}
-EDITED = "Set, not run. Run compares today with the change."
 
 
-class WhatIfLab(LabBase):
+class WhatIfLab(LabShell[WhatIfSetting]):
     """A panel on a scenario (default: `gavel_physical`), a file, or the preset that `scenario` names.
 
     scheduler: today's; default: the first of the scenario's plan, else `las`. answer: the last `workbench.WhatIf`.
     """
+
+    EDITED = "Set, not run. Run compares today with the change."
 
     def __init__(
         self, scenario: Scenario | str | Path = "gavel_physical", scheduler: str | Scheduler | None = None
@@ -60,11 +141,7 @@ class WhatIfLab(LabBase):
         self._scenario = self._start = opened(scenario)
         self._start_with = _first(self._scenario, scheduler)
         self._answer: WhatIf | None = None
-        self._asked: WhatIfSetting | None = None
-        self._shown: WhatIfSetting | None = None
-        self._summary = ""
         self._outcomes: dict[int, Outcome] = {}
-        self._quiet = Quiet()
         self._many = ManyWork(self._on_outcome, self._on_end)
         self._many.warm()
         self.trace = TraceChoice(self.open)
@@ -82,25 +159,16 @@ class WhatIfLab(LabBase):
         self._bootstrap.add_class("wb-differ-in")
         for control in (self._pairs, self._bootstrap):
             control.observe(lambda _: self._on_change(), "value")
-        self._bar = SolveBar(self.run, self.cancel, "Run", "Run today and the change, pair by pair")
         self._report = w.Button(description="Report", icon="file-text-o", disabled=True, layout=w.Layout(width="auto"))
         self._report.tooltip = "The answer as one page to mail: an HTML file that needs nothing else"
         self._report.add_class("wb-report")
         self._report.on_click(lambda _: self.report())
         self._download = Download()
         self._pages = AnswerPages()
-        self._frame = Frame[WhatIfSetting](
-            "What if",
-            open=self.open,
-            save=self._to_save,
-            reset=lambda: self._open(self._start, *self._start_with),
-            go_to=self._go_to,
-            panels=self._panels,
-            keep=lambda: kept_open(self._tabs),
-            more=[self._report, self._download],
-        )
+        bar = SolveBar(self.run, self.cancel, "Run", "Run today and the change, pair by pair")
+        super().__init__("What if", bar, more=[self._report, self._download])
         self._build()
-        self._open(self._start, *self._start_with)
+        self._reset()
 
     # What a notebook may ask for -------------------------------------------------------------------------------------
 
@@ -225,8 +293,7 @@ class WhatIfLab(LabBase):
             "Job by job": self._pages.jobs,
             "What to buy next": self.buying.box,
         }
-        self._tabs = w.Tab([*pages.values()], titles=tuple(pages))
-        self._tabs.add_class("wb-result-tabs")
+        self._tabs = tabs_of(pages, "wb-result-tabs")
         results = w.VBox([self._tabs])
         results.add_class("wb-results")
         body = sides(left, w.VBox([self._bar.box, results]))
@@ -234,16 +301,21 @@ class WhatIfLab(LabBase):
         self._frame.file.save_button.tooltip = "Save the scenario with today's scheduler and knobs, without the change"
 
     def _panels(self) -> list[Panel]:
-        """What can be presented: the question, and what came of it."""
         return [Panel("Question", "scheduler", lambda: None), *panels_of(self._tabs, "result")]
+
+    def _keep(self) -> Callable[[], None]:
+        return kept_open(self._tabs)
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
     def _open(self, scenario: Scenario, name: str, knobs: Mapping[str, Any]) -> None:
-        self._show(scenario, name, knobs)
+        self._show_today(scenario, name, knobs)
         self._on_change()
 
-    def _show(self, scenario: Scenario, name: str, knobs: Mapping[str, Any]) -> None:
+    def _reset(self) -> None:
+        self._open(self._start, *self._start_with)
+
+    def _show_today(self, scenario: Scenario, name: str, knobs: Mapping[str, Any]) -> None:
         """Put today into the controls; to another scenario the last answer says nothing."""
         other = scenario is not self._scenario
         self._scenario = scenario
@@ -263,12 +335,11 @@ class WhatIfLab(LabBase):
             self._report.disabled = True
             self.buying.forget()
 
-    def _go_to(self, setting: WhatIfSetting) -> None:
-        self._show(setting.scenario, setting.scheduler, setting.knobs)
+    def _show(self, setting: WhatIfSetting) -> None:
+        self._show_today(setting.scenario, setting.scheduler, setting.knobs)
         with self._quiet():
             self._form.show(setting.change)
             self._pairs.value, self._bootstrap.value = setting.pairs, setting.bootstrap
-        self._on_change()
 
     def _today_knobs(self) -> Mapping[str, Any]:
         """What today's knobs are set to; nothing while one cannot be read, which is said beside it."""
@@ -284,38 +355,33 @@ class WhatIfLab(LabBase):
                 self._form.offer(self._scenario, str(self._today.value))
             self._on_change()
 
-    def _on_change(self) -> None:
-        """Something was set: say whether it can be run, and whether the answer is to it."""
-        if self._quiet:
-            return
-        setting = self._check()
-        self._frame.heard(setting)
-        self._pages.outdated(self._answer is not None and setting != self._shown)
-        if setting is None:
-            return
-        if self._bar.busy and setting == self._asked:
-            self._bar.say("working", f"{self._many.far}")
-        elif not self._bar.busy and setting == self._shown:
-            self._bar.say("done", self._summary)
-        else:
-            self._bar.say("edited", EDITED)
-
-    def _check(self) -> WhatIfSetting | None:
-        """What the controls say; None, with the reason in the status, if something is wrong."""
-        try:
-            setting = WhatIfSetting(
-                self._scenario,
-                str(self._today.value),
-                self._knobs.values(),
-                self._form.change(),
-                int(self._pairs.value),
-                bool(self._bootstrap.value),
-            )
-            setting.plan()
-        except WorkbenchError as error:
-            self._bar.say("invalid", str(error.problem))
-            return None
+    def _read(self) -> WhatIfSetting:
+        setting = WhatIfSetting(
+            self._scenario,
+            str(self._today.value),
+            self._knobs.values(),
+            self._form.change(),
+            int(self._pairs.value),
+            bool(self._bootstrap.value),
+        )
+        setting.plan()
         return setting
+
+    def _wrong(self, error: WorkbenchError) -> str:
+        """As it is told: there are no tables of the scenario here that would have other words."""
+        return str(error.problem)
+
+    def _outdated(self, old: bool) -> None:
+        self._pages.outdated(old and self._answer is not None)
+
+    def _say_working(self, setting: WhatIfSetting) -> None:
+        self._outdated(setting != self._shown)
+        self._bar.say("working", f"{self._many.far}")
+
+    def _take(self, state: str, text: str) -> None:
+        """The answer may be to what is set while something else is being run."""
+        self._outdated(self._frame.history.present != self._shown)
+        super()._take(state, text)
 
     def _to_save(self) -> Scenario:
         """The scenario with today's scheduler as its plan."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import ipywidgets as w
 
+from widgets.parts.files import LARGEST, MOST_BYTES, Upload
 from widgets.parts.status_line import StatusLine
-from widgets.parts.upload import LARGEST, MOST_BYTES, Upload
 from widgets.work.question import Question
 from widgets.work.work import Message
 from workbench.base.errors import NOTHING, InputError, Words, WorkbenchError, counted

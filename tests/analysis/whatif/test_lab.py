@@ -12,8 +12,8 @@ import pytest
 
 import widgets.work.question
 import workbench
-from widgets.parts.upload import MOST_BYTES
-from widgets.what_if_lab import WhatIfLab, aside, lab
+from widgets.parts.files import MOST_BYTES
+from widgets.what_if_lab import WhatIfLab, lab
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.work.many import Far
 from widgets.work.work import Message
@@ -462,7 +462,7 @@ def test_work_aside_tells_answers_stated_failures_and_mistakes(capsys: Any) -> N
 
     for work in (lambda: 7, stated, mistake):
         told.clear()
-        aside.aside(work, hear)
+        lab.aside(work, hear)
         assert told.wait(10)
     assert heard[0] == 7 and isinstance(heard[1], InputError) and "report it" in str(heard[2])
     assert "ZeroDivisionError" in capsys.readouterr().err

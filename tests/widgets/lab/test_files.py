@@ -11,7 +11,7 @@ import pytest
 import workbench
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab
-from widgets.parts.download import Download
+from widgets.parts.files import Download
 from workbench.scenario.presets import preset
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
-from widgets.parts.upload import MOST_BYTES
+from widgets.parts.files import MOST_BYTES
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario

@@ -12,7 +12,7 @@ from widgets.editors.mistakes import what_is_wrong
 from widgets.lab.results import drawings
 from widgets.lab.side_page import Host
 from widgets.parts.chart_page import ChartPage
-from widgets.parts.edit_table import Column, EditTable, Row
+from widgets.parts.edit_table import EditColumn, EditTable, Row
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import StudyQuestion
@@ -112,9 +112,9 @@ class FigureOnePage:
         self._said.add_class("wb-page-status")
         self._asked = StudyQuestion("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
         self._shown: list[Row] | None = None
-        columns = [Column("job", "Job", width=4)]
+        columns = [EditColumn("job", "Job", width=4)]
         columns += [
-            Column(gpu, gpu, "float", "s", f"Seconds of a task on {gpu}", LEAST_S, MOST_S, width=6)
+            EditColumn(gpu, gpu, "float", "s", f"Seconds of a task on {gpu}", LEAST_S, MOST_S, width=6)
             for gpu in self._gpus
         ]
         self.table = EditTable(columns, self._reconstructed(), changed=lambda _: self.opened(), max_rows=3)

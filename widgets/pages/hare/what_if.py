@@ -37,7 +37,7 @@ NEAR = 5
 """Numbers of GPUs and jobs in a figure: so many of those offered, around the one that is set."""
 
 
-class Chosen(NamedTuple):
+class HareSetting(NamedTuple):
     """What the controls say. share: of the jobs of type `kind`, the other types share the rest equally."""
 
     gpus: int = 16
@@ -136,7 +136,7 @@ class WhatIfPage:
             found.tooltip = tooltip
             return found
 
-        first = Chosen()
+        first = HareSetting()
         controls: dict[str, Any] = {
             "gpus": slider(GPUS, "GPUs", first.gpus, "In equal parts of each type (Fig. 14)"),
             "jobs": slider(JOBS, "Jobs", first.jobs, "All within about 12 minutes (Fig. 15)"),
@@ -159,9 +159,9 @@ class WhatIfPage:
         return controls
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> HareSetting:
         """What the controls say."""
-        return Chosen(**{name: control.value for name, control in self.controls.items()})
+        return HareSetting(**{name: control.value for name, control in self.controls.items()})
 
     def opened(self) -> None:
         """Schedule what is set, if it is something else than what is shown; the whole figure if that is quick."""
@@ -246,7 +246,7 @@ class WhatIfPage:
 
     def _reset(self) -> None:
         self._quiet = True
-        for name, value in Chosen()._asdict().items():
+        for name, value in HareSetting()._asdict().items():
             self.controls[name].value = value
         self._quiet = False
         self.opened()

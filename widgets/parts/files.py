@@ -1,7 +1,8 @@
-"""A button that takes a file from whoever looks at a page."""
+"""Files from and to whoever looks at a page: on a dashboard the server's disk is not theirs."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,25 @@ from typing import Any
 import anywidget
 import ipywidgets as w
 import traitlets
+
+
+def on_dashboard() -> bool:
+    """Whether this kernel serves a Voila page, whose visitors may not write files here."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+
+
+class Download(anywidget.AnyWidget):
+    """Sends files to the page, which saves them as downloads; it must be on the page, and takes no room there."""
+
+    _esm = Path(__file__).parent / "download.js"
+
+    def __init__(self) -> None:
+        super().__init__(layout=w.Layout(width="0", height="0", margin="0"))
+
+    def give(self, name: str, content: bytes) -> None:
+        """Save `content` as a download called `name` (what stands before the last slash is dropped)."""
+        self.send({"kind": "file", "name": Path(name).name}, buffers=[content])
+
 
 MOST_BYTES = 8_000_000
 """A larger file is not sent: a message above 10 MB breaks the page's connection, and no table shows so many jobs."""

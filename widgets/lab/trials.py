@@ -9,7 +9,7 @@ from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 
 
-class Tried(NamedTuple):
+class TriedRun(NamedTuple):
     """A run that was made: with what, and what came of it (`workbench.analysis.metrics`). belief: an estimator by
     name."""
 
@@ -18,7 +18,7 @@ class Tried(NamedTuple):
     measures: Mapping[str, Any]
     belief: str = DEFAULT
 
-    def same(self, other: Tried) -> bool:
+    def same(self, other: TriedRun) -> bool:
         """Whether the other was made with the same."""
         return self._replace(measures={}) == other._replace(measures={})
 
@@ -28,23 +28,23 @@ class Trials:
 
     def __init__(self) -> None:
         self._scenario = ""
-        self.made: tuple[Tried, ...] = ()
+        self.made: tuple[TriedRun, ...] = ()
 
     def add(self, run: Run, measures: Mapping[str, Any], belief: str = DEFAULT) -> None:
         """One more run; of the same scheduler with the same knobs and belief the last one counts."""
         scenario = run.scenario.key()
         if scenario != self._scenario:
             self._scenario, self.made = scenario, ()
-        now = Tried(run.scheduler, dict(run.knobs), measures, belief)
+        now = TriedRun(run.scheduler, dict(run.knobs), measures, belief)
         self.made = (*(old for old in self.made if not old.same(now)), now)
 
 
-def names(tried: Sequence[Tried]) -> list[str]:
+def names(tried: Sequence[TriedRun]) -> list[str]:
     """What tells each run from the others: the scheduler and the belief where there are several, and changed knobs."""
     return [_name(one, tried) for one in tried]
 
 
-def _name(one: Tried, tried: Sequence[Tried]) -> str:
+def _name(one: TriedRun, tried: Sequence[TriedRun]) -> str:
     alike = [other for other in tried if other.scheduler == one.scheduler]
     changed = [knob for knob in one.knobs if any(other.knobs.get(knob) != one.knobs[knob] for other in alike)]
     said = [f"{knob} {_text(one.knobs[knob])}" for knob in changed]

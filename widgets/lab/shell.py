@@ -1,0 +1,373 @@
+"""The shell that the three labs share: the line at the top with the way back and forth between settings, Solve, Cancel
+and the status below it, and what is done whenever a control changes.
+"""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic
+
+import ipywidgets as w
+
+from widgets.editors.mistakes import what_is_wrong
+from widgets.editors.scenario_file import FILE, ScenarioFile
+from widgets.editors.setting import AnySetting, Quiet, SettingHistory
+from widgets.parts.presenter import Panel, Presenter
+from widgets.parts.status_line import StatusLine
+from widgets.work.work import Message
+from workbench.base.errors import WorkbenchError
+from workbench.base.units import format_duration
+from workbench.scenario.presets import preset, presets, variants
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import PRESET, load
+
+CSS = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
+
+
+class LabShell(ABC, Generic[AnySetting]):
+    """What every lab does: what is set can be run, undone and saved, and a line says whether it is what is shown.
+
+    A lab says what is its own: how a setting is read from its controls and put into them, what is shown of it, what
+    can be presented. EDITED: what the status says of a setting that was not run.
+    """
+
+    widget: w.VBox
+    EDITED: str
+
+    def __init__(self, title: str, bar: SolveBar, more: Sequence[w.Widget] = ()) -> None:
+        self._bar = bar
+        self._quiet = Quiet()
+        self._asked: AnySetting | None = None
+        self._shown: AnySetting | None = None
+        self._summary = ""
+        self._frame = LabFrame[AnySetting](
+            title,
+            open=self.open,
+            save=self._to_save,
+            reset=self._reset,
+            go_to=self._go_to,
+            panels=self._panels,
+            keep=self._keep,
+            more=more,
+        )
+
+    # What a notebook may ask for -------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """What the status line says in one word: ready, edited, invalid, working, done, failed or cancelled."""
+        return self._bar.state
+
+    @property
+    def status(self) -> str:
+        """What the status line says."""
+        return self._bar.text
+
+    @abstractmethod
+    def open(self, scenario: Scenario) -> None:
+        """Show another scenario; Undo comes back, Reset then returns to this one."""
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(self.widget)
+
+    # What is a lab's own ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _read(self) -> AnySetting:
+        """What the controls say; raises WorkbenchError if something is wrong."""
+
+    @abstractmethod
+    def _show(self, setting: AnySetting) -> None:
+        """Put a setting into the controls."""
+
+    @abstractmethod
+    def _to_save(self) -> Scenario:
+        """The scenario for a file; raises WorkbenchError while something is wrong."""
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Open again what was opened last."""
+
+    @abstractmethod
+    def _panels(self) -> list[Panel]:
+        """What can be presented, in the order in which a lecture has it."""
+
+    @abstractmethod
+    def _keep(self) -> Callable[[], None]:
+        """What opens the tabs again that are open now."""
+
+    @abstractmethod
+    def _outdated(self, old: bool) -> None:
+        """Say that what is shown, if anything is, was made before the last change; or that it was not."""
+
+    @abstractmethod
+    def _say_working(self, setting: AnySetting) -> None:
+        """Say how far what is set is, which is being run."""
+
+    def _heard(self, setting: AnySetting | None, other: bool) -> None:
+        """What else follows the controls; setting: None while something is wrong; other: it is not as it was."""
+
+    def _wrong(self, error: WorkbenchError) -> str:
+        """What is wrong, in the words of the controls."""
+        return what_is_wrong(error)
+
+    def _is_as(self, setting: AnySetting, other: AnySetting | None) -> bool:
+        """Whether both ask for the same."""
+        return setting == other
+
+    def _say_done(self) -> None:
+        """What is set is what is shown."""
+        self._outdated(False)
+        self._bar.say("done", self._summary)
+
+    def _take(self, state: str, text: str) -> None:
+        """What is set is neither shown nor being run; state, text: for the status."""
+        self._bar.say(state, text)
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> AnySetting | None:
+        """What the controls say; None, with the reason in the status, if something is wrong."""
+        try:
+            return self._read()
+        except WorkbenchError as error:
+            self._bar.say("invalid", self._wrong(error))
+            return None
+
+    def _go_to(self, setting: AnySetting) -> None:
+        self._show(setting)
+        self._on_change()
+
+    def _on_change(self, state: str = "edited", text: str = "") -> None:
+        """Something was edited: check it, remember it, and say whether it is what is shown.
+
+        state, text: what the status says if it is neither that nor being run.
+        """
+        if self._quiet:
+            return
+        setting = self._check()
+        self._heard(setting, self._frame.heard(setting))
+        if setting is None:
+            self._outdated(True)
+        elif self._asked is not None and self._is_as(setting, self._asked):
+            self._say_working(setting)
+        elif self._asked is None and self._is_as(setting, self._shown):
+            self._say_done()
+        else:
+            self._outdated(True)
+            self._take(state, text or self.EDITED)
+
+
+class LabFrame(Generic[AnySetting]):
+    """The line at the top: presets, the scenario's file, Undo, Redo, Reset, Present.
+
+    open: told the scenario of a preset or a file; save: the scenario for a file, raises WorkbenchError while something
+    is wrong; reset: opens again what was opened last; go_to: puts a setting into the controls; panels, keep: as
+    `Presenter` has them; more: controls that only this lab has.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        open: Callable[[Scenario], None],
+        save: Callable[[], Scenario],
+        reset: Callable[[], None],
+        go_to: Callable[[AnySetting], None],
+        panels: Callable[[], Sequence[Panel]],
+        keep: Callable[[], Callable[[], None]],
+        more: Sequence[w.Widget] = (),
+    ) -> None:
+        self._open, self._go_to = open, go_to
+        self.history: SettingHistory[AnySetting] = SettingHistory()
+        self.file = ScenarioFile(save, open, what_is_wrong)
+        self.presenter = Presenter(panels, keep)
+        self.presets = w.Dropdown(
+            options=preset_names(),
+            value="",
+            layout=w.Layout(width="auto", flex="1 1 6em", min_width="6em", max_width="11em"),
+            tooltip="Open a preset",
+        )
+        self.presets.observe(lambda change: self._on_preset(change["new"]), "value")
+        self.undo = _tool("Undo", "undo", "Back to before the last change", self._on_undo)
+        self.redo = _tool("Redo", "repeat", "Do again what was undone", self._on_redo)
+        self.reset = _tool("Reset", "refresh", "Back to the scenario that was opened last", reset)
+        heading = w.HTML(f"<h2>{html.escape(title)}</h2>")
+        controls = [self.presets, *self.file.controls, self.undo, self.redo, self.reset]
+        self.top = w.HBox([heading, *controls, *more, self.presenter.bar, self.file.said])
+        self.top.add_class("wb-top")
+
+    def heard(self, setting: AnySetting | None) -> bool:
+        """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""
+        other = self.history.heard(setting)
+        self.undo.disabled, self.redo.disabled = not self.history.can_undo, not self.history.can_redo
+        return other
+
+    def offer_presets(self, scenario: Scenario) -> None:
+        """Offer the presets, with the variants of the one that is open."""
+        self.presets.options = preset_names(scenario.name)
+
+    def _on_undo(self) -> None:
+        self._travel(self.history.undo())
+
+    def _on_redo(self) -> None:
+        self._travel(self.history.redo())
+
+    def _travel(self, setting: AnySetting | None) -> None:
+        if setting is not None:
+            self._go_to(setting)
+
+    def _on_preset(self, name: str) -> None:
+        if name:
+            self.presets.value = ""
+            self.file.name.value = FILE
+            self._open(preset(name))
+
+
+def sides(left: w.VBox, right: w.VBox) -> w.HBox:
+    """What is set, on the left, and what came of it, on the right."""
+    left.add_class("wb-left")
+    right.add_class("wb-right")
+    body = w.HBox([left, right])
+    body.add_class("wb-body")
+    return body
+
+
+def whole(*rows: w.Widget, css: str = "", name: str = "") -> w.VBox:
+    """A lab from its rows. css: style beside that of all labs; name: a class of its own."""
+    style = w.HTML(f"<style>{CSS}{css}</style>", layout=w.Layout(display="none"))
+    found = w.VBox([style, *rows])
+    found.add_class("wb-lab")
+    if name:
+        found.add_class(name)
+    return found
+
+
+def tabs_of(pages: Mapping[str, w.Widget], name: str) -> w.Tab:
+    """A row of tabs by their titles; name: its class."""
+    tabs = w.Tab([*pages.values()], titles=tuple(pages))
+    tabs.add_class(name)
+    return tabs
+
+
+def panels_of(tabs: w.Tab, kind: str, front: Callable[[], None] = lambda: None) -> list[Panel]:
+    """A panel for each tab. kind: as `Panel` has it; front: brings the row of tabs itself in sight."""
+
+    def show(number: int) -> None:
+        front()
+        tabs.selected_index = number
+
+    return [Panel(title, kind, partial(show, number)) for number, title in enumerate(tabs.titles)]
+
+
+def kept_open(*rows: w.Tab) -> Callable[[], None]:
+    """What opens the tabs again that are open now."""
+    numbers = [tabs.selected_index for tabs in rows]
+
+    def restore() -> None:
+        for tabs, number in zip(rows, numbers, strict=True):
+            tabs.selected_index = number
+
+    return restore
+
+
+def _tool(text: str, icon: str, tooltip: str, act: Callable[[], None]) -> Any:
+    """A button of the line at the top."""
+    button = w.Button(description=text, icon=icon, tooltip=tooltip, layout=w.Layout(width="auto"))
+    button.on_click(lambda _: act())
+    button.add_class(f"wb-{text.lower()}")
+    return button
+
+
+TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}
+
+
+class SolveBar:
+    """The row above the charts.
+
+    state: ready, edited, invalid, working, done, failed or cancelled; busy: something is being solved, which may be
+    what was set before the last edit.
+    """
+
+    def __init__(
+        self,
+        solve: Callable[[], None],
+        cancel: Callable[[], None],
+        does: str = "Solve",
+        tooltip: str = "Solve and simulate",
+    ) -> None:
+        self.solve = w.Button(description=does, icon="play", button_style="primary", tooltip=tooltip)
+        self.cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop what is running")
+        self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="auto", flex="1 1 3em"))
+        self._status = StatusLine(layout=w.Layout(flex="1 1 100%"))
+        for widget, name in ((self.solve, "solve"), (self.cancel, "cancel"), (self._status, "status")):
+            widget.add_class(f"wb-{name}")
+        self.solve.on_click(lambda _: solve())
+        self.cancel.on_click(lambda _: cancel())
+        self.box = w.HBox([self.solve, self.cancel, self._bar, self._status])
+        self.box.add_class("wb-solve-bar")
+        self.state, self._busy = "", True
+        self.busy = False
+        self.say("ready", f"Press {does}.")
+
+    @property
+    def text(self) -> str:
+        """What the status says."""
+        return str(self._status.text)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being solved."""
+        return self._busy
+
+    @busy.setter
+    def busy(self, busy: bool) -> None:
+        if busy == self._busy:
+            return
+        self._busy = busy
+        self.cancel.disabled = not busy
+        self._bar.value = 0.0
+        self._bar.layout.visibility = "visible" if busy else "hidden"
+
+    def say(self, state: str, text: str) -> None:
+        """Show a state with its text; Solve can be pressed unless the input is wrong."""
+        self.state = state
+        with self._status.hold_sync():
+            self._status.text, self._status.tone, self._status.state = text, TONES.get(state, ""), state
+        self.solve.disabled = state == "invalid"
+
+    def far(self, share: float) -> None:
+        """Show how far it is, 0 to 1."""
+        self._bar.value = share
+
+    def progress(self, message: Message) -> None:
+        """Show how far a simulation is; the text stays if it is about an edit made since."""
+        jobs = max(int(message["jobs"]), 1)
+        self._bar.value = message["finished"] / jobs
+        if self.state == "working":
+            time = format_duration(float(message["now_s"]), parts=2)
+            finished, decisions = message["finished"], message["decisions"]
+            self.say("working", f"{finished} of {jobs} jobs finished at {time}, {decisions} decisions")
+
+
+def opened(source: Scenario | str | Path) -> Scenario:
+    """A scenario, also by the name of a preset or of a file; raises InputError and ScenarioError for none of these."""
+    if isinstance(source, str) and not source.startswith(PRESET) and not Path(source).suffix:
+        return preset(source)
+    return load(source)
+
+
+def preset_names(shown: str = "") -> list[tuple[str, str]]:
+    """Every preset as people read it, with its name; below the one that is shown its variants: the list stays short."""
+    names = [("Presets", "")]
+    for name, _ in presets():
+        names.append((name.replace("_", " "), name))
+        if shown in (name, *variants(name)):
+            names += [("\N{EN SPACE}" + each.replace("_", " "), each) for each in variants(name)]
+    return names
