@@ -1,17 +1,23 @@
-"""Curves with bands and saturated points, heat maps, bands that add up."""
+"""Curves over load, lambda, what was measured and what a sweep varied, by hand; heat maps, bands that add up."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from workbench.analysis.charts import Drawing, to_svg
+import workbench
+from workbench.analysis import charts
+from workbench.analysis.charts import Drawing, load_curve, speed_errors, theme, to_svg, weight_curves
 from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.charts.heat_maps import heat_map
+from workbench.analysis.metrics.confidence import mean_interval, t_quantile
+from workbench.base.errors import InputError
 
 TITLES = {"title": "T", "x_title": "X (h)", "y_title": "Y (s)"}
 STEADY = pd.DataFrame({"line": ["a", "a", "b", "b"], "x": [1.0, 2.0, 1.0, 2.0], "y": [1.0, 2.0, 3.0, math.nan]})
@@ -24,6 +30,9 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "empty curve": lambda: curve(STEADY.head(0), **TITLES),
     "heat map": lambda: heat_map(CELLS, title="T", row_title="R", column_title="C", value_title="V"),
     "bands": lambda: bands(PARTS, **TITLES),
+    "weights": lambda: weight_curves(WEIGHTS, ["c", "a"]),
+    "errors": lambda: speed_errors({"layers": LOG}),
+    "errors of pairs": lambda: speed_errors({"rank": LOG}, title="Error of believed speeds of pairs"),
 }
 
 
@@ -59,3 +68,166 @@ def test_what_cannot_run_together_is_black() -> None:
     drawing = DRAWINGS["heat map"]()
     assert drawing.data["missing"].to_dict("records") == [{"row": "a", "column": "b"}]
     assert len(drawing.data["cells"]) == 1
+
+
+def measures(*rows: tuple[str, float]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["scheduler", "mean_jct_s"])
+
+
+def test_a_line_for_each_scheduler_with_the_spread_of_its_seeds() -> None:
+    found = {2: measures(("a", 3600.0), ("a", 7200.0), ("b", 1800.0)), 4: measures(("a", 3600.0), ("b", 5400.0))}
+    drawing = load_curve(found, "mean_jct_s", y_title="Mean JCT (h)", factor=1 / 3600)
+    assert drawing.named() == drawing.chart.to_dict(validate=True) and to_svg(drawing).startswith("<svg")
+    points = drawing.data["points"].set_index(["line", "x"])[["y", "low", "high"]]
+    assert points.loc[("a", 2.0)].tolist() == pytest.approx([1.5, 1.0, 2.0])
+    assert points.loc[("b", 2.0)].tolist() == pytest.approx([0.5, 0.5, 0.5])
+    assert points["y"].tolist() == pytest.approx([1.5, 0.5, 1.0, 1.5])
+
+
+WEIGHTS = pd.DataFrame(
+    {"priority": [4.0, 2.0, 1.0], 0.0: [1.0, 1.0, 1.0], 2.0: [1.0, 0.25, 0.0625]},
+    index=pd.Index(list("abc"), name="job"),
+)
+LOG = pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})
+
+
+def points(name: str) -> list[list[object]]:
+    found: list[list[object]] = DRAWINGS[name]().data["points"][["line", "x", "y"]].to_numpy().tolist()
+    return found
+
+
+def test_weights_of_the_jobs_asked_for() -> None:
+    assert points("weights") == [["c", 0.0, 1.0], ["a", 0.0, 1.0], ["c", 2.0, 0.0625], ["a", 2.0, 1.0]]
+
+
+def test_errors_are_per_cent_over_measured_hours() -> None:
+    assert DRAWINGS["errors of pairs"]().label.startswith("Error of believed speeds of pairs: Mean error (%)")
+    assert points("errors") == [["layers", 0.0, 20.0], ["layers", 2.0, 5.0]]
+
+
+HOUR = 3600.0
+
+
+def results(*rows, **columns):
+    """Results as `workbench.sweep` returns them: (scheduler, knob round_s, seed, mean_jct_s or None if it failed)."""
+    made = [
+        ("s", scheduler, round_s, seed, "failed" if jct is None else "done", "", 1.0, math.nan if jct is None else jct)
+        for scheduler, round_s, seed, jct in rows
+    ]
+    names = ["scenario", "scheduler", "round_s", "seed", "status", "error", "wall_s", "mean_jct_s"]
+    return pd.DataFrame(made, columns=names).assign(**columns)
+
+
+TWO = results(
+    ("a", 3600.0, 0, 2 * HOUR), ("a", 3600.0, 1, 4 * HOUR), ("a", 3600.0, 2, 6 * HOUR),
+    ("a", 7200.0, 0, 1 * HOUR), ("a", 7200.0, 1, 1 * HOUR), ("a", 7200.0, 2, 4 * HOUR),
+    ("b", math.nan, 0, 5 * HOUR), ("b", math.nan, 1, 5 * HOUR), ("b", math.nan, 2, 5 * HOUR),
+)  # fmt: skip
+
+
+def rows(drawing):
+    return [tuple(row) for row in drawing.table[["line", "x", "y", "low", "high", "runs"]].itertuples(index=False)]
+
+
+def test_means_and_intervals_by_hand_in_hours():
+    """Of 2, 4, 6: mean 4, deviation 2, t of 2 degrees of freedom 4.302653, so 4.302653 * 2 / sqrt 3 to each side."""
+    drawing = charts.sweep(TWO, x="round_s", y="mean_jct_s")
+    found = {(line, x): (y, low, high, runs) for line, x, y, low, high, runs in rows(drawing)}
+    half = 4.302652729911275 * 2 / math.sqrt(3)
+    assert found["a", 60.0] == pytest.approx((4, 4 - half, 4 + half, 3))
+    half = 4.302652729911275 * math.sqrt(3) / math.sqrt(3)
+    assert found["a", 120.0] == pytest.approx((2, 2 - half, 2 + half, 3))
+    spec = drawing.chart.to_dict()
+    assert spec["title"]["text"] == "Mean JCT by round"
+    assert spec["title"]["subtitle"] == "means of up to 3 runs with their 95 % confidence interval"
+    line = spec["layer"][1]["encoding"]
+    assert (line["x"]["title"], line["y"]["title"]) == ("round (min)", "Mean JCT (h)")
+
+
+def test_a_scheduler_without_the_knob_is_a_level_line():
+    assert [row[1:] for row in rows(charts.sweep(TWO, x="round_s")) if row[0] == "b"] == [
+        (60.0, 5, 5, 5, 3),
+        (120.0, 5, 5, 5, 3),
+    ]
+
+
+def test_lines_are_told_apart_by_all_that_varies_but_the_seed():
+    frame = pd.concat([TWO.assign(keep=True, most=2.0), TWO.assign(keep=False, most=2.0)], ignore_index=True)
+    assert set(charts.sweep(frame, x="round_s").table["line"]) == {
+        "a, keep=True", "a, keep=False", "b, keep=True", "b, keep=False",
+    }  # fmt: skip
+    by_scheduler = charts.sweep(TWO, x="scheduler")
+    assert {row[0] for row in rows(by_scheduler)} == {"round_s=3600", "round_s=7200", "every run"}
+    assert set(charts.sweep(TWO.assign(scenario=["s", "t", "u"] * 3), x="round_s").table["line"]) == {
+        f"{scheduler}, scenario={scenario}" for scheduler in "ab" for scenario in "stu"
+    }
+
+
+def test_a_point_with_a_failed_run_is_left_out_and_said():
+    frame = results(("a", 60.0, 0, 10.0), ("a", 60.0, 1, None), ("a", 90.0, 0, 20.0), ("a", 90.0, 1, 30.0))
+    drawing = charts.sweep(frame, x="round_s")
+    assert [row[:3] for row in rows(drawing)] == [("a", 90.0, 25.0)]
+    assert "1 point without a value or with a failed run left out" in drawing.chart.to_dict()["title"]["subtitle"]
+    nothing = charts.sweep(frame.head(2), x="round_s")
+    assert len(nothing.table) == 0 and nothing.data["message"]["text"].tolist() == ["No values"]
+
+
+def test_one_seed_has_no_interval():
+    drawing = charts.sweep(results(("a", 60.0, 0, 10.0), ("a", 90.0, 0, 20.0)), x="round_s")
+    assert drawing.table["low"].isna().all() and drawing.table["y"].tolist() == [10, 20]
+    assert "subtitle" not in drawing.chart.to_dict()["title"]
+
+
+def test_texts_and_truths_are_dots_with_bars():
+    frame = TWO.assign(order=np.where(TWO["round_s"] == 3600, "first", "second")).drop(columns="round_s")
+    drawing = charts.sweep(frame, x="order")
+    kinds = [layer["mark"]["type"] for layer in drawing.chart.to_dict()["layer"]]
+    assert kinds == ["rule", "point", "text"] and set(drawing.table["x"]) == {"first", "second"}
+    truths = charts.sweep(frame.assign(order=frame["order"] == "first"), x="order").table
+    assert list(truths[["line", "x"]].itertuples(index=False, name=None)) == [
+        ("a", "True"), ("a", "False"), ("b", "False"),
+    ]  # fmt: skip
+
+
+def test_units_of_other_measures():
+    frame = results(("a", 60.0, 0, 10.0), utilisation=0.5, cost_usd=2.0, restarts=3)
+    assert charts.sweep(frame, x="round_s", y="wall_s").table["y"].tolist() == [1.0]
+    titles = [
+        charts.sweep(frame, x="round_s", y=y).chart.to_dict()["layer"][1]["encoding"]["y"]["title"]
+        for y in ("wall_s", "utilisation", "cost_usd", "restarts")
+    ]
+    assert titles == ["Wall time of the run (s)", "Utilisation (share)", "Cost (USD)", "Restarts"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({"x": "nothing"}, "round_s"), ({"x": "seed"}, "varied"), ({"x": "round_s", "y": "scheduler"}, "a measure")],
+)
+def test_columns_that_are_not_there(options, expected):
+    with pytest.raises(InputError, match=expected):
+        charts.sweep(TWO, **options)
+
+
+def test_two_lines_make_a_chart():
+    found = workbench.sweep("preset:start_here", ["las", "fifo"], vary={"round_s": [60, 720]}, seeds=[0, 1])
+    drawing = charts.sweep(found, x="round_s", y="mean_jct_s")
+    assert len(drawing.table) == 4 and drawing.table["low"].equals(drawing.table["high"]), "seeds change nothing here"
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 30, 1000])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_quantiles_are_those_of_scipy_stats(level, freedom):
+    assert t_quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-9)
+
+
+def test_intervals_hold_as_often_as_they_say():
+    random = np.random.default_rng(3)
+    mean, half = np.array([mean_interval(random.normal(7, 2, 4), 0.9) for _ in range(4000)]).T
+    assert np.mean(np.abs(mean - 7) <= half) == pytest.approx(0.9, abs=0.02)
+    assert math.isnan(mean_interval([3.0])[1]) and mean_interval([3.0])[0] == 3.0
+
+
+def test_a_long_legend_has_several_rows():
+    assert theme.legend_columns(["a", "b"]) > 10
+    assert theme.legend_columns(["gavel.max_min_fairness, round_s=3600"] * 6) == 2
+    assert theme.legend_columns(["x" * 500]) == 2
