@@ -13,7 +13,7 @@ from workbench.papers.hops.algorithms.configurations import SIGMA, Server, check
 from workbench.papers.hops.algorithms.planning import class_gains, gain_of, make_plan
 from workbench.papers.hops.algorithms.queue import service_window
 from workbench.papers.hops.formulations.round import HopsRound
-from workbench.papers.hops.instance import HopsInstance, JobOptions, bias
+from workbench.papers.hops.instance import HopsInstance, JobConfigurations, bias
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result
 from workbench.scheduling.solvers import InfeasibleError
@@ -46,7 +46,7 @@ def round_data(instance: Case, shift: float = 0.0) -> HopsInstance:
     """The data of an instance; jobs are named by their position."""
     servers = {str(name): int(idle) for name, idle in instance["servers"].items()}
     jobs = [
-        JobOptions(
+        JobConfigurations(
             str(row),
             float(job["priority"]) + shift,
             [

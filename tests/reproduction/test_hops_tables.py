@@ -15,7 +15,7 @@ from reproduction.hops.tables import (
 )
 from tests.papers.hops.plan_support import job, random_round, scenario
 from workbench.base.errors import InputError
-from workbench.papers.hops.instance import HopsInstance, JobOptions
+from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 from workbench.papers.hops.lessons.two_jobs import two_jobs
 from workbench.papers.hops.scheduler import Hops
 from workbench.scenario.presets import preset
@@ -30,7 +30,7 @@ def table_1():
     return HopsInstance.of(
         {f"s{i}": 8 for i in range(4)},
         [
-            JobOptions(name, float(i), [({f"s{j}": i + 1}, float(speed)) for j, speed in enumerate(speeds)])
+            JobConfigurations(name, float(i), [({f"s{j}": i + 1}, float(speed)) for j, speed in enumerate(speeds)])
             for i, (name, speeds) in enumerate(rows.items(), start=1)
         ],
     )
@@ -110,9 +110,9 @@ def test_the_frontier_of_a_crowded_moment_moves_with_lambda():
     data = HopsInstance.of(
         {"s": 2},
         [
-            JobOptions("a", 9.0, [({"s": 2}, 1.0)]),
-            JobOptions("b", 2.0, [({"s": 1}, 1.0)]),
-            JobOptions("c", 1.0, [({"s": 1}, 1.0)]),
+            JobConfigurations("a", 9.0, [({"s": 2}, 1.0)]),
+            JobConfigurations("b", 2.0, [({"s": 1}, 1.0)]),
+            JobConfigurations("c", 1.0, [({"s": 1}, 1.0)]),
         ],
     )
     found = frontier(data, [0.0, 1.0, np.inf], {"gap": 0.0}).set_index("lambda")
@@ -136,7 +136,7 @@ def test_with_room_for_all_lambda_changes_no_size():
 
 
 def test_a_job_that_waits_has_size_0():
-    options = [JobOptions("first", 2.0, [({"s": 1}, 1.0)]), JobOptions("second", 1.0, [({"s": 1}, 1.0)])]
+    options = [JobConfigurations("first", 2.0, [({"s": 1}, 1.0)]), JobConfigurations("second", 1.0, [({"s": 1}, 1.0)])]
     assert sizes_by_lambda(HopsInstance.of({"s": 1}, options), [1.0], {"gap": 0.0}).to_numpy().tolist() == [[1, 0]]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workbench.papers.hops.algorithms.aggregation import aggregate, count, lift, patterns
 from workbench.papers.hops.algorithms.configurations import Server
 from workbench.papers.hops.algorithms.planning import checked, make_plan
-from workbench.papers.hops.instance import HopsInstance, JobOptions, JobRequest, list_configurations, shape_of
+from workbench.papers.hops.instance import HopsInstance, JobConfigurations, JobRequest, list_configurations, shape_of
 from workbench.scheduling.solvers import SolverFailedError
 
 EXACT = {"lambda": 1.0, "model": "aggregated", "gap": 0.0}
@@ -25,7 +25,9 @@ def two_by_four():
     spread = ({"a": 2, "b": 2}, 3.0)
     small = [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
     return aggregate(
-        HopsInstance.of({"a": 4, "b": 4}, [JobOptions("x", 1.0, [spread]), JobOptions("y", 1.0, small)], [0, 0])
+        HopsInstance.of(
+            {"a": 4, "b": 4}, [JobConfigurations("x", 1.0, [spread]), JobConfigurations("y", 1.0, small)], [0, 0]
+        )
     )
 
 
@@ -40,7 +42,9 @@ def test_an_exchange_keeps_them_apart():
     """One server of 4 and one of 2, cut into three 2s: if y took the 2 first, x would have both halves of the 4."""
     spread, small = [({"a": 2, "b": 2}, 3.0)], [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
     data = aggregate(
-        HopsInstance.of({"a": 4, "b": 2}, [JobOptions("x", 1.0, spread), JobOptions("y", 1.0, small)], [0, 0])
+        HopsInstance.of(
+            {"a": 4, "b": 2}, [JobConfigurations("x", 1.0, spread), JobConfigurations("y", 1.0, small)], [0, 0]
+        )
     )
     plan = lift(data, {0: 0, 1: 1}, cut_of(data, (4, (2, 2)), (2, (2,))))
     assert plan[0].layout == ((0, 2), (1, 2))
@@ -68,7 +72,7 @@ def test_who_can_stay_does_and_otherwise_everybody_is_placed_anew():
     # The gang that stays in the middle of what another one needs would leave no whole server.
     whole = [({"a": 4}, 4.0), ({"b": 4}, 4.0)]
     small = [({"a": 2}, 1.0), ({"b": 2}, 1.0)]
-    jobs = [JobOptions("x", 1.0, whole), JobOptions("y", 1.0, small), JobOptions("z", 1.0, small)]
+    jobs = [JobConfigurations("x", 1.0, whole), JobConfigurations("y", 1.0, small), JobConfigurations("z", 1.0, small)]
     data = aggregate(HopsInstance.of({"a": 4, "b": 4}, jobs, [0, 0]))
     plan = lift(data, {0: 0, 1: 1, 2: 2}, cut_of(data, (4, (4,)), (4, (2, 2))), {1: ((0, 2),), 2: ((1, 2),)})
     assert [gpus for _, gpus in plan[0].layout] == [4]

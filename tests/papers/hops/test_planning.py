@@ -10,12 +10,14 @@ from tests.papers.hops import plan_support
 from tests.papers.hops.plan_support import SEEDS, random_round
 from workbench.papers.hops.algorithms import planning
 from workbench.papers.hops.algorithms.planning import fingerprint, make_plan, unbeatable
-from workbench.papers.hops.instance import HopsInstance, JobOptions
+from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 
 
 def two_jobs(first=1.0, second=2.0, idle=2, speed=1.0):
     both = [({"s": 1}, speed), ({"s": 2}, 1.8)]
-    return HopsInstance.of({"s": idle, "t": idle}, [JobOptions("a", first, both), JobOptions("b", second, both)])
+    return HopsInstance.of(
+        {"s": idle, "t": idle}, [JobConfigurations("a", first, both), JobConfigurations("b", second, both)]
+    )
 
 
 def test_equal_problems_have_equal_fingerprints():
@@ -32,7 +34,7 @@ def test_equal_problems_have_equal_fingerprints():
 def test_a_plan_in_which_all_have_their_best_stays():
     data = HopsInstance.of(
         {"s": 2, "t": 2},
-        [JobOptions(name, 1.0, [({"s": 2}, 2.0), ({"t": 2}, 2.0), ({"t": 1}, 1.0)]) for name in "ab"],
+        [JobConfigurations(name, 1.0, [({"s": 2}, 2.0), ({"t": 2}, 2.0), ({"t": 1}, 1.0)]) for name in "ab"],
     )
     best, mixed = {0: ((0, 2),), 1: ((1, 2),)}, {0: ((0, 2),), 1: ((1, 1),)}
     plan = unbeatable(data, best)
@@ -61,7 +63,7 @@ def test_what_stays_is_an_optimum(seed):
 
 @pytest.mark.parametrize("power", [1.0, np.inf])
 def test_no_solver_is_asked_then(power, monkeypatch):
-    data = HopsInstance.of({"s": 2}, [JobOptions("a", 1.0, [({"s": 2}, 2.0), ({"s": 1}, 1.0)])])
+    data = HopsInstance.of({"s": 2}, [JobConfigurations("a", 1.0, [({"s": 2}, 2.0), ({"s": 1}, 1.0)])])
     found = make_plan(data, {"lambda": power})
     monkeypatch.setattr(planning, "serve", lambda *arguments: pytest.fail("a solver was asked"))
     again = make_plan(data, {"lambda": power}, previous={0: found.plan[0].layout})

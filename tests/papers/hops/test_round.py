@@ -17,7 +17,7 @@ from workbench.papers.hops.algorithms.aggregation import aggregate
 from workbench.papers.hops.algorithms.planning import class_gains, gain_of, make_plan, model_of
 from workbench.papers.hops.formulations import aggregated, lexicographic
 from workbench.papers.hops.formulations.round import HopsRound
-from workbench.papers.hops.instance import HopsInstance, JobOptions
+from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 from workbench.papers.hops.knobs import gap_of
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import Solver, SolverFailedError, TimeLimitError, solve_model
@@ -31,8 +31,8 @@ POWERS = pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
 TWO = HopsInstance.of(
     {"a": 2, "b": 1},
     [
-        JobOptions("x", 2.0, [({"a": 1}, 10.0)]),
-        JobOptions("y", 1.5, [({"a": 1}, 10.0), ({"a": 2}, 29.0), ({"a": 2, "b": 1}, 30.0)]),
+        JobConfigurations("x", 2.0, [({"a": 1}, 10.0)]),
+        JobConfigurations("y", 1.5, [({"a": 1}, 10.0), ({"a": 2}, 29.0), ({"a": 2, "b": 1}, 30.0)]),
     ],
 )
 
@@ -114,7 +114,7 @@ def test_both_models_agree_where_every_configuration_is_on_one_server(seed):
 def test_without_neighbours_the_aggregated_model_finds_more():
     """Three servers of 8, two jobs of 12. Windows fill servers from their start, so that two of them always clash."""
     servers, both = {"a": 8, "b": 8, "c": 8}, [({"a": 8, "b": 4}, 1.0), ({"b": 8, "c": 4}, 1.0)]
-    data = HopsInstance.of(servers, [JobOptions("x", 1.0, both), JobOptions("y", 1.0, both)], [0, 0, 0])
+    data = HopsInstance.of(servers, [JobConfigurations("x", 1.0, both), JobConfigurations("y", 1.0, both)], [0, 0, 0])
     assert HOPS.run(data, knobs()).objective == pytest.approx(1.0)
     found = HOPS.run(data, knobs(model="aggregated"))
     assert found.objective == pytest.approx(2.0)
@@ -184,7 +184,9 @@ def test_a_start_from_the_last_plan_changes_no_optimum_and_keeps_who_can_stay(se
 
 def test_a_job_stays_on_its_server_if_its_shape_stays():
     on = [({name: 2}, 5.0) for name in ("a", "b", "c")]
-    data = HopsInstance.of({"a": 2, "b": 2, "c": 2}, [JobOptions("x", 1.0, on), JobOptions("y", 2.0, on)], [0, 0, 0])
+    data = HopsInstance.of(
+        {"a": 2, "b": 2, "c": 2}, [JobConfigurations("x", 1.0, on), JobConfigurations("y", 2.0, on)], [0, 0, 0]
+    )
     planned = make_plan(data, knobs(model="aggregated"), previous={0: ((2, 2),), 1: ((1, 2),)})
     assert {row: placed.layout for row, placed in planned.plan.items()} == {0: ((2, 2),), 1: ((1, 2),)}
 
@@ -192,15 +194,19 @@ def test_a_job_stays_on_its_server_if_its_shape_stays():
 @MODELS
 def test_equal_and_negative_priorities_and_one_huge_job(model):
     on = {"a": 4}
-    equal = HopsInstance.of(on, [JobOptions("x", 0.0, [({"a": 4}, 1.0)]), JobOptions("y", 0.0, [({"a": 4}, 1.0)])])
+    equal = HopsInstance.of(
+        on, [JobConfigurations("x", 0.0, [({"a": 4}, 1.0)]), JobConfigurations("y", 0.0, [({"a": 4}, 1.0)])]
+    )
     assert HOPS.run(equal, knobs(model=model)).objective == pytest.approx(0.01)
-    negative = HopsInstance.of(on, [JobOptions("x", -3.0, [({"a": 4}, 1.0)]), JobOptions("y", -1.0, [({"a": 4}, 1.0)])])
+    negative = HopsInstance.of(
+        on, [JobConfigurations("x", -3.0, [({"a": 4}, 1.0)]), JobConfigurations("y", -1.0, [({"a": 4}, 1.0)])]
+    )
     assert HOPS.run(negative, knobs(model=model)).values["choices"] == {"x": None, "y": {"a": 4}}
     assert HOPS.run(negative, knobs(model=model)).objective == pytest.approx(2.01)
-    huge = HopsInstance.of(on, [JobOptions("x", 1.0, [({"a": 9}, 5.0), ({"a": 3}, 2.0)])])
+    huge = HopsInstance.of(on, [JobConfigurations("x", 1.0, [({"a": 9}, 5.0), ({"a": 3}, 2.0)])])
     found = HOPS.run(huge, knobs(model=model))
     assert found.values["choices"] == {"x": {"a": 3}}
-    none = HopsInstance.of(on, [JobOptions("x", 1.0, [({"a": 9}, 5.0)])])
+    none = HopsInstance.of(on, [JobConfigurations("x", 1.0, [({"a": 9}, 5.0)])])
     assert HOPS.run(none, knobs(model=model)).values["choices"] == {"x": None}
 
 
@@ -211,9 +217,9 @@ def test_no_jobs_no_configurations_and_no_idle_gpus_need_no_luck(power):
     found = HOPS.run(nobody, knobs(power), unheard)
     assert (found.status, found.values["choices"], found.solver) == ("optimal", {}, "none needed")
     assert make_plan(nobody, knobs(power), unheard).plan == {}
-    nothing = HopsInstance.of({"a": 4}, [JobOptions("x", 1.0, [])])
+    nothing = HopsInstance.of({"a": 4}, [JobConfigurations("x", 1.0, [])])
     assert HOPS.run(nothing, knobs(power), unheard).values["choices"] == {"x": None}
-    busy = HopsInstance.of({"a": 0}, [JobOptions("x", 1.0, [({"a": 1}, 1.0)])])
+    busy = HopsInstance.of({"a": 0}, [JobConfigurations("x", 1.0, [({"a": 1}, 1.0)])])
     for model in ("printed", "aggregated"):
         assert HOPS.run(busy, knobs(power, model)).values["choices"] == {"x": None}
         assert make_plan(busy, knobs(power, model)).plan == {}
@@ -243,14 +249,14 @@ def test_bad_numbers_are_named(change, named):
 
 def test_an_unknown_server_and_unlike_servers_of_a_pool_are_named():
     with pytest.raises(InputError, match="x, configuration: got 'z'; expected one of the servers a"):
-        HopsInstance.of({"a": 1}, [JobOptions("x", 1.0, [({"z": 1}, 1.0)])])
+        HopsInstance.of({"a": 1}, [JobConfigurations("x", 1.0, [({"z": 1}, 1.0)])])
     unlike = [({"a": 1}, 1.0), ({"b": 1}, 2.0)]
     with pytest.raises(InputError, match="as on the other servers of the pool"):
-        HopsInstance.of({"a": 1, "b": 1}, [JobOptions("x", 1.0, unlike)], [0, 0])
+        HopsInstance.of({"a": 1, "b": 1}, [JobConfigurations("x", 1.0, unlike)], [0, 0])
 
 
 def test_of_a_configuration_listed_twice_the_faster_counts_and_both_count_for_the_smallest():
-    twice = HopsInstance.of({"a": 1}, [JobOptions("x", 2.0, [({"a": 1}, 1.0), ({"a": 1}, 3.0)])])
+    twice = HopsInstance.of({"a": 1}, [JobConfigurations("x", 2.0, [({"a": 1}, 1.0), ({"a": 1}, 3.0)])])
     for model in ("printed", "aggregated"):
         assert HOPS.run(twice, knobs(model=model)).objective == pytest.approx(6.0)
 
@@ -298,14 +304,16 @@ def test_limits_are_checked_when_values_are_read():
 def test_auto_takes_the_printed_model_for_few_configurations():
     assert model_of(TWO, {"model": "auto"}) == "printed"
     many = [({f"s{i}": 1}, 1.0) for i in range(101)]
-    data = HopsInstance.of({f"s{i}": 1 for i in range(101)}, [JobOptions(name, 1.0, many) for name in "xyz"], [0] * 101)
+    data = HopsInstance.of(
+        {f"s{i}": 1 for i in range(101)}, [JobConfigurations(name, 1.0, many) for name in "xyz"], [0] * 101
+    )
     assert model_of(data, {"model": "auto"}) == "aggregated"
     assert HOPS.run(data, knobs(model="auto")).values["model"] == "aggregated"
 
 
 def test_servers_that_can_be_cut_in_too_many_ways_are_not_aggregated():
     sizes = [({"s": size}, float(size)) for size in range(1, 65)]
-    data = HopsInstance.of({"s": 64}, [JobOptions(f"j{i}", 1.0, sizes) for i in range(6)])
+    data = HopsInstance.of({"s": 64}, [JobConfigurations(f"j{i}", 1.0, sizes) for i in range(6)])
     assert model_of(data, {"model": "auto"}) == "printed"
     with pytest.raises(InputError, match="ways to cut"):
         aggregate(data)

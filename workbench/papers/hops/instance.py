@@ -106,7 +106,7 @@ RoundPlan = dict[int, PlacedJob]
 """What each job (row) gets; those that wait are not in it."""
 
 
-class JobOptions(NamedTuple):
+class JobConfigurations(NamedTuple):
     """A job and what it may get: its configurations, `({server: GPUs}, steps/s)`."""
 
     name: str
@@ -196,7 +196,7 @@ class HopsInstance:
 
     @classmethod
     def of(
-        cls, idle: Mapping[str, int], options: Iterable[JobOptions], pool: Sequence[int] | None = None
+        cls, idle: Mapping[str, int], options: Iterable[JobConfigurations], pool: Sequence[int] | None = None
     ) -> HopsInstance:
         """The data of `{server: idle GPUs}` and jobs with configurations written out; pool: of the servers in order."""
         at = {name: i for i, name in enumerate(idle)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.papers.hops.instance import HopsInstance, JobOptions
+from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 
 
 def two_jobs(priority_of_b: float = 1.0, gpus: int = 3) -> HopsInstance:
@@ -11,7 +11,7 @@ def two_jobs(priority_of_b: float = 1.0, gpus: int = 3) -> HopsInstance:
     With three GPUs a gets two of them where `0.5 * 3^lambda > 0.8 * priority_of_b^lambda`.
     """
     options = [
-        JobOptions("a", 3.0, [({"server": 1}, 10.0), ({"server": 2}, 15.0)]),
-        JobOptions("b", priority_of_b, [({"server": 1}, 10.0), ({"server": 2}, 18.0)]),
+        JobConfigurations("a", 3.0, [({"server": 1}, 10.0), ({"server": 2}, 15.0)]),
+        JobConfigurations("b", priority_of_b, [({"server": 1}, 10.0), ({"server": 2}, 18.0)]),
     ]
     return HopsInstance.of({"server": gpus}, options)
