@@ -14,12 +14,11 @@ gives them to waiting jobs at no price: Hadar leaves as few GPUs idle as YARN-CS
 Recorded for every job of the queue: `utility` and `payoff` of what it got (payoff: of its best option at the prices of
 the round's start, if it got nothing and has one). `price of <type>` is what a GPU of the type costs per round once the
 round is decided, the same for all jobs: recorded with the first one of the queue (`charts.prices`). `solution` is the
-sum of payoffs of the jobs that got real servers at a price and how far it may be from the best (`Allocation.solution`).
-A round of too many states is decided by the linear programme at the prices of its start, whatever `prices` says: the
-reasons of its jobs say so, and its answer is feasible, not optimal.
+sum of payoffs of the jobs that got real servers at a price and how far it may be from the best
+(`RoundAllocation.solution`). A round of too many states is decided by the linear programme at the prices of its start,
+whatever `prices` says: the reasons of its jobs say so, and its answer is feasible, not optimal.
 
-HadarE (section V): every job is forked into copies that train on several nodes at once, in rounds.
-In every round
+HadarE (section V): every job is forked into copies that train on several nodes at once, in rounds. In every round
 1. the Job Tracker hears what the copies of the last round have done, and sums it (`aggregate`);
 2. nodes are given to copies: at most `forks` copies of a job, at most one of them on a node, each holding the smaller
    of the job's gang and the node's GPUs (`choose`);

@@ -352,7 +352,7 @@ def list_configurations(
 ) -> HopsInstance:
     """The data of a plan: for each job what `configurations.generate` gives it and where it has a throughput.
 
-    pools: of the servers, see `RoundData`. Layouts of a type and size are made once for all jobs, and throughput is
+    pools: of the servers, see `HopsInstance`. Layouts of a type and size are made once for all jobs, and throughput is
     asked for once for each job and shape.
     """
     requests = [request._replace(sizes=checked_sizes(request.sizes, request.name)) for request in requests]
