@@ -28,6 +28,7 @@ MAY_IMPORT = {
         "workbench/baselines/",
         "workbench/scheduling/solvers/",
         "workbench/scheduling/notation.py",
+        "workbench/testing.py",
     ),
     "highspy": ("workbench/scheduling/solvers/",),
     "altair": ("workbench/analysis/charts/",),
@@ -102,7 +103,7 @@ def test_imports_go_one_way() -> None:
 def test_every_module_has_its_place() -> None:
     """Nine rooms; what stands beside them is what a user types, or must be there."""
     loose = {path.name for path in (ROOT / "workbench").glob("*.py")}
-    assert loose == {"__init__.py", "__main__.py", "version.py"}
+    assert loose == {"__init__.py", "__main__.py", "testing.py", "version.py"}
     assert {path.parent.name for path in (ROOT / "workbench").glob("*/__init__.py")} == set(ROOMS)
 
 

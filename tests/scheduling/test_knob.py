@@ -9,7 +9,6 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scheduling.knob import Knob, Value, settle
-from workbench.session.registry import is_own, schedulers
 
 ROUND = Knob("round_s", 360.0, "Length of a round", "s", minimum=1.0, maximum=1e9)
 NEVER = Knob("refresh_s", None, "Least time", "s", minimum=0.0, optional=True)
@@ -77,13 +76,3 @@ def test_unknown_names_and_no_mapping() -> None:
         settle([WORD, COUNT], {"no": 1}, "mine")
     with pytest.raises(InputError, match=r"knobs of mine: got 3; expected \{knob: value\}"):
         settle([WORD], 3, "mine")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [each.name for each in schedulers() if not is_own(each.name) and any(k.name == "round_s" for k in each.knobs)],
-)
-def test_no_round_is_endless(name: str) -> None:
-    found = next(each for each in schedulers() if each.name == name)
-    with pytest.raises(InputError, match="knob round_s: got inf"):
-        found.settle({"round_s": "inf"})

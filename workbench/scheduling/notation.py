@@ -106,7 +106,9 @@ def source(formulation: Any) -> str:
     module = _module(formulation)
     owner = module if isinstance(formulation, ModuleType) else formulation
     parts = {module.__name__: [inspect.getsource(module)]}
-    for found in _callees(owner.build, ".".join(module.__name__.split(".")[:3])):
+    path = module.__name__.split(".")
+    room = path[:3] if path[0] == "workbench" else path[:1]
+    for found in _callees(owner.build, ".".join(room)):
         text = inspect.getsource(found)
         if found.__module__ != module.__name__ and "pyo." in text:
             parts.setdefault(found.__module__, [f"# {found.__module__.replace('.', '/')}.py"]).append(text)

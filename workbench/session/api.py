@@ -250,7 +250,7 @@ def _joined(owner: str, given: Mapping[str, Any] | None, named: Mapping[str, Any
     return {**given, **named}
 
 
-def time_of_solve(scenario: Scenario, formulation: str, at: float | None = None) -> float:
+def time_of_solve(scenario: Scenario, formulation: str | Formulation[Any], at: float | None = None) -> float:
     """The time at which `solve` looks: as given, else 0 for an offline formulation and the last arrival for others."""
     return _time(scenario, at, find_formulation(formulation).offline)
 

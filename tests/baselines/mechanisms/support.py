@@ -1,10 +1,7 @@
-"""What the tests of schedulers share: snapshots made by hand, small random scenarios, a scheduler that is watched."""
+"""What the tests of schedulers share: snapshots made by hand, small random scenarios."""
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, JobView, NodeView, Snapshot, Unit
 from workbench.scheduling.estimators.oracle import Oracle
-
-WALL_TIMES = ("build_s", "solve_s")
+from workbench.testing import Watched
 
 
 def make(
@@ -108,79 +103,6 @@ def on(unit: Unit, until_s: float = float("inf"), **gpus: int) -> Assignment:
 def given(decision: Decision) -> dict[Unit, dict[str, int]]:
     """`{unit: {node: GPUs}}` of a decision, without the -0 of node names."""
     return {a.unit: {name.removesuffix("-0"): count for name, count in a.gpus.items()} for a in decision.assign}
-
-
-def plain(value: Any) -> Any:
-    """A memory or decision as JSON-able objects, without wall times; raises TypeError if it holds anything else.
-
-    Keys are texts, or the tuples that name units and slots: numbers would come back from JSON as texts.
-    """
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    if hasattr(value, "_asdict"):
-        return {key: plain(item) for key, item in value._asdict().items() if key not in WALL_TIMES}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = (field.name for field in dataclasses.fields(value) if field.name not in WALL_TIMES)
-        return {name: plain(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        wrong = [key for key in value if not isinstance(key, (str, tuple))]
-        if wrong:
-            raise TypeError(f"key {wrong[0]!r} of a mapping in a memory or decision")
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, frozenset):
-        return sorted(map(str, value))
-    raise TypeError(f"{type(value).__name__} in a memory or decision")
-
-
-def text(value: Any) -> str:
-    """`plain` as text, for comparing."""
-    return json.dumps(plain(value), sort_keys=True)
-
-
-def arrays(snapshot: Snapshot) -> list[bytes]:
-    """Everything in a snapshot that could be written into."""
-    views: list[Any] = [snapshot.nodes, snapshot.jobs]
-    found = [getattr(view, field.name) for view in views for field in dataclasses.fields(view)]
-    return [item.tobytes() for item in found if isinstance(item, np.ndarray)] + [
-        text(dict(snapshot.leases)).encode(),
-        text(dict(snapshot.ended)).encode(),
-    ]
-
-
-class Watched(Scheduler):
-    """A scheduler that asks another one twice, and fails if the answers differ or anything was written into."""
-
-    def __init__(self, inner: Scheduler) -> None:
-        self.inner = inner
-        self.name, self.title, self.offline = inner.name, inner.title, inner.offline
-
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return self.inner.settle(given)
-
-    def timing(self, knobs: Mapping[str, Any]) -> Timing:
-        return self.inner.timing(knobs)
-
-    def start(self, scenario: Scenario, knobs: Mapping[str, Any]) -> Any:
-        return self.inner.start(scenario, knobs)
-
-    def decide(
-        self, snapshot: Snapshot, memory: Any, knobs: Mapping[str, Any], rng: np.random.Generator
-    ) -> tuple[Decision, Any]:
-        before, seen, again = text(memory), arrays(snapshot), copy.deepcopy(rng)
-        decision, after = self.inner.decide(snapshot, memory, knobs, rng)
-        other, other_after = self.inner.decide(snapshot, memory, knobs, again)
-        assert text(memory) == before, "the memory was written into"
-        assert arrays(snapshot) == seen, "the snapshot was written into"
-        assert text(decision) == text(other) and text(after) == text(other_after), "two answers to one question"
-        self.check(snapshot, decision)
-        return decision, after
-
-    def check(self, snapshot: Snapshot, decision: Decision) -> None:
-        """What the core does not check: a baseline or a share scheduler stays on one type."""
 
 
 class OneType(Watched):

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from tests.baselines.mechanisms.support import make, plain
+from tests.baselines.mechanisms.support import make
+from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.papers.hadar.scheduler import HadarE
+from workbench.testing import plain
 
 
 def test_restarts_by_size_of_gang_survive_json():
@@ -21,5 +23,5 @@ def test_restarts_by_size_of_gang_survive_json():
 
 @pytest.mark.parametrize("value", [{1: 2.0}, ({"a": {None: 1}},), {1.5: 0}])
 def test_a_mapping_with_keys_that_json_would_change_is_no_plain_value(value):
-    with pytest.raises(TypeError, match="key"):
+    with pytest.raises(InputError, match="key"):
         plain(value)

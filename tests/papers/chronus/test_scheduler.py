@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.baselines.mechanisms.support import Watched, make
+from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.plan_support import LEASE_S
 from tests.papers.chronus.test_leases_with_options import brute_force
 from workbench.base.errors import InputError
@@ -21,6 +21,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
+from workbench.testing import Watched
 
 SHORT = {"slo_lease_s": 40, "be_lease_s": 10, "profile_s": 10}
 """Leases so short that small jobs take many."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 
-from tests.baselines.mechanisms.support import look, make, plain
+from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.support import (
     PAPER,
     TWO,
@@ -35,6 +35,7 @@ from workbench.papers.gavel.formulations.finish_time_fairness import (
 from workbench.papers.gavel.instance import seen
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
+from workbench.testing import plain
 
 POLICY = FinishTimeFairness()
 AWARE = pytest.mark.parametrize("aware", [True, False])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.baselines.mechanisms.support import look, make, text
+from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.mechanisms import priority
 from workbench.baselines.mechanisms.priority import Allocated, Memory
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
@@ -21,6 +21,7 @@ from workbench.scheduling.decision import Decision, Shares, Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
+from workbench.testing import as_text as text
 
 TINY = "cases/gavel/sim_rounds_tiny_max_min_fairness_perf.json"
 DIGITS = 2e-6

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.baselines.mechanisms.support import Watched, look, make, on, plain, scenarios
 from tests.baselines.mechanisms.support import given as gpus_of
+from tests.baselines.mechanisms.support import look, make, on, scenarios
 from workbench.analysis.charts import price_course
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.dual_subroutine import allocate
@@ -24,6 +24,7 @@ from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.placement import FreeGpus
 from workbench.session.api import simulate, solve
 from workbench.simulation.loop import simulate as run_of
+from workbench.testing import Watched, plain
 
 HADAR = Hadar()
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.baselines.mechanisms.support import Watched, look, make, plain, scenarios
+from tests.baselines.mechanisms.support import look, make, scenarios
 from tests.simulation.support import rows
 from workbench import simulate, summary
 from workbench.base.errors import InputError
@@ -29,6 +29,7 @@ from workbench.scheduling.estimators.registry import maker
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
 from workbench.simulation.run import Run
+from workbench.testing import Watched, plain
 
 FREE: dict[str, Any] = {"switching": "free"}
 

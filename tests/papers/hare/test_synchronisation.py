@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.baselines.mechanisms.support import Watched, make, scenarios
+from tests.baselines.mechanisms.support import make, scenarios
 from tests.papers.hare.list_support import instances
 from workbench import simulate
 from workbench.base.errors import InputError
@@ -20,6 +20,7 @@ from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
+from workbench.testing import Watched
 
 
 def test_figure_4() -> None:

@@ -1,0 +1,260 @@
+"""Rooms: what is wrong in a declaration is said there; a package of its own is a room; one that fails is left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench
+from tests.package_support import installed, python, skeleton, wheel
+from workbench import InputError, Knob, Room
+from workbench.analysis.symbols import papers
+from workbench.cli import main
+from workbench.session.registry import paper_rooms, rooms
+
+ROOT = Path(__file__).parents[2]
+
+
+class Idle(workbench.Scheduler):
+    """Gives nobody anything."""
+
+    name, title = "mine", "Idle"
+
+    def timing(self, knobs: Any) -> workbench.Timing:
+        return workbench.Timing(360.0)
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        return workbench.Decision(), memory
+
+
+def idle(**fields: Any) -> Any:
+    """A scheduler with other fields."""
+    return type("Changed", (Idle,), fields)()
+
+
+FULL = workbench.find_formulation("gavel.max_min_fairness")
+HURRY = Knob("hurry", False, "Goes first", kind="bool")
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ({"name": "My Room"}, "room, name: got 'My Room'; expected the name of its package"),
+        ({"name": 3}, "room, name: got 3"),
+        ({"title": 3}, "room mine, title: got 3; expected text"),
+        ({"schedulers": Idle}, "room mine, schedulers: got <class .*Idle'>; expected a tuple of Schedulers"),
+        ({"schedulers": (Idle)}, "expected a tuple of Schedulers: "),
+        ({"schedulers": [Idle()]}, "expected a tuple of Schedulers: "),
+        ({"schedulers": (Idle,)}, "expected an instance of the class: Idle()"),
+        ({"schedulers": (FULL,)}, "expected an instance of workbench.Scheduler"),
+        ({"formulations": (Idle(),)}, "expected an instance of workbench.Formulation"),
+        ({"schedulers": (idle(name=None),)}, 'got Changed without a name; expected name = "mine.mine"'),
+        ({"schedulers": (idle(name="other.x"),)}, "got 'other.x'; expected a name such as mine.mine"),
+        ({"schedulers": (idle(name="Mine"),)}, "expected a name such as mine.mine"),
+        ({"schedulers": (Idle(), Idle())}, "room mine, schedulers: got 'mine'; expected each name once"),
+        ({"schedulers": (idle(title=""),)}, "scheduler mine, title: got ''; expected a few words"),
+        ({"schedulers": (idle(title="Idle."),)}, "without a full stop"),
+        ({"schedulers": (idle(knobs=HURRY),)}, "scheduler mine, knobs: .*; expected a tuple of workbench.Knob"),
+        ({"schedulers": (idle(knobs=("hurry",)),)}, "got 'hurry'; expected a list of workbench.Knob"),
+        ({"schedulers": (idle(knobs=(HURRY, HURRY)),)}, "got 'hurry'; expected each name once"),
+        (
+            {"schedulers": (idle(presets={"a": {"haste": 1}}, knobs=(HURRY,)),)},
+            "preset a: got 'haste'; expected one",
+        ),
+        ({"schedulers": (idle(presets={"a": {"hurry": 3}}, knobs=(HURRY,)),)}, "knob hurry: got 3; expected true or"),
+        ({"schedulers": (idle(presets={"a": {}}, knobs=(HURRY,)),)}, "got no knob preset; expected a knob `preset`"),
+        ({"explanations": {"mine": print}}, "room mine, explanations: got 'mine'; expected a scheduler of the room"),
+        (
+            {"schedulers": (Idle(),), "explanations": {"mine": 3}},
+            "explanations, mine: got 3; expected explain",
+        ),
+        ({"explanations": [print]}, r"explanations: got \[.*; expected {scheduler: function}"),
+        ({"studies": {"other.x": print}}, "studies: got 'other.x'; expected a name such as mine.mine"),
+        ({"estimators": "low_rank"}, "estimators: got 'low_rank'; expected a tuple of names"),
+        ({"symbols": {"a job": "j"}}, "symbols, a job: got 'j'; expected formulation symbol"),
+        ({"symbols": {"a job": "lp j"}}, "symbols, a job: got 'lp'; expected a formulation of the room"),
+    ],
+)
+def test_a_wrong_declaration_is_told_where_it_is_written(declared: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told.replace("(Mine(),)", "")):
+        Room(**{"name": "mine", **declared})
+
+
+@pytest.mark.parametrize(
+    ("knob", "told"),
+    [
+        ({"name": "two words", "default": 1.0}, "knob: got 'two words'; expected a name of letters"),
+        ({"name": "a", "default": "x"}, "knob a, default: got 'x'; expected a number"),
+        (
+            {"name": "a", "default": 2, "kind": "int", "maximum": 1},
+            "knob a, default: got 2; expected a whole",
+        ),
+        (
+            {"name": "a", "default": 2, "kind": "integer"},
+            "knob a, kind: got 'integer'; expected bool",
+        ),
+    ],
+)
+def test_a_wrong_knob_is_told_where_it_is_written(knob: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        Knob(**knob, help="Help")
+
+
+def test_the_shipped_rooms_are_whole() -> None:
+    assert workbench.skipped_rooms() == {}
+    assert [room.name for room in papers()] == ["gavel", "hadar", "hops", "hare", "chronus"]
+    for room in papers():
+        assert room.citation and (ROOT / "notebooks" / f"{room.notebook}.ipynb").is_file()
+        title = room.citation.rpartition(" (")[0]
+        assert title in (ROOT / "notebooks" / f"{room.notebook}.ipynb").read_text(encoding="utf-8")
+    for room in rooms():
+        assert set(room.explanations) == {found.name for found in room.schedulers}
+    names = [found.name for room in rooms() for found in room.schedulers]
+    assert len(set(names)) == len(names)
+
+
+def test_the_lists_of_papers_name_every_room() -> None:
+    readme, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/papers.md"))
+    for room in paper_rooms():
+        assert room.title in readme and f"- **{room.title}** (`notebooks/{room.notebook}.ipynb`)" in page
+
+
+# ---- packages of their own ----
+
+SEEN = """
+import json, sys, workbench
+from workbench.analysis.symbols import papers
+from workbench.cli import main
+name = sys.argv[1]
+run = workbench.simulate("preset:start_here", name)
+print(json.dumps({
+    "papers": [room.name for room in papers()],
+    "in": [name in {found.name for found in workbench.schedulers()}, name in workbench.paper_map().columns],
+    "letters": workbench.symbol_index().set_index("idea")[name].loc["a job"],
+    "symbols": int((workbench.symbol_table()["paper"] == name).sum()),
+    "objective": workbench.solve("preset:start_here", f"{name}.max_min_share").objective,
+    "finished": bool(run.jobs["finish_s"].notna().all()),
+    "why": workbench.explain(run, run.jobs["job"][0], 0.0).sentences,
+    "skipped": workbench.skipped_rooms(),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def sixth(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the skeleton, and what its wheel holds."""
+    folder = tmp_path_factory.mktemp("sixth")
+    package = skeleton("sixth", folder)
+    (folder / "site").mkdir()
+    installed(folder / "site", wheel("sixth", package, folder))
+    return folder
+
+
+def test_a_wheel_brings_a_paper(sixth: Path) -> None:
+    found = json.loads(python(sixth / "site", "-c", SEEN, "sixth").stdout)
+    assert found["papers"] == ["gavel", "hadar", "hops", "hare", "chronus", "sixth"]
+    assert found["in"] == [True, True] and found["letters"] == "j" and found["symbols"] >= 6
+    assert 0 < found["objective"] <= 1 and found["finished"] and not found["skipped"]
+    assert any("worst off" in sentence for sentence in found["why"])
+    listed = json.loads(python(sixth / "site", "-m", "workbench", "list", "--json").stdout)
+    assert [(e["kind"], e["paper"]) for e in listed if e["name"] == "sixth"] == [("scheduler", "sixth")]
+
+
+WRONG = {
+    "lost": ("from lost import explain", "import no_such", "ModuleNotFoundError: No module named 'no_such'"),
+    "twice": ('name="twice",', 'name="twice", name="again",', "SyntaxError: keyword argument repeated"),
+    "bare": ("schedulers=(SCHEDULER,)", "schedulers=SCHEDULER", "room bare, schedulers: got .*; expected a tuple"),
+    "silent": ("ROOM = ", "ROOMS = ", r"silent, ROOM: got nothing; expected ROOM = Room\(...\)"),
+    "other": ('name="other"', 'name="another"', "room another, formulations: got 'other.max_min_share'"),
+    "nowhere": (
+        'example="start_here"',
+        'example="no_preset"',
+        "example: got 'no_preset'; expected a built-in",
+    ),
+    "taken": (
+        "schedulers=(SCHEDULER,)",
+        "schedulers=(SCHEDULER, __import__('workbench').find_scheduler('fifo'))",
+        "room taken of dlsched-taken: got 'fifo'; expected names that no other room has",
+    ),
+}
+"""Of a room by name, what is written in its `__init__` instead of what, and the reason why it is left out."""
+
+
+def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, tmp_path: Path) -> None:
+    installed(tmp_path, wheel("sixth", sixth / "sixth", tmp_path))
+    for name, (right, wrong, _) in WRONG.items():
+        installed(tmp_path, wheel(name, skeleton(name, tmp_path), tmp_path))
+        room = tmp_path / name / "__init__.py"
+        text = room.read_text(encoding="utf-8")
+        assert right in text
+        room.write_text(text.replace(right, wrong), encoding="utf-8")
+    code = """
+import json, re, sys, workbench
+wrong, told = json.loads(sys.argv[1]), workbench.skipped_rooms()
+assert set(told) == set(wrong), told
+assert len(workbench.schedulers()) == 31 and not set(wrong) & set(workbench.paper_map().columns)
+for room, (_, _, reason) in wrong.items():
+    assert re.search(reason, told[room]), told[room]
+    for ask in (workbench.find_scheduler, workbench.find_formulation):
+        for name in (room, f"{room}.max_min_share"):
+            try:
+                ask(name)
+            except workbench.InputError as error:
+                assert told[room] in str(error), error
+try:
+    workbench.find_scheduler("nobody")
+except workbench.InputError as error:
+    assert "without those of bare, " in str(error), error
+"""
+    python(tmp_path, "-c", code, json.dumps(WRONG))
+    listed = python(tmp_path, "-m", "workbench", "list", "--json")
+    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 31
+    lines = listed.stderr.splitlines()
+    assert len(lines) == len(WRONG) and all(line.startswith("left out: room ") for line in lines)
+
+
+def test_names_of_shipped_rooms_stay_theirs(sixth: Path, tmp_path: Path) -> None:
+    """A package that calls its room `gavel`, and two that call theirs the same: the later one is left out."""
+    source = tmp_path / "source" / "second"
+    source.mkdir(parents=True)
+    text = 'from workbench import Room\n\nROOM = Room(name="{}")\n'
+    (source / "__init__.py").write_text(text.format("gavel"), encoding="utf-8")
+    installed(tmp_path, wheel("gavel", source.parent, tmp_path, "second"))
+    code = (
+        "import workbench; told = workbench.skipped_rooms(); assert list(told) == ['gavel'], told;"
+        "assert 'room gavel of dlsched-second' in told['gavel'] and 'no other room' in told['gavel'], told;"
+        "assert workbench.find_scheduler('gavel.fifo').title and len(workbench.schedulers()) == 30"
+    )
+    python(tmp_path, "-c", code)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Sixth", "small letters"),
+        ("6th", "small letters"),
+        ("a-b", "small letters"),
+        ("class", "no word of Python's"),
+        ("x" * 41, "at most 40"),
+        ("gavel", "a name that no room or scheduler has"),
+        ("hadare", "a name that no room or scheduler has"),
+        ("json", "a name that no module"),
+        ("numpy", "a name that no module"),
+    ],
+)
+def test_names_that_cannot_be(name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new-paper", name, "--to", str(tmp_path)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "NAME: got " in line and told in line and not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(sixth: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in (sixth / "sixth").rglob("*.py")}
+    assert main(["new-paper", "sixth", "--to", str(sixth)]) == 2
+    assert "expected a new folder (nothing is overwritten)" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in (sixth / "sixth").rglob("*.py")} == before
+    assert main(["new-paper", "sixth", "--to", str(tmp_path / "nowhere")]) == 2
+    assert "--to" in capsys.readouterr().err

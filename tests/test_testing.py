@@ -1,0 +1,268 @@
+"""`workbench.testing.check` finds what is wrong: each rule is broken once, in a package that is right as written."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench
+from tests.package_support import skeleton
+from workbench.baselines.las import Las
+from workbench.testing import ContractError, check
+
+FORMULATION, INSTANCE, KNOBS = "formulations/max_min_share.py", "instance.py", "knobs.py"
+
+
+def told(offered: Any, *expected: str, more: bool = False) -> None:
+    """The check raises one error, whose problems are these and no others. more: others may follow from them."""
+    with pytest.raises(ContractError) as caught:
+        check(offered)
+    problems = [str(problem) for problem in caught.value.problems]
+    for each in expected:
+        assert any(re.search(each, problem) for problem in problems), problems
+    assert more or len(problems) == len(expected), problems
+
+
+WRONG = {
+    "no_row": (
+        FORMULATION,
+        r"      t free  .*\n",
+        "",
+        "level: got nothing; expected a line of the docstring that ends in",
+    ),
+    "tag": (
+        FORMULATION,
+        r"\(ours\) t is no",
+        "(7) t is no",
+        r"epigraph: got '\(7\)'; expected \(ours\), as the docstring",
+    ),
+    "no_tag": (
+        FORMULATION,
+        r"\(ours\) no more",
+        "no more",
+        "capacity: got nothing; expected doc= that begins with a tag",
+    ),
+    "no_part": (
+        FORMULATION,
+        r"( +)t free  .*\n",
+        r"\g<0>\1Z <= 1   (9)   gone\n",
+        "gone: got nothing; expected a part",
+    ),
+    "solves": (FORMULATION, "        return m\n", "        solve_model(m)\n        return m\n", "values of a solve"),
+    "prints": (
+        FORMULATION,
+        "        return m\n",
+        "        print('!')\n        return m\n",
+        "build: got !; expected nothing",
+    ),
+    "unordered": (
+        FORMULATION,
+        "initialize=data.jobs",
+        "initialize=set(data.jobs)",
+        "fundamentally unordered data source",
+    ),
+    "random": (
+        FORMULATION,
+        "        return m\n",
+        "        import random\n        return m\n",
+        "got a clock, file or rand",
+    ),
+    "wrong": (
+        FORMULATION,
+        r"worst = float",
+        "worst = 2 * float",
+        "objective: got .*; expected the model's at the same",
+    ),
+    "sense": (
+        FORMULATION,
+        '"max", "1", {"all',
+        '"min", "1", {"all',
+        "sense: got 'min'; expected max, as in the docstring",
+    ),
+    "unit": (FORMULATION, '"max", "1", {"all', '"max", "", {"all', "unit: got nothing; expected the objective's unit"),
+    "json": (FORMULATION, '{"allocation": alloc', '{"x": {1}, "allocation": alloc', "TypeError: Object of type set"),
+    "letter": (
+        FORMULATION,
+        r"c_k \| GPUs",
+        "g_j | GPUs",
+        "symbols: got 'g_j'; expected one meaning",
+        "symbols: got 'c_k'",
+    ),
+    "no_unit": (FORMULATION, r"gang \| GPUs", "gang", r"gang: got .*; expected doc= symbol \| meaning \| unit"),
+    "small": (FORMULATION, r"m\.JOBS", "m.jobs", "jobs: got 'jobs'; expected CAPITALS"),
+    "title": (FORMULATION, 'title = ".*"', 'title = ""', "title: got ''; expected a few words"),
+    "writeable": (INSTANCE, r"fixed\((shaped\(.*\))\)\)", r"\1)", *["an array that can be written into"] * 3),
+    "thawed": (
+        INSTANCE,
+        "frozen=True, ",
+        "",
+        "data: got WrongThawedInstance whose fields can be set; expected @dataclass",
+    ),
+    "no_help": (KNOBS, '"Largest .*?"', '""', "most_share: got nothing; expected help"),
+}
+"""Of a package by name: the file, what is replaced by what, and what is told of it (by both solvers, of an answer)."""
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("packages")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, (path, right, wrong, *_) in WRONG.items():
+            changed = skeleton(f"wrong_{name}", folder) / f"wrong_{name}" / path
+            text, count = re.subn(right, wrong, changed.read_text(encoding="utf-8"))
+            assert count, name
+            text = text.replace("import SolverFailedError", "import SolverFailedError, solve_model")
+            changed.write_text(text, encoding="utf-8")
+            patch.syspath_prepend(folder / f"wrong_{name}")
+        yield folder
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_formulation_that_breaks_a_rule(packages: Path, name: str) -> None:
+    if name == "title":  # told by the room's declaration already
+        with pytest.raises(workbench.InputError, match=WRONG[name][3]):
+            importlib.import_module(f"wrong_{name}")
+        return
+    [formulation] = importlib.import_module(f"wrong_{name}").ROOM.formulations
+    expected = WRONG[name][3:]
+    again = expected if name in ("wrong", "sense", "unit", "json") else ()
+    told(formulation, *expected, *again, more=name in ("wrong", "unordered"))
+
+
+def test_what_is_no_formulation_or_scheduler() -> None:
+    told(Las, r"check: got <class .*Las'>; expected an instance of a Formulation, Scheduler or Room: Las\(\)")
+    told("las", "check: got 'las'; expected an instance")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A memory of what JSON cannot hold."""
+
+    value: Any
+
+
+class Mine(Las):
+    """Right as it stands."""
+
+    name, title = "mine", "Mine"
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        return super().decide(snapshot, memory, knobs, rng)
+
+
+class Writes(Mine):
+    """Into the snapshot."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        snapshot.nodes.free.setflags(write=True)
+        snapshot.nodes.free[0] -= 1
+        return super().decide(snapshot, memory, knobs, rng)
+
+
+class Moody(Mine):
+    """Another answer each time."""
+
+    calls = 0
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        self.calls += 1
+        answer, after = super().decide(snapshot, memory, knobs, rng)
+        return (answer, after) if self.calls % 2 else (workbench.Decision(), after)
+
+
+class Remembers(Mine):
+    """Something, from the beginning."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def start(self, scenario: Any, knobs: Any) -> Any:
+        return Kept(self.value)
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        return super().decide(snapshot, None, knobs, rng)[0], memory
+
+
+class Scribbles(Mine):
+    """Into its memory."""
+
+    def start(self, scenario: Any, knobs: Any) -> Any:
+        return {"calls": 0}
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        memory["calls"] += 1
+        return super().decide(snapshot, None, knobs, rng)[0], memory
+
+
+class Idle(Mine):
+    """Never gives anybody anything."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        return workbench.Decision(), memory
+
+
+class Half(Mine):
+    """Answers with a decision alone."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        return workbench.Decision()
+
+
+def changed(**fields: Any) -> Any:
+    """Mine with other fields."""
+    return type("Mine", (Mine,), fields)()
+
+
+ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else knob for knob in Las.knobs)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "expected"),
+    [
+        (changed(title=""), ["declaration, scheduler mine, title: got ''"]),
+        (changed(name=None), ["declaration, room x, schedulers: got Mine without a name"]),
+        (changed(knobs=ENDLESS), ["mine, knobs, round_s: got inf; expected a maximum"]),
+        (changed(presets={"a": {"haste": 1}}), ["preset a: got 'haste'; expected one of"]),
+        (changed(uses=frozenset({"haste"})), ["mine, uses: got 'haste'; expected one of"] * 2),
+        (
+            changed(timing=lambda self, knobs: 360.0),
+            ["mine, timing: got 360.0; expected Timing", "mine, decide: got"] * 2,
+        ),
+        (Writes(), ["snapshot: got written into; expected copies of its arrays"] * 2),
+        (Moody(), ["mine at .* s: got two answers to one question"] * 2),
+        (Remembers(object()), [r"memory.value: got <object"] * 4),
+        (Remembers({1, 2}), [r"memory.value: got {1, 2}; expected what JSON can hold"] * 4),
+        (Remembers({1: 2}), [r"memory.value, a key: got 1; expected a text"] * 4),
+        (Scribbles(), ["memory: got written into; expected a new value"] * 2),
+        (Idle(), ["mine, job .*: got unfinished after 200000 s; expected every job finishes"] * 6),
+        (Half(), [r"answer: got .*; expected a pair \(Decision, memory\)"] * 2),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_scheduler_that_breaks_a_rule(scheduler: Any, expected: list[str]) -> None:
+    """On both scenarios."""
+    told(scheduler, *expected)
+
+
+def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skeleton("right", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "right")
+    room = importlib.import_module("right").ROOM
+    check(Mine())
+    check(room)
+    alone = replace(room, schedulers=(), explanations={})
+    told(replace(alone, example="nowhere"), "room right, example: got 'nowhere'; expected one of")
+    told(replace(alone, picture="painting"), "room right, picture: got 'painting'; expected a chart")
+    told(replace(alone, symbols={"a job": "max_min_share q"}), "symbols, a job: got 'right.max_min_share q'")
+    silent = replace(room, formulations=(), symbols={})
+    told(replace(silent, explanations={}), "explanations: got nothing; expected a function for right")
+    told(
+        replace(silent, explanations={"right": lambda moment: 3}), "explanations, right, answer: got 3; expected an Exp"
+    )
