@@ -210,6 +210,8 @@ except workbench.InputError as error:
     assert "without those of bare, " in str(error), error
 """
     python(tmp_path, "-c", code, json.dumps(WRONG))
+    lab = 'from widgets import SixthLab; assert "Rooms left out: bare: " in SixthLab()._choice.left_out.value'
+    python(tmp_path, "-c", lab)
     listed = python(tmp_path, "-m", "workbench", "list", "--json")
     assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 31
     lines = listed.stderr.splitlines()

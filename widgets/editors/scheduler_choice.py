@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import weakref
 from collections.abc import Callable
 from functools import cache
@@ -12,12 +13,13 @@ import ipywidgets as w
 
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.room import Room
-from workbench.session.registry import find_scheduler, schedulers
+from workbench.session.registry import find_scheduler, schedulers, skipped_rooms
 
 
 class SchedulerChoice:
     """A drop-down list of titles. changed: called when another one is chosen, or the chosen one was written anew.
 
+    left_out: the rooms that cannot be used, with the reasons; empty if all can be.
     The list follows the registry: what a paper's room declares, or a cell of the notebook, stands in it by itself.
     """
 
@@ -30,6 +32,9 @@ class SchedulerChoice:
             options=self._offer(), description="Scheduler", style=style, layout=w.Layout(width="97%")
         )
         self.widget.add_class("wb-scheduler")
+        told = "; ".join(f"{name}: {reason}" for name, reason in skipped_rooms().items())
+        self.left_out = w.HTML(f"<p>Rooms left out: {html.escape(told)}</p>" if told else "")
+        self.left_out.layout.display = "" if told else "none"
         self.widget.observe(lambda _: self._on_choice(), "value")
         self._found = self.scheduler
         self._name_in_full()

@@ -176,7 +176,7 @@ class Lab(LabShell[LabSetting]):
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
         self._tabs = tabs_of(tabs, "wb-editors")
-        left = w.VBox([self._choice.widget, self._knobs.main, self._note, self._tabs])
+        left = w.VBox([self._choice.widget, self._choice.left_out, self._knobs.main, self._note, self._tabs])
         self._body = beside(sides(left, w.VBox([self._bar.box, self._results.box])), self._pages)
         self.widget = whole(self._frame.top, panel.about, self._body)
 

@@ -81,6 +81,3 @@ def hadare(moment: JobAtTime) -> Explained:
     else:
         binding = "" if moment.said is None else NO_COPY.get(moment.said.code, "")
     return Explained(tuple(sentences), tuple(facts), binding, gang=False)
-
-
-EXPLAIN = {"hadar": hadar, "hadare": hadare}

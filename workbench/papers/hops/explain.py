@@ -69,6 +69,3 @@ def _is_fresh(moment: JobAtTime, at_s: float) -> bool:
 
 def _order(moment: JobAtTime) -> Order | None:
     return moment.order("priority", f"priority ({moment.run.knobs['priority']})", "", "highest", moment.by_arrival)
-
-
-EXPLAIN = {"hops": explain}

@@ -179,6 +179,3 @@ def _profiles(snapshot: Snapshot, memory: HopsMemory, knobs: Knobs) -> ProfileQu
         )
     ]
     return memory.profiles.at(snapshot).entered(made)
-
-
-SCHEDULERS = (Hops(),)
