@@ -48,6 +48,7 @@ TOLERANCE = 1e-6
 WALL_TIMES = ("build_s", "solve_s")
 _SYMBOL = re.compile(r"\S+( \S+)?")
 _PARTS = (pyo.Set, pyo.Param, pyo.Var, pyo.Constraint, pyo.Objective)
+_SHOWN = (pyo.Var, pyo.Objective, pyo.Constraint, pyo.Expression)
 _KNOBS_OF_ALL = ("preset", "space_sharing")
 """Knobs that choose others, or need a scenario that has pairs."""
 
@@ -301,6 +302,12 @@ def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel) -> Ite
         if symbol not in set(table["symbol"]):
             yield Problem(f"{where}, symbols", symbol, "doc= of a set, parameter or variable for it")
     yield from _wrong_parts(where, model, table)
+    shown = re.sub(r'""".*?"""', "", notation.source(formulation.statement(formulation.settle({}))), flags=re.DOTALL)
+    for part in model.component_objects(_SHOWN, descend_into=False):
+        name = part.local_name
+        if not re.search(rf"\.{name} = pyo\.|\bdef {name}\(", shown):
+            expected = "a part that functions of its room add, reached from `build` by name: a lab shows their source"
+            yield Problem(f"{where}, {name}", Words("not in the source that is shown"), expected)
 
 
 def _wrong_parts(where: str, model: pyo.ConcreteModel, table: pd.DataFrame) -> Iterator[Problem]:
