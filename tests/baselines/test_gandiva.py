@@ -11,7 +11,7 @@ from pytest import approx
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
-from workbench.baselines.gandiva import Packing, Tried, divided, explored, judged, overloaded, unpacked, without
+from workbench.baselines.gandiva import Packing, TriedPair, divided, explored, judged, overloaded, unpacked, without
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Observation, Snapshot
 from workbench.scheduling.estimators.node_speeds import NodeSpeeds
@@ -43,7 +43,7 @@ def pack(
 
 
 GOOD = pack({("a", "a"): 8.0}, [{"model": "a"}, {"model": "a"}])
-IN_VAIN = Tried(0.9, ("n-0",))
+IN_VAIN = TriedPair(0.9, ("n-0",))
 BAD = pack({("a", "a"): 4.0}, [{"model": "a"}, {"model": "a"}])
 
 
@@ -110,7 +110,7 @@ def test_who_is_not_paired() -> None:
 def test_a_trial_is_judged_by_what_was_measured(rate: float, stays: bool) -> None:
     trial = Packing(trial=(("j0", "j1"),))
     found = judged(trial, seen(look(GOOD), rate), NodeSpeeds())
-    in_vain = Packing(split={("j0", "j1"): Tried(2 * rate / 10, ("n-0",))})
+    in_vain = Packing(split={("j0", "j1"): TriedPair(2 * rate / 10, ("n-0",))})
     assert found == (Packing(kept=trial.trial) if stays else in_vain)
     assert judged(trial, look(GOOD), NodeSpeeds()) == trial, "it has not run yet"
     again = judged(Packing(kept=trial.trial), seen(look(GOOD), rate), NodeSpeeds())

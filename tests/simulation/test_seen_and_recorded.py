@@ -14,7 +14,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 from workbench.simulation.loop import simulate
-from workbench.simulation.observers import Report, RunProgress
+from workbench.simulation.observers import ProgressReport, RunProgress
 from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished
 
 # What a scheduler sees -----------------------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ def test_cancelling_ends_at_the_next_decision() -> None:
 def test_observers_are_told_of_each_decision() -> None:
     told: list[RunProgress] = []
     scenario = two_nodes([{"steps": 10.0}, {"steps": 200.0}, {"steps": 200.0}])
-    simulate(scenario, greedy(60.0, ()), observers=[Report(told.append, every_s=0.0)])
+    simulate(scenario, greedy(60.0, ()), observers=[ProgressReport(told.append, every_s=0.0)])
     assert told[0] == RunProgress(now_s=0, decisions=1, finished=0, jobs=3, running=2, waiting=1)
     assert told[1] == RunProgress(now_s=60, decisions=2, finished=1, jobs=3, running=2, waiting=0)
     few: list[RunProgress] = []
-    simulate(scenario, greedy(60.0, ()), observers=[Report(few.append, every_s=1000.0)])
+    simulate(scenario, greedy(60.0, ()), observers=[ProgressReport(few.append, every_s=1000.0)])
     assert len(few) == 1
 
 

@@ -61,7 +61,7 @@ GAIN = 1e-9
 """How far the sum of normalised speeds must exceed 1: below that it is rounding."""
 
 
-class Tried(NamedTuple):
+class TriedPair(NamedTuple):
     """What was measured of a pair: the sum of its members' steps/s over those believed of them alone, and the nodes."""
 
     together: float
@@ -78,7 +78,7 @@ class Packing:
 
     kept: tuple[Pair, ...] = ()
     trial: tuple[Pair, ...] = ()
-    split: Mapping[Pair, Tried] = field(default_factory=dict)
+    split: Mapping[Pair, TriedPair] = field(default_factory=dict)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -87,12 +87,12 @@ class Packing:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class GandivaMemory:
     """Who is packed, how fast nodes are, the mechanism's memory, and whether GPUs may be shared at all."""
 
     packing: Packing
     speeds: NodeSpeeds
-    rounds: priority.Memory
+    rounds: priority.PriorityMemory
     sharing: bool
 
 
@@ -111,12 +111,14 @@ class Gandiva(Scheduler):
     def timing(self, knobs: Knobs) -> Timing:
         return rounds.timing(knobs)
 
-    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return Memory(Packing(), NodeSpeeds(), priority.start(scenario.cluster.types), scenario.core.space_sharing)
+    def start(self, scenario: Scenario, knobs: Knobs) -> GandivaMemory:
+        return GandivaMemory(
+            Packing(), NodeSpeeds(), priority.start(scenario.cluster.types), scenario.core.space_sharing
+        )
 
     def decide(
-        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, Memory]:
+        self, snapshot: Snapshot, memory: GandivaMemory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, GandivaMemory]:
         if knobs["pairing"] == "looked_up":
             sharing = memory.sharing
 
@@ -184,7 +186,7 @@ def judged(packing: Packing, snapshot: Snapshot, speeds: NodeSpeeds) -> Packing:
     )
 
 
-def _measured(packing: Packing, snapshot: Snapshot) -> dict[Pair, Tried]:
+def _measured(packing: Packing, snapshot: Snapshot) -> dict[Pair, TriedPair]:
     """What was last measured of the pairs of which both members were."""
     pairs, found = set(packing.pairs), dict[Pair, dict[str, tuple[float, Nodes]]]()
     for seen in snapshot.observations:
@@ -192,7 +194,7 @@ def _measured(packing: Packing, snapshot: Snapshot) -> dict[Pair, Tried]:
             part = seen.steps_per_s / _believed(seen, snapshot)
             found.setdefault(seen.unit, {})[seen.job] = (part, nodes_of(seen.gpus))
     return {
-        pair: Tried(sum(part for part, _ in members.values()), members[pair[0]][1])
+        pair: TriedPair(sum(part for part, _ in members.values()), members[pair[0]][1])
         for pair, members in found.items()
         if len(members) == 2
     }

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from workbench.base.errors import InputError, Words, WorkbenchError, why
-from workbench.cli import compute, data, describe, explain, make, new_paper, report, sweep, verify
+from workbench.cli import compute, describe, explain, make, new_paper, report, sweep, verify
 from workbench.cli.output import Answer, Unheard, say, show, silence
 from workbench.cli.parser import Parser
 from workbench.version import VERSION
@@ -49,7 +49,6 @@ def _parser() -> Parser:
     report.add_commands(commands)
     verify.add_commands(commands)
     make.add_commands(commands)
-    data.add_commands(commands)
     new_paper.add_commands(commands)
     return parser
 

@@ -385,10 +385,10 @@ def progress_line(as_json: bool) -> Iterator[Callable[[str], None] | None]:
 @contextlib.contextmanager
 def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
     """Observers that keep the line of progress up to date."""
-    from workbench.simulation.observers import Report
+    from workbench.simulation.observers import ProgressReport
 
     with progress_line(as_json) as tell:
-        yield [] if tell is None else [Report(lambda progress: tell(_progress(progress)), every_s=PROGRESS_S)]
+        yield [] if tell is None else [ProgressReport(lambda progress: tell(_progress(progress)), every_s=PROGRESS_S)]
 
 
 def _progress(progress: RunProgress) -> str:

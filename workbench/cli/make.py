@@ -1,4 +1,4 @@
-"""Commands that make scenarios: convert (from a trace), generate (made up, from a seed)."""
+"""Commands that make scenarios: convert (from a trace), generate (made up, from a seed); and data (public traces)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from workbench.cli.parser import Commands, Parser, add_command, add_output
 
 if TYPE_CHECKING:
     from workbench.scenario.scenario import Scenario
+from dataclasses import asdict
 
+from workbench.cli.output import aligned
+
+ABOUT_DATA = (
+    "Download a public trace from its authors, content checked, and print where it is; without NAME list them. "
+    "A folder in the environment variable WORKBENCH_DATA takes the place of the network."
+)
 CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 and 2 nodes of 8 K80"
 
 FORMATS = "chronus, gavel, helios, philly, sacct, shockwave, swf or tiresias"
@@ -98,6 +105,10 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--name", default="", help="the scenario's name")
     add_output(parser, required=True)
     parser.set_defaults(command=generate)
+
+    parser = add_command(commands, "data", "public traces, downloaded from their authors", ABOUT_DATA)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the file to fetch; its path is printed")
+    parser.set_defaults(command=data)
 
 
 def _add_sharing(parser: Parser) -> None:
@@ -183,3 +194,32 @@ def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Ans
     facts = {"output": target, "jobs": len(scenario.jobs), "gpus": scenario.cluster.workers}
     types = ", ".join(f"{gpus} {name}" for name, gpus in scenario.cluster.workers.items())
     return Answer({**facts, **more}, lambda: f"{target}: {counted(len(scenario.jobs), 'job')} on {types}")
+
+
+def data(args: argparse.Namespace) -> Answer:
+    """The path of one public file, or the list of all."""
+    from workbench.scenario.data import ELSEWHERE, FILES, fetch
+
+    if args.name is None:
+        known, others = ([asdict(entry) for entry in found.values()] for found in (FILES, ELSEWHERE))
+        return Answer({"files": known, "elsewhere": others}, _overview)
+    path = str(fetch(args.name))
+    entry = FILES[args.name]
+    say(f"{entry.what}; licence {entry.licence}; SHA-256 as known")
+    return Answer({**asdict(entry), "path": path}, lambda: path)
+
+
+def _overview() -> str:
+    from workbench.scenario.data import ELSEWHERE, FILES
+
+    files = [(f.name, f.format, f.licence, f.what, f"{f.size / 1e6:.2f}") for f in FILES.values()]
+    others = [(e.name, e.format, e.what, e.url) for e in ELSEWHERE.values()]
+    return "\n".join(
+        [
+            aligned(("name", "format", "licence", "what it is", "MB"), files, left=4),
+            "",
+            "To be fetched by hand, then `workbench convert FILE --from FORMAT` (docs/traces.md):",
+            "",
+            aligned(("name", "format", "what it is", "address"), others, left=4),
+        ]
+    )

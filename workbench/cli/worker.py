@@ -52,7 +52,7 @@ from workbench.scheduling.estimators.registry import maker, told
 from workbench.scheduling.solvers import warm_up
 from workbench.session.registry import find_formulation, find_scheduler, find_study, rooms
 from workbench.simulation.loop import simulate
-from workbench.simulation.observers import Report, RunProgress
+from workbench.simulation.observers import ProgressReport, RunProgress
 from workbench.simulation.run import Run
 from workbench.simulation.stop import AllFinished, Stop, stop_rule
 
@@ -161,7 +161,7 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
         request.get("knobs", {}),
         seed=request.get("seed"),
         stop=stop,
-        observers=[Report(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
+        observers=[ProgressReport(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
         belief=made(scenario) if log is None else log(scenario),
         detail=request.get("detail"),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -14,7 +16,6 @@ from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Belief, Cause, Decision, Learns, Snapshot
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.simulation.collecting import seldom_collected
 from workbench.simulation.observers import Observer, RunProgress
 from workbench.simulation.progress import is_tie
 from workbench.simulation.run import Run
@@ -71,6 +72,25 @@ class Stalled(WorkbenchError):
     """Jobs wait, nothing runs, and nothing will happen that could change it."""
 
     status = "stalled"
+
+
+NEW_OBJECTS = 200_000
+"""Objects made and kept before the collector looks for cycles among them (Python's default is 700)."""
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Collect cycles seldom: a run records much, which is kept, and would be searched again and again.
+
+    What is not part of a cycle is freed at once as always. The setting is that of the whole process.
+    """
+    before = gc.get_threshold()
+    if before[0] > 0:  # at 0 nothing is ever collected
+        gc.set_threshold(max(NEW_OBJECTS, before[0]), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @seldom_collected()

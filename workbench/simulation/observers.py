@@ -26,7 +26,7 @@ class Observer(Protocol):
         ...
 
 
-class Report:
+class ProgressReport:
     """Hands on the progress at most every `every_s` seconds of wall time."""
 
     def __init__(self, tell: Callable[[RunProgress], None], every_s: float = 0.1) -> None:

@@ -15,7 +15,7 @@ import workbench
 from tests.baselines.mechanisms.support import given, look, make, on
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority
-from workbench.baselines.mechanisms.priority import Allocated, Memory
+from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.picking import pick_in_turn
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Shares, Snapshot, Unit, members
@@ -42,7 +42,9 @@ def knobs(**given: Any) -> dict[str, Any]:
     return settle(priority.KNOBS, given, "test")
 
 
-def decide(snapshot: Snapshot, memory: Memory | None, policy: Fixed, **given: Any) -> tuple[Decision, Memory]:
+def decide(
+    snapshot: Snapshot, memory: priority.PriorityMemory | None, policy: Fixed, **given: Any
+) -> tuple[Decision, priority.PriorityMemory]:
     return priority.decide(snapshot, memory or priority.start(snapshot.types), knobs(**given), RNG, policy)
 
 
@@ -88,7 +90,7 @@ def test_ties_by_deficit_then_share_then_order() -> None:
     _, memory = decide(look(scenario), None, Fixed({"j0": (0.3,), "j1": (0.3,), "j2": (0.3,)}))
     order = [0]
 
-    def best(memory: Memory) -> int:
+    def best(memory: priority.PriorityMemory) -> int:
         return priority.pick(memory, priority.priorities(memory, knobs()), order, knobs()).units[0]
 
     assert best(memory) == 0
@@ -131,7 +133,7 @@ def test_leftovers() -> None:
 def test_shares_are_computed_when_jobs_or_workers_change_but_not_too_often() -> None:
     scenario = make({"a": ("t", 2), "b": ("t", 1)}, [{}, {"arrival_s": 100}, {"arrival_s": 800}])
     policy = Fixed({f"j{i}": (0.5,) for i in range(3)})
-    memory: Memory | None = None
+    memory: priority.PriorityMemory | None = None
     for now_s in (0.0, 360.0, 720.0, 1080.0, 1440.0):  # one at 0 s does not start the interval
         _, memory = decide(look(scenario, now_s), memory, policy, recompute_s=1000.0)
     assert policy.asked == [0.0, 360.0, 1440.0]
@@ -226,7 +228,7 @@ def test_over_many_rounds_everybody_receives_its_share(seed: int, pick: str, ini
     nodes = {f"n{k}": (f"t{k}", gpus) for k in range(kinds)}
     scenario = make(nodes, [{"steps": 10**9} for _ in range(count)])
     policy = Fixed({f"j{i}": tuple(row) for i, row in enumerate(shares.tolist())})
-    memory: Memory | None = None
+    memory: priority.PriorityMemory | None = None
     ended: tuple[Assignment, ...] = ()
     rounds = 100
     for number in range(rounds):

@@ -64,7 +64,7 @@ class Fixed:
         return Allocated(Shares(names, tuple(kind.name for kind in kinds), values, kinds))
 
 
-def decide(seen: Scenario, shares: Mapping[str, tuple[float, ...]], **more: Any) -> tuple[Any, priority.Memory]:
+def decide(seen: Scenario, shares: Mapping[str, tuple[float, ...]], **more: Any) -> tuple[Any, priority.PriorityMemory]:
     scheduler = ShareScheduler("test", "Test", Fixed(shares), knobs=find_scheduler("gavel.max_min_fairness").knobs[1:5])
     knobs = scheduler.settle({**AWARE, "initial_time": 0.5})
     memory = scheduler.start(seen, knobs)

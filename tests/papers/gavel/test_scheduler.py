@@ -13,7 +13,7 @@ import pytest
 
 from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.mechanisms import priority
-from workbench.baselines.mechanisms.priority import Allocated, Memory
+from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.gavel import convert
@@ -68,9 +68,11 @@ class Logged:
 class Kept(ShareScheduler):
     """Keeps every decision with the memory after it."""
 
-    calls: list[tuple[float, Decision, Memory]]
+    calls: list[tuple[float, Decision, priority.PriorityMemory]]
 
-    def decide(self, snapshot: Snapshot, memory: Any, knobs: Any, rng: np.random.Generator) -> tuple[Decision, Memory]:
+    def decide(
+        self, snapshot: Snapshot, memory: Any, knobs: Any, rng: np.random.Generator
+    ) -> tuple[Decision, priority.PriorityMemory]:
         decision, after = super().decide(snapshot, memory, knobs, rng)
         self.calls.append((snapshot.now_s, decision, after))
         return decision, after
@@ -110,7 +112,9 @@ def test_the_tiny_simulation_round_by_round(log: dict[str, Any], tiny: Scenario)
     assert run.end_s == pytest.approx(log["makespan"], abs=1e-6)
 
 
-def assigned(decision: Decision, memory: Memory, numbers: Mapping[str, str]) -> set[tuple[str, str, int]]:
+def assigned(
+    decision: Decision, memory: priority.PriorityMemory, numbers: Mapping[str, str]
+) -> set[tuple[str, str, int]]:
     found = ((numbers[str(a.unit)], next(iter(a.gpus)), sum(a.gpus.values())) for a in decision.assign)
     return {(number, node.rsplit("-", 1)[0], gpus) for number, node, gpus in found}
 

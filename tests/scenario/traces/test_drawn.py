@@ -10,8 +10,7 @@ import pytest
 
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin, convert, parse_cluster
-from workbench.scenario.traces.drawn import classes, draw_models
-from workbench.scenario.traces.timed import GROUPS
+from workbench.scenario.traces.timed import GROUPS, classes, draw_models
 from workbench.session.registry import find_scheduler
 
 HOUR = 3600.0

@@ -16,9 +16,8 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.decision import Learns, Observation
-from workbench.scheduling.estimators.completion import factorise
 from workbench.scheduling.estimators.error import error_by_profiling, pair_error
-from workbench.scheduling.estimators.low_rank import LowRank
+from workbench.scheduling.estimators.low_rank import LowRank, factorise
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.registry import ESTIMATORS, maker
 

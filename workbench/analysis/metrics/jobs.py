@@ -49,9 +49,9 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
         }
     )
     facts = [job.attributes for job in run.scenario.jobs]
-    return found.assign(
-        **{f"attributes.{name}": [each.get(name) for each in facts] for name in chain.from_iterable(facts)}
-    )
+    for name in dict.fromkeys(chain.from_iterable(facts)):
+        found[f"attributes.{name}"] = [each.get(name) for each in facts]
+    return found
 
 
 def _present(run: Run, when: Present) -> FloatArray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
-from workbench.analysis.metrics.kept import strayed
+from workbench.base.errors import counted
 from workbench.base.units import format_duration
 from workbench.simulation.intervals import Intervals, left_s, over_s
 from workbench.simulation.run import Run
@@ -57,3 +58,72 @@ def short_of_a_round(run: Run) -> tuple[str, ...]:
 def warnings_of(run: Run, intervals: Intervals | None = None) -> tuple[str, ...]:
     """All sentences on a run, none where there is nothing to say; intervals: the run's, where there already."""
     return (*beyond_the_log(run, intervals), *short_of_a_round(run), *strayed(run))
+
+
+ROUNDS = 2.0
+"""Rounds that a job may be behind on a type where a mechanism follows: rounds are whole, and others have their turn."""
+PART = 0.25
+"""Part of its time that it may be behind (ours): what gangs lose that do not fit into one round together is less."""
+
+
+def behind(run: Run) -> pd.DataFrame:
+    """By (job, accelerator), the most behind first: the seconds that shares promised, those had, and those of both.
+
+    Columns: promised_s (X integrated over the time from the first share on to the job's end), received_s (it held GPUs
+    of the type then; a gang counts once, a pair for each of its jobs), life_s (that time).
+    """
+    shares, end_s = run.shares, run.end_s
+    if shares.empty:
+        return pd.DataFrame(columns=["job", "accelerator", "promised_s", "received_s", "life_s"])
+    finish = run.jobs.set_index("job")["finish_s"].fillna(end_s).clip(upper=end_s)
+    starts = np.sort(shares["time_s"].unique())
+    until = dict(zip(starts.tolist(), [*starts[1:].tolist(), end_s], strict=True))
+    rows = _by_job(shares[["time_s", "unit", "accelerator", "share"]])
+    rows["end_s"] = np.minimum(rows["time_s"].map(until), rows["job"].map(finish))
+    rows["promised_s"] = rows["share"] * np.maximum(rows["end_s"] - rows["time_s"], 0.0)
+    since = rows.groupby("job")["time_s"].min()
+    held = run.timeline[~run.timeline["kind"].isin(["down", "sync"])]
+    other = held[held["with_job"] != ""]
+    held = pd.concat([held, other.assign(job=other["with_job"])])
+    held = held[["job", "accelerator", "start_s", "end_s"]].drop_duplicates()
+    begun = np.maximum(held["start_s"], held["job"].map(since))
+    had = (held["end_s"] - begun).clip(lower=0.0).groupby([held["job"].astype(str), held["accelerator"].astype(str)])
+    found = rows.groupby(["job", "accelerator"])["promised_s"].sum().to_frame()
+    found["received_s"] = had.sum().reindex(found.index, fill_value=0.0)
+    found = found.reset_index()
+    found["life_s"] = found["job"].map(finish) - found["job"].map(since)
+    short = found["promised_s"] - found["received_s"]
+    return found.iloc[np.argsort(-short.to_numpy(), kind="stable")].reset_index(drop=True)
+
+
+def _by_job(shares: pd.DataFrame) -> pd.DataFrame:
+    """The rows of units as rows of jobs."""
+    split = shares.assign(job=shares["unit"].astype(str).str.split(" + ", regex=False)).explode("job")
+    return split.assign(accelerator=split["accelerator"].astype(str)).reset_index(drop=True)
+
+
+def strayed(run: Run) -> tuple[str, ...]:
+    """A sentence if jobs had much less of a type than their share: by over `ROUNDS` rounds and `PART` of their time.
+
+    It names the job of which the largest part is missing. A job may have had more of another type for it. Nothing is
+    said of a run that records the shares of some decisions only (`detail`).
+    """
+    round_s = run.knobs.get("round_s")
+    if run.detail is not None and run.detail < len(run.decisions):
+        return ()  # later shares are not in the run
+    if not isinstance(round_s, (int, float)) or round_s <= 0 or not len(run.shares):
+        return ()
+    found = behind(run)
+    short_s = found["promised_s"] - found["received_s"]
+    part = short_s / found["life_s"]
+    bad = (short_s > ROUNDS * round_s) & (part > PART)
+    if not bad.any():
+        return ()
+    worst = found.iloc[int(np.argmax(np.where(bad, part, 0.0)))]
+    share, had = (f"{100 * worst[name] / worst['life_s']:.3g} %" for name in ("promised_s", "received_s"))
+    others = found["job"][bad].nunique() - 1
+    too = f" So it is with {counted(others, 'other job')}." if others else ""
+    return (
+        f"Rounds did not keep to the shares of time: {worst['job']} ran on {worst['accelerator']} for {had} of its "
+        f"time, its share was {share}.{too}",
+    )

@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workbench.analysis.comparison import Entries, Entry
-from workbench.analysis.metrics import summary
+from workbench.analysis.metrics import METRICS, summary
 from workbench.analysis.sweeps.planning import Ends, PlannedRun, Sources, Vary, plan_runs
 from workbench.analysis.sweeps.progress import SweepProgress, Tally
 from workbench.analysis.sweeps.store import Measured, Store
-from workbench.analysis.sweeps.table import results
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
@@ -54,7 +54,7 @@ def sweep(
     on_progress: Callable[[SweepProgress], None] | None = None,
 ) -> pd.DataFrame:
     """Make every run of a grid and measure it: a tidy table, one row a run (its columns:
-    `workbench.analysis.sweeps.table`).
+    `workbench.analysis.sweeps.api`).
 
     scenario: one, or `{label: scenario}`, or pairs (label, scenario); schedulers: as for `workbench.compare`, or one;
     vary: `{knob: values}`, every combination, or a list of `{knob: value}`; a scheduler without a knob is not varied by
@@ -222,3 +222,30 @@ def _folder(out: str | Path) -> Path:
     except OSError as error:
         raise InputError(str(out), why(error), "a folder, or a new name in one that can be written to") from None
     return Path(out).absolute()
+
+
+def results(runs: Sequence[PlannedRun], store: Store) -> pd.DataFrame:
+    """One row for each run, in their order.
+
+    Columns: scenario (its label), scheduler (its label: what it was called, else its name, with its knobs
+    where that would not do), every knob that varies (missing where a scheduler does not have it), seed, status (done or
+    failed), error (empty if done), wall_s, and every measure of `workbench.analysis.metrics` (NaN where unknown). Every
+    run must be in the store.
+    """
+    varied = dict.fromkeys(knob for run in runs for knob in run.varied)
+    measures = np.full((len(runs), len(METRICS)), np.nan)
+    ends = []
+    for row, run in enumerate(runs):
+        outcome = store.find(run.key)
+        if outcome is None:
+            raise LookupError(f"run {run.key} has not ended")
+        ends.append((outcome.status, outcome.error, outcome.wall_s))
+        measures[row] = [outcome.measures.get(found.name, np.nan) for found in METRICS]
+    head = {
+        "scenario": [run.label for run in runs],
+        "scheduler": [run.entry for run in runs],
+        **{knob: [run.varied.get(knob) for run in runs] for knob in varied},
+        "seed": [run.seed for run in runs],
+        **{name: [end[i] for end in ends] for i, name in enumerate(("status", "error", "wall_s"))},
+    }
+    return pd.concat([pd.DataFrame(head), pd.DataFrame(measures, columns=[found.name for found in METRICS])], axis=1)

@@ -66,11 +66,11 @@ class ShareScheduler(Scheduler):
     def timing(self, knobs: Knobs) -> Timing:
         return rounds.timing(knobs)
 
-    def start(self, scenario: Scenario, knobs: Knobs) -> priority.Memory:
+    def start(self, scenario: Scenario, knobs: Knobs) -> priority.PriorityMemory:
         require_sharing(scenario, knobs)
         return priority.start(scenario.cluster.types, worker_types(scenario.cluster, knobs))
 
     def decide(
         self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator
-    ) -> tuple[Decision, priority.Memory]:
+    ) -> tuple[Decision, priority.PriorityMemory]:
         return priority.decide(snapshot, memory, knobs, rng, self.policy)

@@ -6,7 +6,6 @@ quickly: job counts in particular are far below the papers'. Speeds are the buil
 
 # isort: off
 # Importing a paper's presets registers them; this order is the one in which they are listed.
-from workbench.scenario.presets import start as start
 from workbench.scenario.presets import gavel as gavel
 from workbench.scenario.presets import hadar as hadar
 from workbench.scenario.presets import hops as hops

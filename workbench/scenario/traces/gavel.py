@@ -76,7 +76,7 @@ FORM = Form(FORMAT, TRACE, 10, (5, 6, 7, 8, 9))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TraceRow:
     """One job of the trace. position: among the rows of the file, from 0; slo: None, or as written; mode: if any."""
 
     line: int
@@ -95,7 +95,7 @@ class Row:
         return self.model, self.gpus
 
 
-class Table(NamedTuple):
+class TypeSpeeds(NamedTuple):
     """One type's speeds, steps/s: alone, and of pairs as (first, second)."""
 
     alone: dict[Kind, float]
@@ -166,7 +166,7 @@ def convert_form(
     return Scenario.from_dict(data, called), replace(report, notes=tuple(notes))
 
 
-def read_trace(source: str | Path, drops: Drops, form: Form = FORM) -> Iterable[Row]:
+def read_trace(source: str | Path, drops: Drops, form: Form = FORM) -> Iterable[TraceRow]:
     """The rows that can be read; the others go to `drops`. Raises InputError for another form of the file."""
     lines = read_text(source, form.expected).split("\n")
     rows = [(i, line.rstrip("\r").split("\t")) for i, line in enumerate(lines, start=1) if line.strip()]
@@ -180,7 +180,7 @@ def read_trace(source: str | Path, drops: Drops, form: Form = FORM) -> Iterable[
     return drops.sift(numbered, lambda line, row: _row(line, *row, form))
 
 
-def _row(line: int, position: int, cells: list[str], form: Form) -> Row | str:
+def _row(line: int, position: int, cells: list[str], form: Form) -> TraceRow | str:
     """The job of one line, or the reason why it is none."""
     if len(cells) != form.width:
         return f"{counted(len(cells), 'column')} instead of {form.width}"
@@ -202,10 +202,10 @@ def _row(line: int, position: int, cells: list[str], form: Form) -> Row | str:
         if wrong:
             return reason
     mode = None if form.mode is None else cells[form.mode].strip()
-    return Row(line, position, model, int(gpus), steps, weight, slo if slo > 0 else None, arrival_s, mode)
+    return TraceRow(line, position, model, int(gpus), steps, weight, slo if slo > 0 else None, arrival_s, mode)
 
 
-def read_throughputs(path: str | Path) -> dict[str, Table]:
+def read_throughputs(path: str | Path) -> dict[str, TypeSpeeds]:
     """Speeds by type, `..._unconsolidated` types included. Raises InputError naming file and path."""
     data = read_json(path, THROUGHPUTS)
     if not isinstance(data, dict) or not data:
@@ -213,8 +213,8 @@ def read_throughputs(path: str | Path) -> dict[str, Table]:
     return {name: _table(f"{source_name(path)}: {name}", kinds) for name, kinds in data.items()}
 
 
-def _table(where: str, kinds: Any) -> Table:
-    table = Table({}, {})
+def _table(where: str, kinds: Any) -> TypeSpeeds:
+    table = TypeSpeeds({}, {})
     for text, speeds in _object(where, kinds).items():
         kind = _kind(where, text)
         inner = f'{where}."{text}"'
@@ -251,7 +251,9 @@ def _two_speeds(where: str, value: Any) -> tuple[float, float]:
     return _speed(f"{where}[0]", value[0]), _speed(f"{where}[1]", value[1])
 
 
-def _runnable(rows: list[Row], tables: dict[str, Table], cluster: Mapping[str, Any], drops: Drops) -> list[Row]:
+def _runnable(
+    rows: list[TraceRow], tables: dict[str, TypeSpeeds], cluster: Mapping[str, Any], drops: Drops
+) -> list[TraceRow]:
     """The rows whose kind the tables know and some of the cluster's types can run."""
     workers = _workers(cluster)
     listed = {kind for table in tables.values() for kind in table.alone}
@@ -270,7 +272,7 @@ def _runnable(rows: list[Row], tables: dict[str, Table], cluster: Mapping[str, A
     return kept
 
 
-def _require_types(tables: dict[str, Table], cluster: Mapping[str, Any]) -> None:
+def _require_types(tables: dict[str, TypeSpeeds], cluster: Mapping[str, Any]) -> None:
     """Raise InputError for a type of the cluster that the throughputs lack."""
     for name in _workers(cluster):
         if name not in tables:
@@ -278,7 +280,7 @@ def _require_types(tables: dict[str, Table], cluster: Mapping[str, Any]) -> None
             raise InputError("cluster, type", name, f"types that the throughputs have: {known}")
 
 
-def _both(tables: dict[str, Table], name: str) -> Iterator[Table]:
+def _both(tables: dict[str, TypeSpeeds], name: str) -> Iterator[TypeSpeeds]:
     for key in (name, name + UNCONSOLIDATED):
         if key in tables:
             yield tables[key]
@@ -300,13 +302,13 @@ def _workers(cluster: Mapping[str, Any]) -> dict[str, int]:
     return counts
 
 
-def _duration_s(row: Row, tables: dict[str, Table]) -> float:
+def _duration_s(row: TraceRow, tables: dict[str, TypeSpeeds]) -> float:
     """Seconds that the job lasts on the reference type."""
     speeds = {name: table.alone.get(row.kind, 0.0) for name, table in tables.items()}
     return row.steps / (speeds.get(REFERENCE) or max(speeds.values()))
 
 
-def _job(row: Row, tables: dict[str, Table], from_s: float) -> dict[str, Any]:
+def _job(row: TraceRow, tables: dict[str, TypeSpeeds], from_s: float) -> dict[str, Any]:
     job: dict[str, Any] = {"name": f"job-{row.position}", "model": row.model, "arrival_s": row.arrival_s - from_s}
     job |= {"steps": row.steps, "gpus": row.gpus, "weight": row.weight}
     if row.slo is not None:
@@ -315,7 +317,7 @@ def _job(row: Row, tables: dict[str, Table], from_s: float) -> dict[str, Any]:
     return job
 
 
-def _speed_rows(rows: list[Row], tables: dict[str, Table], types: list[str]) -> Iterator[dict[str, Any]]:
+def _speed_rows(rows: list[TraceRow], tables: dict[str, TypeSpeeds], types: list[str]) -> Iterator[dict[str, Any]]:
     names = dict.fromkeys(row.model for row in rows)
     for name, accelerator, word, table in _placed(names, tables, types):
         for kind, speed in table.alone.items():
@@ -325,8 +327,8 @@ def _speed_rows(rows: list[Row], tables: dict[str, Table], types: list[str]) -> 
 
 
 def _placed(
-    names: Collection[str], tables: dict[str, Table], types: list[str]
-) -> Iterator[tuple[str, str, str, Table]]:
+    names: Collection[str], tables: dict[str, TypeSpeeds], types: list[str]
+) -> Iterator[tuple[str, str, str, TypeSpeeds]]:
     """Every model on every type in both placements that the file has; one GPU is always consolidated."""
     for name in names:
         for accelerator in types:
@@ -336,7 +338,7 @@ def _placed(
 
 
 def _pair_rows(
-    rows: list[Row], tables: dict[str, Table], types: list[str], notes: list[str]
+    rows: list[TraceRow], tables: dict[str, TypeSpeeds], types: list[str], notes: list[str]
 ) -> Iterator[dict[str, Any]]:
     kinds = {row.kind for row in rows}
     odd = lonely = 0
@@ -369,7 +371,7 @@ def _agree(speeds: tuple[float, float], mirrored: tuple[float, float] | None) ->
     return all(abs(a - b) <= 1e-6 * max(a, b) for a, b in zip(speeds, reversed(mirrored), strict=True))
 
 
-def _slo_notes(rows: list[Row]) -> Iterator[str]:
+def _slo_notes(rows: list[TraceRow]) -> Iterator[str]:
     factors = sum(row.slo is not None and row.slo <= LARGEST_FACTOR for row in rows)
     seconds = sum(row.slo is not None and row.slo > LARGEST_FACTOR for row in rows)
     if factors:
@@ -378,14 +380,14 @@ def _slo_notes(rows: list[Row]) -> Iterator[str]:
         yield f"{seconds} SLOs above {LARGEST_FACTOR:g} are read as seconds after arrival"
 
 
-def _mode_notes(rows: list[Row]) -> Iterator[str]:
+def _mode_notes(rows: list[TraceRow]) -> Iterator[str]:
     modes = Counter(row.mode for row in rows if row.mode not in (None, "", STATIC))
     if modes:
         told = ", ".join(f"{count} {mode}" for mode, count in modes.items())
         yield f"jobs whose batch size would change keep that of their job type: {told}"
 
 
-def _type_notes(tables: dict[str, Table], types: list[str]) -> Iterator[str]:
+def _type_notes(tables: dict[str, TypeSpeeds], types: list[str]) -> Iterator[str]:
     left = [name for name in tables if name.removesuffix(UNCONSOLIDATED) not in types]
     if left:
         yield f"speeds of types that the cluster lacks are left out: {', '.join(left)}"

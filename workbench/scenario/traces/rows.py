@@ -60,7 +60,7 @@ def read_lines(path: str | Path, expected: str) -> list[tuple[int, str]]:
     return found
 
 
-class Table(NamedTuple):
+class RawTable(NamedTuple):
     """A file with a header. rows: the line of each row and its cells by column, those with too few or too many not."""
 
     header: list[str]
@@ -75,7 +75,7 @@ def read_table(
     separator: str = ",",
     optional: Sequence[str] = (),
     quoted: bool = True,
-) -> Table:
+) -> RawTable:
     """A table of text, cells stripped; while it is read its bad rows go to `drops`.
 
     quoted: a cell may stand between quotation marks, and then hold separators and line breaks. Raises InputError for a
@@ -114,7 +114,7 @@ def read_table(
             drops.add(odd, line)
             begin += 1  # a stray quotation mark must not take the rows below with it
 
-    return Table(header, rows())
+    return RawTable(header, rows())
 
 
 def _keep(line: int, cells: Mapping[str, str], drops: Drops) -> str | None:

@@ -5,7 +5,7 @@ together with the others): a job does 1 step/s for each second that it ran, on t
 job for which the trace names no type, or several, runs as long on any type.
 
 *With built-in speeds* (the others). Model: the one that the trace names; without a name one of the job's size class is
-drawn (`workbench.scenario.traces.drawn`). Speeds: those of Chronus's models; a trace without names takes, on a cluster
+drawn (`draw_models`). Speeds: those of Chronus's models; a trace without names takes, on a cluster
 with other types, the models of the first group that knows them all (`GROUPS`). The run time is meant on the cluster's
 fastest type, the gang on the fewest nodes: there a job runs as long as in the trace, to a step. Numbers of GPUs that
 the tables lack follow a power law (ours: each doubling keeps 0.9 of the ideal speed-up).
@@ -31,11 +31,11 @@ from workbench.scenario.scenario import Recorded, Scenario
 from workbench.scenario.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
-from workbench.scenario.traces.drawn import CLASSES, classes, draw_models
+from workbench.scenario.traces.hadar import GPU_HOURS, HOUR
 from workbench.scenario.traces.report import Drops, Report
 from workbench.scenario.traces.rows import EPOCH, account, check_cut, in_window, sample_notes, sampled, source_name
 from workbench.scenario.traces.synthetic import PLAN as PLAN_OF_TYPES
-from workbench.scenario.traces.synthetic import Workload
+from workbench.scenario.traces.synthetic import FloatArray, Workload
 
 GROUP = "chronus"
 GROUPS = (GROUP, "gavel", "hadar", "hops")
@@ -328,3 +328,32 @@ def _speed_notes(kept: Sequence[TimedRow], work: Workload) -> Iterator[str]:
     hopeless = sum(row.rewards is not None and row.rewards[-1][0] < row.duration_s for row in kept)
     if hopeless:
         yield f"{counted(hopeless, 'job')} with the last deadline before the run time is over, kept"
+
+
+CLASSES = tuple(GPU_HOURS)
+"""Size classes by GPU time, GPUs x run time, with Hadar's bounds (section IV-A): up to 1 GPU-hour S, up to 10 M, up to
+50 L, above XL (ours: Hadar leaves gaps at 50 to 60 and over 100)."""
+BOUNDS = tuple(high for _, high in GPU_HOURS.values())[:-1]
+"""GPU-hours up to which a job belongs to each class but the last."""
+_STREAM = 3
+
+
+def classes(gpu_time_s: FloatArray) -> list[str]:
+    """The size class of each job, from its GPU time in GPU-seconds."""
+    found = np.searchsorted(np.asarray(BOUNDS), np.asarray(gpu_time_s) / HOUR, side="left")
+    return [CLASSES[which] for which in found.tolist()]
+
+
+def draw_models(gpu_time_s: FloatArray, class_of: Mapping[str, str], seed: int) -> list[str]:
+    """A model for each job, from its GPU time in GPU-seconds.
+
+    class_of: the size class of each model there is, in order. Of the models of a
+    job's class each is as likely as the other; a class without a model draws from all. A draw depends on the seed and
+    the job's position alone.
+    """
+    of_class: dict[str, Sequence[str]] = {
+        size: [model for model, its in class_of.items() if its == size] or list(class_of) for size in CLASSES
+    }
+    draws = np.random.default_rng([_STREAM, seed]).random(len(gpu_time_s)).tolist()
+    pairs = zip(classes(gpu_time_s), draws, strict=True)
+    return [of_class[size][int(draw * len(of_class[size]))] for size, draw in pairs]

@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.baselines.mechanisms.priority.carrying_out import carry_out
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS, KNOBS
-from workbench.baselines.mechanisms.priority.memory import Memory, book, carry_over, start
+from workbench.baselines.mechanisms.priority.memory import PriorityMemory, book, carry_over, start
 from workbench.baselines.mechanisms.priority.picking import Picked, pick, priorities, type_order
 from workbench.baselines.mechanisms.priority.shares import Allocated, SharePolicy, allocate, due
 from workbench.scheduling.decision import Decision, Snapshot
@@ -32,8 +32,8 @@ __all__ = [
     "AUTHORS",
     "KNOBS",
     "Allocated",
-    "Memory",
     "Picked",
+    "PriorityMemory",
     "SharePolicy",
     "allocate",
     "book",
@@ -48,8 +48,8 @@ __all__ = [
 
 
 def decide(
-    snapshot: Snapshot, memory: Memory, knobs: Mapping[str, Any], rng: np.random.Generator, policy: SharePolicy
-) -> tuple[Decision, Memory]:
+    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], rng: np.random.Generator, policy: SharePolicy
+) -> tuple[Decision, PriorityMemory]:
     """One round: book the time of the last one, compute shares where they are due, choose units, place them."""
     memory = book(memory, snapshot)
     order = type_order(memory.plan.types, knobs, rng, memory.rounds)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.baselines.mechanisms import rounds
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.priority.memory import Memory, Ran, SharePlan
+from workbench.baselines.mechanisms.priority.memory import PriorityMemory, Ran, SharePlan
 from workbench.baselines.mechanisms.priority.picking import Picked, pick_in_turn
-from workbench.baselines.mechanisms.priority.placing import Placing
-from workbench.baselines.mechanisms.priority.reasons import reasons
-from workbench.baselines.mechanisms.priority.steady import steady_until_s
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Assignment, Decision, IntArray, Snapshot, Unit, members
-from workbench.scheduling.placement import Gpus
+from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Snapshot, Unit, members
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
 from workbench.scheduling.solvers.report import SolveReport
 
 KEPT = SolveReport("", None, made_by="kept")
@@ -26,13 +25,13 @@ KEPT = SolveReport("", None, made_by="kept")
 
 def carry_out(
     snapshot: Snapshot,
-    memory: Memory,
+    memory: PriorityMemory,
     knobs: Mapping[str, Any],
     priority: FloatArray,
     order: Sequence[int],
     picked: Picked,
     fresh: bool,
-) -> tuple[Decision, Memory]:
+) -> tuple[Decision, PriorityMemory]:
     """Place the chosen units and write the decision.
 
     order: positions of the types; fresh: whether the shares were computed for it.
@@ -68,7 +67,7 @@ def carry_out(
 
 def _place(
     snapshot: Snapshot,
-    memory: Memory,
+    memory: PriorityMemory,
     knobs: Mapping[str, Any],
     priority: FloatArray,
     order: Sequence[int],
@@ -107,7 +106,7 @@ def _steps_left(snapshot: Snapshot, plan: SharePlan, running: Picked) -> dict[st
     return {name: float(left[at[name]]) for i in running.units for name in plan.members[i]}
 
 
-def least_round_s(snapshot: Snapshot, memory: Memory) -> float:
+def least_round_s(snapshot: Snapshot, memory: PriorityMemory) -> float:
     """Twice the last round if a job that has GPUs to its end did not do a step (it spent the round restarting), else 0.
 
     Rounds that end with their last job may be shorter than a restart, which the scheduler does not know. A job whose
@@ -121,7 +120,9 @@ def least_round_s(snapshot: Snapshot, memory: Memory) -> float:
     return 2 * memory.ran.round_s if stuck else 0.0
 
 
-def _work(snapshot: Snapshot, memory: Memory, unit: IntArray, kind: IntArray, knobs: Mapping[str, Any]) -> rounds.Work:
+def _work(
+    snapshot: Snapshot, memory: PriorityMemory, unit: IntArray, kind: IntArray, knobs: Mapping[str, Any]
+) -> rounds.Work:
     """What the units do this round; a pair runs for as long as its slower member needs.
 
     With whole steps each member does at most the steps of whichever does more: also where it goes on alone.
@@ -153,3 +154,146 @@ def _per_job(plan: SharePlan, priority: FloatArray) -> Mapping[str, float]:
         for name in members(unit):
             found[name] = max(found.get(name, 0.0), value)
     return found
+
+
+class Placing:
+    """Nodes for the units of one round. gpus: what each has found; had: GPUs that units hold until now."""
+
+    def __init__(self, snapshot: Snapshot, plan: SharePlan, style: Style, had: Mapping[Unit, Gpus]) -> None:
+        self.gpus: dict[Unit, Gpus] = {}
+        self._snapshot, self._plan, self._style, self._had = snapshot, plan, style, had
+        self._room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+        self._accept = runs_spread(snapshot)
+
+    def place(self, picked: Picked) -> Picked:
+        """Those of the chosen units that find GPUs, with the worker types they really get; who can stay does.
+
+        Where placement counts: of equal gangs those that are to be spread come first, since gangs that are together
+        fill up node by node; who finds no room of its kind takes the other placement of the type, if it runs there.
+        """
+        units = self._plan.units
+        requests = self._requests(picked)
+        self._place(requests)
+        if len(self.gpus) == len(requests):
+            return picked
+        got = [
+            (unit, kind if units[unit] in self.gpus else self.find(unit, kind))
+            for unit, kind in zip(*picked, strict=True)
+        ]
+        placed = [(unit, kind) for unit, kind in got if kind is not None]
+        return Picked([unit for unit, _ in placed], [kind for _, kind in placed])
+
+    def find(self, unit: int, kind: int) -> int | None:
+        """Place one more unit on a worker type, or in its other placement; returns where, None without room."""
+        for each in (kind, _other(self._plan, unit, kind)):
+            if each is not None:
+                self._place(self._requests(Picked([unit], [each])))
+                if self._plan.units[unit] in self.gpus:
+                    return each
+        return None
+
+    def _place(self, requests: Sequence[Request]) -> None:
+        self.gpus.update(place(requests, self._room, self._style, accept=self._accept))
+
+    def _requests(self, picked: Picked) -> list[Request]:
+        units, gangs, pools, had = self._plan.units, self._plan.gangs, self._plan.pools, self._had.get
+        requests = [
+            Request(units[unit], pools[kind], gangs[unit], had(units[unit])) for unit, kind in zip(*picked, strict=True)
+        ]
+        if not self._plan.placed:
+            return requests
+        limited = [self._limited(request, kind) for request, kind in zip(requests, picked.kinds, strict=True)]
+        return sorted(limited, key=lambda request: request.least == 1)
+
+    def _limited(self, request: Request, kind: int) -> Request:
+        """The request, on as many nodes as the worker type says."""
+        worker = self._plan.kinds[kind]
+        fewest = self._snapshot.cluster.fewest_nodes(worker.accelerator, request.gpus) or request.gpus
+        if worker.placement == "unconsolidated":
+            return request._replace(least=fewest + 1)
+        return request._replace(most=None if worker.placement is None else fewest)
+
+
+def _other(plan: SharePlan, unit: int, kind: int) -> int | None:
+    """The other placement of an accelerator type, if the unit runs there."""
+    found = np.flatnonzero((plan.pool == plan.pool[kind]) & plan.fits[unit])
+    return next((other for other in found.tolist() if other != kind), None)
+
+
+def reasons(
+    snapshot: Snapshot,
+    memory: PriorityMemory,
+    priority: FloatArray,
+    best: Mapping[str, float],
+    assign: Sequence[Assignment],
+    running: Picked,
+) -> dict[str, Reason]:
+    """Reasons for those who start, move or lose their GPUs; who just goes on needs none.
+
+    priority: (units x types); best: each job's largest; running: row and type of each assignment.
+    """
+    why: dict[str, Reason] = {}
+    stopped = {**snapshot.leases, **snapshot.ended}
+    for a, unit, kind in zip(assign, *running, strict=True):
+        had = stopped.pop(a.unit, None)
+        if had is None or (had.gpus is not a.gpus and had.gpus != a.gpus):
+            reason = _chosen(memory, unit, kind, priority.item(unit, kind))
+            for name in memory.plan.members[unit]:
+                why[name] = reason
+    if stopped:
+        still = {name for unit in running.units for name in memory.plan.members[unit]}
+        for name in [name for unit in stopped for name in members(unit) if name not in still]:
+            value = best.get(name, 0.0)
+            text = f"priority {value:.3g}: others came first for the workers"
+            why[name] = Reason("outranked", text, {"priority": value})
+    return why
+
+
+def _chosen(memory: PriorityMemory, unit: int, kind: int, priority: float) -> Reason:
+    share, name = memory.plan.share.item(unit, kind), memory.plan.types[kind]
+    facts: dict[str, float | str] = {"priority": priority, "share": share, "type": name}
+    if priority <= 0:
+        return Reason("leftover", f"workers of {name} that no job with a share of them uses", facts)
+    total_s = memory.total_s.item(kind)
+    received = facts["received"] = memory.time_s.item(unit, kind) / total_s if total_s > 0 else 0.0
+    text = f"priority {priority:.3g} on {name}: its share is {share:.3g}, its part of the time so far {received:.3g}"
+    return Reason("priority", text, facts)
+
+
+def steady_until_s(
+    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], running: Picked
+) -> float | None:
+    """Until when everybody runs as now in every round unless jobs or nodes change; None: perhaps not beyond this one.
+
+    What it says is exact: whoever can run does, on the only type of which it has a share. So there is room for all of
+    them, each comes before all that has no share (its priority is positive), and each stays where it is. From the
+    round on in which somebody is believed to finish, rounds are taken one by one, since a unit is charged for no more
+    than it needs.
+    """
+    plan = memory.plan
+    regular = knobs["round_end"] == "fixed" and not knobs["whole_steps"]
+    ordered = knobs["pick"] == "highest" and knobs["shuffle_types"] == "never"
+    if not regular or not ordered or memory.changed or len(running.units) < plan.runnable:
+        return None
+    if not running.units:
+        return math.inf
+    if knobs["recompute_s"] > 0 or not plan.entitled_only[running.units, running.kinds].all():
+        return None
+    return _alike_until_s(snapshot, memory, knobs, running)
+
+
+def _alike_until_s(
+    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], running: Picked
+) -> float | None:
+    """The last boundary before somebody is believed to finish, sooner where shares are refreshed; None: this round."""
+    plan, left, at = memory.plan, snapshot.jobs.steps_left, snapshot.jobs.at
+    last = [at[plan.members[unit][-1]] for unit in running.units]
+    seconds = np.minimum(
+        left[plan.row[running.units]] / plan.speed[running.units, running.kinds],
+        left[last] / plan.other[running.units, running.kinds],
+    )
+    round_s = knobs["round_s"]
+    until_s = math.floor((snapshot.now_s + float(seconds.min())) / round_s) * round_s
+    if knobs["refresh_s"] is not None:
+        until_s = min(until_s, boundary_from(memory.reset_s + knobs["refresh_s"], round_s))
+    return until_s if until_s > boundary_after(snapshot.now_s, round_s) else None

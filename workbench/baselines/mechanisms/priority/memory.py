@@ -138,7 +138,7 @@ class Ran(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class PriorityMemory:
     """Times since `reset_s`, when the shares were computed.
 
     time_s: (units x types) seconds received; total_s: (types,) seconds given out, to finished units too; begun_s:
@@ -164,17 +164,17 @@ class Memory:
 NOTHING_RAN = Ran(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), {}, 0.0)
 
 
-def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> Memory:
+def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> PriorityMemory:
     """The memory before the first decision. types: accelerator types; kinds: worker types, if they are others."""
     kinds = tuple(kinds) or tuple(map(WorkerType, types))
     none, grid = np.zeros(0, dtype=np.int64), np.zeros((0, len(kinds)))
     nobody, unknown = np.zeros(0, dtype=bool), np.full(len(types), -1)
     names = tuple(kind.name for kind in kinds)
     plan = SharePlan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, grid, nobody, unknown)
-    return Memory(plan, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
+    return PriorityMemory(plan, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
 
 
-def book(memory: Memory, snapshot: Snapshot) -> Memory:
+def book(memory: PriorityMemory, snapshot: Snapshot) -> PriorityMemory:
     """Add the seconds of the last round to times and totals.
 
     A unit whose GPUs went early (a node failed) is charged what it held; a finished one what it was to run.
@@ -197,7 +197,7 @@ def book(memory: Memory, snapshot: Snapshot) -> Memory:
     return replace(memory, time_s=time_s, total_s=total_s, ran=ran._replace(unit=ran.unit[:0], kind=ran.kind[:0]))
 
 
-def carry_over(memory: Memory, snapshot: Snapshot, inherit: bool = True) -> Memory:
+def carry_over(memory: PriorityMemory, snapshot: Snapshot, inherit: bool = True) -> PriorityMemory:
     """Drop units of jobs that have gone, add jobs that have come: those have no share until the next computation.
 
     inherit: what a pair had goes to the member that is left (ours).
@@ -235,7 +235,7 @@ def carry_over(memory: Memory, snapshot: Snapshot, inherit: bool = True) -> Memo
     )
 
 
-def inherited(memory: Memory, snapshot: Snapshot) -> Memory:
+def inherited(memory: PriorityMemory, snapshot: Snapshot) -> PriorityMemory:
     """Shares, times and deficits of pairs of which one member is left, added to those of that member alone.
 
     Else it would have no share, though a job waits that has one, until the shares are computed anew.

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
-from workbench.baselines.mechanisms.priority.memory import Memory, SharePlan
+from workbench.baselines.mechanisms.priority.memory import PriorityMemory, SharePlan
 from workbench.scenario.throughput import FloatArray
 
 
@@ -27,7 +27,7 @@ class Picked(NamedTuple):
         return Picked(list(compress(self.units, wanted)), list(compress(self.kinds, wanted)))
 
 
-def priorities(memory: Memory, knobs: Mapping[str, Any]) -> FloatArray:
+def priorities(memory: PriorityMemory, knobs: Mapping[str, Any]) -> FloatArray:
     """(units x types) `X / f`; infinite where a unit with a share has not run, 0 without a share or a speed.
 
     f: the unit's part of the time given out on the type, or its own rounds there (the knob `priority_over`).
@@ -75,7 +75,7 @@ def type_order(types: Sequence[str], knobs: Mapping[str, Any], rng: np.random.Ge
     return order
 
 
-def pick(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
+def pick(memory: PriorityMemory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
     """Units and types for this round, in the order of choice.
 
     priority: (units x types); order: positions of the types.
@@ -84,7 +84,7 @@ def pick(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapp
 
 
 def pick_in_turn(
-    memory: Memory,
+    memory: PriorityMemory,
     priority: FloatArray,
     order: Sequence[int],
     knobs: Mapping[str, Any],
@@ -108,7 +108,7 @@ def _who_may(plan: SharePlan, picked: Picked, knobs: Mapping[str, Any]) -> Picke
     return picked.only(plan.known[picked.units].tolist()) if knobs["leftovers"] == "known" else picked
 
 
-def _in_order(memory: Memory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
+def _in_order(memory: PriorityMemory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
     """All that may run somewhere, in the order of choice."""
     unit, kind = memory.plan.ties(tuple(order))
     value = priority[unit, kind]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.priority.memory import Memory, SharePlan, inherited
+from workbench.baselines.mechanisms.priority.memory import PriorityMemory, SharePlan, inherited
 from workbench.baselines.mechanisms.worker_types import speeds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Shares, Snapshot, Unit, WorkerType, members
@@ -34,7 +34,7 @@ class SharePolicy(Protocol):
     def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated: ...
 
 
-def due(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
+def due(memory: PriorityMemory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
     """Whether the shares are to be computed anew.
 
     At once if workers came or went; if jobs came or went, `recompute_s` after the last time, where one at 0 s does not
@@ -51,7 +51,9 @@ def due(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
     return changed and (memory.reset_s == 0.0 or age_s >= knobs["recompute_s"])
 
 
-def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], policy: SharePolicy) -> Memory:
+def allocate(
+    memory: PriorityMemory, snapshot: Snapshot, knobs: Mapping[str, Any], policy: SharePolicy
+) -> PriorityMemory:
     """Ask the policy for shares of the jobs that are there; times start afresh, deficits carry over.
 
     With shares anew in every round no job has had time yet, so all priorities are infinite and deficits decide.
@@ -75,13 +77,13 @@ def allocate(memory: Memory, snapshot: Snapshot, knobs: Mapping[str, Any], polic
     )
 
 
-def _owed(memory: Memory, now_s: float) -> FloatArray:
+def _owed(memory: PriorityMemory, now_s: float) -> FloatArray:
     """(units x types) deficits now: what each was to receive since the last computation less what it did."""
     received_s = memory.time_s - memory.begun_s[:, None]
     return memory.plan.deficit_s + memory.plan.share * (now_s - memory.reset_s) - received_s
 
 
-def _plan(snapshot: Snapshot, shares: Shares, memory: Memory, start_s: float) -> SharePlan:
+def _plan(snapshot: Snapshot, shares: Shares, memory: PriorityMemory, start_s: float) -> SharePlan:
     """Units with their shares; a job that is in none of them follows alone, without a share. Deficits carry over.
 
     start_s: what a new pair is owed: in the authors' simulator, where it begins without the time of `initial_time`,
