@@ -9,6 +9,9 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parents[1]
+MOST_CRUMBS = 15
+"""Modules under 90 lines with one importer: each is a concept of its own, or belongs into that importer."""
+
 FILES = {
     "workbench/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workbench.run import Run\n",
     "workbench/__main__.py": "from workbench.cli import main\n",
@@ -90,11 +93,16 @@ def test_shape_of_a_tree(tool: ModuleType, tmp_path: Path) -> None:
     assert found["lines"] == {"workbench and widgets": ours, "tests": 1, "reproduction": 2}
 
 
-def test_this_project_is_told_as_text_and_as_json() -> None:
+def test_this_project_keeps_its_shape() -> None:
+    """Nine rooms, the same parts in every paper's; one name for one thing; no crumbs."""
     text, said = (
         subprocess.run([ROOT / "tools" / "shape", *options], capture_output=True, text=True, check=True).stdout
         for options in ((), ("--json",))
     )
     found = json.loads(said)
     assert set(found["paper_parts"]) == {"gavel", "hadar", "hops", "hare", "chronus"}
+    assert all(all(parts.values()) for parts in found["paper_parts"].values()), found["paper_parts"]
+    assert len(found["rooms"]) == 9 and len(found["loose_modules"]) <= 5, found["loose_modules"]
+    assert found["violations"] == [] and found["class_names_used_twice"] == {}
+    assert len(found["small_with_one_importer"]) <= MOST_CRUMBS, found["small_with_one_importer"]
     assert f"{found['modules']:6} modules" in text and f"{len(found['violations']):6} violations" in text
