@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from workbench.scheduling.decision import Assignment as Assignment
     from workbench.scheduling.decision import Decision as Decision
     from workbench.scheduling.decision import InvalidDecision as InvalidDecision
-    from workbench.scheduling.decision import JobView as JobView
-    from workbench.scheduling.decision import NodeView as NodeView
     from workbench.scheduling.decision import Reason as Reason
-    from workbench.scheduling.decision import Snapshot as Snapshot
     from workbench.scheduling.knob import Knob as Knob
     from workbench.scheduling.room import Room as Room
+    from workbench.scheduling.snapshot import JobView as JobView
+    from workbench.scheduling.snapshot import NodeView as NodeView
+    from workbench.scheduling.snapshot import Snapshot as Snapshot
     from workbench.scheduling.solvers import Solver as Solver
     from workbench.session.api import Run as Run
     from workbench.session.api import allocation_table as allocation_table
@@ -124,7 +124,8 @@ _MODULES = {
         ("scheduling.contract", "Scheduler Formulation Timing"),
         ("scheduling.knob", "Knob"),
         ("scheduling.room", "Room"),
-        ("scheduling.decision", "Snapshot JobView NodeView Decision Assignment Reason"),
+        ("scheduling.snapshot", "Snapshot JobView NodeView"),
+        ("scheduling.decision", "Decision Assignment Reason"),
         ("session.api", "snapshot_at ignored"),
         ("base.errors", "WorkbenchError InputError ScenarioError"),
         ("scheduling.decision", "InvalidDecision"),

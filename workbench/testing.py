@@ -29,8 +29,9 @@ from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolverName, solve_model
 from workbench.session.api import READ_BY_SOME, load, snapshot_at, time_of_solve
 from workbench.session.registry import rooms

@@ -19,8 +19,8 @@ from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Belief
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.snapshot import Belief
 from workbench.scheduling.solvers import Columns, Programme, Solver, solve_matrix
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 
 LEAST = 0.01

@@ -28,7 +28,8 @@ from workbench.papers.hops.instance import HopsInstance, PlacedJob, plan_data, s
 from workbench.papers.hops.knobs import SENSITIVE
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.snapshot import Snapshot
 
 GAIN_COLUMNS = ["job", "accelerator", "gpus", "servers", "gain"]
 

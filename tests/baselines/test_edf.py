@@ -13,7 +13,8 @@ from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.edf import Edf
 from workbench.baselines.fifo import Fifo
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

@@ -13,8 +13,8 @@ import workbench
 from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.gandiva import Packing, TriedPair, divided, explored, judged, overloaded, unpacked, without
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Observation, Snapshot
 from workbench.scheduling.estimators.node_speeds import NodeSpeeds
+from workbench.scheduling.snapshot import Observation, Snapshot
 
 RNG = np.random.default_rng
 

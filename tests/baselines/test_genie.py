@@ -16,7 +16,8 @@ from workbench.baselines.edf import Edf
 from workbench.baselines.genie import Genie
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 
 

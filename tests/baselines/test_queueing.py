@@ -16,7 +16,8 @@ from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

@@ -9,7 +9,8 @@ from tests.baselines.mechanisms.support import given, look, make, on
 from workbench.analysis.metrics import summary
 from workbench.baselines.themis import Presence, Themis, finish_time_fairness, mean_present, seen
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 
 NOBODY = Presence()

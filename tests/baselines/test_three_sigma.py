@@ -31,7 +31,8 @@ from workbench.baselines.three_sigma import (
 )
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, solve_model
 from workbench.simulation.loop import simulate
 

@@ -16,7 +16,8 @@ from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
 from workbench.baselines.tiresias import Course, Seen, Tiresias, gittins_index, services_gpu_s
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

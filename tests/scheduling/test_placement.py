@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.scheduling.decision import NodeView
 from workbench.scheduling.placement import FreeGpus, Request, place
+from workbench.scheduling.snapshot import NodeView
 
 STYLES = ("consolidate", "fill", "spread")
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Snapshot, Unit, Verdict, is_copy, members
+from workbench.scheduling.decision import Assignment, Decision, Unit, Verdict, is_copy, members
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.run import Run
 from workbench.simulation.schema import KINDS, TABLES, TIMELINE
 

@@ -9,7 +9,8 @@ from pytest import approx
 
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, two_nodes
 from tests.simulation.support import Scripted, check, give, greedy, make, row, script
-from workbench.scheduling.decision import Assignment, Decision, Snapshot
+from workbench.scheduling.decision import Assignment, Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import Stalled, simulate
 from workbench.simulation.stop import WindowFinished
 

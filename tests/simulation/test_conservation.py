@@ -15,7 +15,8 @@ import workbench
 from workbench.analysis.metrics import check
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Snapshot
+from workbench.scheduling.decision import Assignment, Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

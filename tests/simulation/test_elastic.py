@@ -13,7 +13,8 @@ import workbench
 from tests.simulation.hand import played, spans
 from tests.simulation.support import ROUND_S, Scripted, check, events, first_fit, give, make, row
 from workbench.scenario.scenario import Scenario, ScenarioError
-from workbench.scheduling.decision import Assignment, Decision, InvalidDecision, Snapshot
+from workbench.scheduling.decision import Assignment, Decision, InvalidDecision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 
 RESTART_10 = {"core": {"restart": {"restart_s": 10.0}}}

@@ -11,7 +11,8 @@ import pytest
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, played, spans, two_nodes
 from tests.simulation.support import Scripted, give, greedy, make, row, script
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Snapshot
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 from workbench.simulation.loop import simulate
 from workbench.simulation.observers import ProgressReport, RunProgress

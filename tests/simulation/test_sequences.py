@@ -13,7 +13,8 @@ from pytest import approx
 
 from tests.simulation.support import Scripted, check, events, give, row, rows, script
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Switch, Task, TaskView
+from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Switch, Task
+from workbench.scheduling.snapshot import TaskView
 from workbench.simulation.conservation import check as violations
 from workbench.simulation.loop import Stalled, simulate
 from workbench.simulation.run import Run

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.support import Scripted, check, greedy, make
-from workbench.scheduling.decision import Assignment, Decision, Snapshot
+from workbench.scheduling.decision import Assignment, Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

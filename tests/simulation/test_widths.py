@@ -8,7 +8,8 @@ import pytest
 from pytest import approx
 
 from tests.simulation.support import Scripted, make, row, script
-from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Snapshot, Task, TaskView
+from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Task
+from workbench.scheduling.snapshot import Snapshot, TaskView
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run

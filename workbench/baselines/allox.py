@@ -40,10 +40,11 @@ from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Snapshot, Unit
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 

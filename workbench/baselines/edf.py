@@ -21,9 +21,10 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, holds, places
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 ROUND_S = replace(queue.ROUND_S, default=60.0)

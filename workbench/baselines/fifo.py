@@ -35,9 +35,10 @@ from workbench.baselines.mechanisms.share_scheduler import require_sharing
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Decision, IntArray, Shares, Snapshot, Unit
+from workbench.scheduling.decision import Decision, IntArray, Shares, Unit
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 AWARE = queue.aware(

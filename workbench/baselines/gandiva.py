@@ -32,11 +32,12 @@ from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import PRESET
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Observation, Shares, Snapshot, Unit
+from workbench.scheduling.decision import Decision, Shares, Unit
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
+from workbench.scheduling.snapshot import Observation, Snapshot
 
 Pair = tuple[str, str]
 

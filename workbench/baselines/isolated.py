@@ -26,9 +26,10 @@ from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import Shares, Snapshot
+from workbench.scheduling.decision import Shares
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 
 

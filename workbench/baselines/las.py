@@ -17,9 +17,10 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 
 AWARE = queue.aware(
     "Give a job the fastest type that has room. In later rounds, once everybody who fits has GPUs, it moves to a "

@@ -17,9 +17,10 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
+from workbench.scheduling.snapshot import Snapshot
 
 RULE = Rule(preemptive=False, blocking=False, aware=False, steady=True)
 

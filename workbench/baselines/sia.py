@@ -39,10 +39,11 @@ from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     PROVEN,
     Columns,

@@ -17,9 +17,10 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
+from workbench.scheduling.snapshot import Snapshot
 
 AWARE = queue.aware(
     "Rank a job by its remaining time on its fastest type and give it the fastest one that has room. Later, once "

@@ -32,11 +32,12 @@ from workbench.baselines.mechanisms.slo import holds, places
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.queues import seconds
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 ROUND_S = Knob(

@@ -39,10 +39,11 @@ from workbench.base.errors import InputError, counted
 from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Snapshot, Unit
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Columns, Programme, Solver, SolveReport, SolverFailedError, solve_matrix
 from workbench.simulation.job_at_time import Explained, JobAtTime
 

@@ -39,10 +39,11 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, IntArray, Snapshot
+from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 THRESHOLD = Knob(

@@ -32,9 +32,10 @@ from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 QUEUES = Knob(

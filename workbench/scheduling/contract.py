@@ -19,8 +19,9 @@ from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Cause, Decision, Snapshot
+from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.knob import Knob, Value, settle
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 
 if TYPE_CHECKING:

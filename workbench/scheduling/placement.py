@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from workbench.scheduling.decision import NodeView, Snapshot, Unit, members
+from workbench.scheduling.decision import Unit, members
+from workbench.scheduling.snapshot import NodeView, Snapshot
 
 Style = Literal["consolidate", "fill", "spread"]
 Gpus = Mapping[str, int]

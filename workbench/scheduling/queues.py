@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, JobView
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.snapshot import JobView
 
 TOLERANCE = 1e-9
 

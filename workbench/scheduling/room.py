@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words, one_of
 from workbench.scheduling.contract import Formulation, Scheduler
-from workbench.scheduling.decision import Snapshot
 from workbench.scheduling.knob import Knob, checked_knobs
+from workbench.scheduling.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from workbench.simulation.job_at_time import Explainer

@@ -16,10 +16,10 @@ from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchE
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation, Result, Scheduler
-from workbench.scheduling.decision import Belief, Learns, Snapshot
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
+from workbench.scheduling.snapshot import Belief, Learns, Snapshot
 from workbench.scheduling.solvers import (
     DEFAULT,
     InfeasibleError,
@@ -467,7 +467,7 @@ def _belief(scenario: Scenario, scheduler: Scheduler, given: Any) -> Belief:
         expected = (
             "an object with the methods "
             + ", ".join(BELIEF)
-            + " (workbench.scheduling.decision.Belief), or what makes one"
+            + " (workbench.scheduling.snapshot.Belief), or what makes one"
         )
         raise InputError("belief", made, expected)
     return made  # type: ignore[no-any-return]

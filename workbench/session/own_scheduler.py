@@ -18,8 +18,9 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Cause, Decision, Found, InvalidDecision, Snapshot
+from workbench.scheduling.decision import Cause, Decision, Found, InvalidDecision
 from workbench.scheduling.knob import Knob, checked_knobs
+from workbench.scheduling.snapshot import Snapshot
 
 Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision, Memory]]
 

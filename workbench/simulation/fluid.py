@@ -23,8 +23,9 @@ import pandas as pd
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Belief, Cause, Shares, Snapshot, WorkerType, members
+from workbench.scheduling.decision import Cause, Shares, WorkerType, members
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.snapshot import Belief, Snapshot
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE

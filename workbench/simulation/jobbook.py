@@ -13,7 +13,8 @@ from workbench.base.arrays import fixed
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, JobView
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.snapshot import JobView
 from workbench.simulation.schema import JOBS
 
 FINISHED = 1e-9

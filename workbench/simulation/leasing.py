@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Assignment, Observation, Reason, Unit, is_copy, members, unit_name
+from workbench.scheduling.decision import Assignment, Reason, Unit, is_copy, members, unit_name
+from workbench.scheduling.snapshot import Observation
 from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.lease import Lease
 from workbench.simulation.nodes import Nodes

@@ -14,8 +14,9 @@ import numpy as np
 from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Belief, Cause, Decision, Learns, Snapshot
+from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.snapshot import Belief, Learns, Snapshot
 from workbench.simulation.observers import Observer, RunProgress
 from workbench.simulation.progress import is_tie
 from workbench.simulation.run import Run

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import IntArray, NodeView
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.snapshot import NodeView
 from workbench.simulation.lease import Lease
 from workbench.simulation.pool import Pool, SlotSet
 

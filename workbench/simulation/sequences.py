@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 from workbench.base.errors import Words, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
-from workbench.scheduling.decision import Found, Observation, Reason, Slot, Switching, Task, TaskView, unit_name
+from workbench.scheduling.decision import Found, Reason, Slot, Switching, Task, unit_name
+from workbench.scheduling.snapshot import Observation, TaskView
 from workbench.simulation.checks import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes

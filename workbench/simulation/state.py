@@ -12,19 +12,8 @@ from workbench.base.errors import Words, counted
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import (
-    Assignment,
-    Belief,
-    Cause,
-    Decision,
-    Observation,
-    Reason,
-    Snapshot,
-    Unit,
-    is_copy,
-    members,
-    unit_name,
-)
+from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
+from workbench.scheduling.snapshot import Belief, Observation, Snapshot
 from workbench.simulation.checks import Checker
 from workbench.simulation.faults import FaultPlan
 from workbench.simulation.jobbook import JobBook

@@ -13,7 +13,8 @@ import workbench
 from workbench.baselines.mechanisms.priority import pick, priorities, type_order
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.decision import Decision, Snapshot, Unit, members
+from workbench.scheduling.decision import Decision, Unit, members
+from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 
 

@@ -37,7 +37,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.gavel import convert
 from workbench.scheduling.contract import Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Cause, Decision, Snapshot
+from workbench.scheduling.decision import Assignment, Cause, Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run

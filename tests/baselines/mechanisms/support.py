@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Assignment, Cause, Decision, JobView, NodeView, Snapshot, Unit
+from workbench.scheduling.decision import Assignment, Cause, Decision, Unit
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.snapshot import JobView, NodeView, Snapshot
 from workbench.testing import Watched
 
 

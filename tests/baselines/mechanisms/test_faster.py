@@ -20,8 +20,9 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.srtf import Srtf
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler
-from workbench.scheduling.decision import Decision, Snapshot, Unit
+from workbench.scheduling.decision import Decision, Unit
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

@@ -18,8 +18,9 @@ from workbench.baselines.mechanisms import priority
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.picking import pick_in_turn
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Assignment, Decision, Shares, Snapshot, Unit, members
+from workbench.scheduling.decision import Assignment, Decision, Shares, Unit, members
 from workbench.scheduling.knob import settle
+from workbench.scheduling.snapshot import Snapshot
 
 RNG = np.random.default_rng(0)
 

@@ -21,7 +21,8 @@ from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Shares, Snapshot, WorkerType
+from workbench.scheduling.decision import Shares, WorkerType
+from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import flow
 from workbench.simulation.loop import simulate

@@ -17,7 +17,8 @@ from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.gavel import convert
-from workbench.scheduling.decision import Decision, Shares, Snapshot
+from workbench.scheduling.decision import Decision, Shares
+from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run

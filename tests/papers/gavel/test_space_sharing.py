@@ -24,7 +24,8 @@ from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness,
 from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Shares, Snapshot, Unit
+from workbench.scheduling.decision import Shares, Unit
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Solver
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate

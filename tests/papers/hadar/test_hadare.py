@@ -20,7 +20,8 @@ from workbench.papers.hadar.scheduler import HadarE
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.decision import Decision, Snapshot, is_copy
+from workbench.scheduling.decision import Decision, is_copy
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until

@@ -21,7 +21,7 @@ from workbench.papers.hadar.algorithms.tracker import (
     split,
     whole_steps,
 )
-from workbench.scheduling.decision import Observation
+from workbench.scheduling.snapshot import Observation
 
 
 def test_by_hand() -> None:

@@ -19,7 +19,8 @@ from workbench.papers.hare.instance import CannotRun, Gpu, HareInstance, from_sn
 from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
-from workbench.scheduling.decision import Slot, Snapshot, Task, TaskView
+from workbench.scheduling.decision import Slot, Task
+from workbench.scheduling.snapshot import Snapshot, TaskView
 
 BIG, LITTLE = Gpu("a/0", "v100", "a", 0, 32.0), Gpu("b/1", "k80", "b", 1, 12.0)
 

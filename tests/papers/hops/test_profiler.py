@@ -25,8 +25,9 @@ from workbench.papers.hops.algorithms.profiler import (
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.contract import Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Snapshot
+from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.placement import FreeGpus
+from workbench.scheduling.snapshot import Snapshot
 
 SPEEDS = {"t": 1.0, "u": 2.0}
 NODES = {"a": ("t", 2), "b": ("t", 2), "c": ("u", 1)}

@@ -31,7 +31,7 @@ from workbench.papers.hops.algorithms.queue import (
 )
 from workbench.papers.hops.knobs import Priority
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.snapshot import Snapshot
 
 JOBS = [{"steps": 1000}, {"steps": 100}, {"steps": 400, "gpus": 2, "gpu_choices": [1, 2, 3]}, {"steps": 1000}]
 WAITED = [600.0, 30.0, 500.0, 100.0]

@@ -12,12 +12,12 @@ import workbench
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Learns, Observation
 from workbench.scheduling.estimators.iteration import Formula, Modules, communication_s, iteration_s
 from workbench.scheduling.estimators.layered import Layered, LookUp
 from workbench.scheduling.estimators.loading import Loading
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import COLUMNS, ErrorLog, configurations, speed_errors
+from workbench.scheduling.snapshot import Learns, Observation
 
 UNSTABLE = [(0.8, 0.01, 0.002), (0.2, 0.1, 0.02)]
 STEADY = [(1.0, 0.01, 0.0)]

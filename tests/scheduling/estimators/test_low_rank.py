@@ -15,11 +15,11 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
-from workbench.scheduling.decision import Learns, Observation
 from workbench.scheduling.estimators.error import error_by_profiling, pair_error
 from workbench.scheduling.estimators.low_rank import LowRank, factorise
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.registry import ESTIMATORS, maker
+from workbench.scheduling.snapshot import Learns, Observation
 
 JOBS = {name: Job(name=name, model=name, steps=1) for name in "abcd"}
 

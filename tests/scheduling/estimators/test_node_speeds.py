@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest import approx
 
-from workbench.scheduling.decision import Observation
 from workbench.scheduling.estimators.node_speeds import NodeSpeeds, nodes_of
+from workbench.scheduling.snapshot import Observation
 
 
 def ten(seen: Observation) -> float:

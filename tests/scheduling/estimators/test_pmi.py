@@ -15,9 +15,9 @@ from workbench.analysis.metrics.summary import summary
 from workbench.base.errors import InputError
 from workbench.papers.hadar.scheduler import HadarE
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Learns, Observation
 from workbench.scheduling.estimators.pmi import SCALE, Pmi, estimate, performance_memory_index
 from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.snapshot import Learns, Observation
 from workbench.simulation.loop import simulate
 
 DATA: dict[str, Any] = {

@@ -9,10 +9,10 @@ import pytest
 import workbench
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
-from workbench.scheduling.decision import Learns
 from workbench.scheduling.estimators.error import pair_error, pair_errors
 from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Maker, maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
+from workbench.scheduling.snapshot import Learns
 
 
 @pytest.mark.parametrize(

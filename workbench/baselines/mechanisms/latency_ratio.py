@@ -19,7 +19,8 @@ from workbench.base.errors import InputError
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import Belief, BoolArray, JobView
+from workbench.scheduling.decision import BoolArray
+from workbench.scheduling.snapshot import Belief, JobView
 
 PLACEMENTS: tuple[Placement, ...] = ("consolidated", "unconsolidated")
 

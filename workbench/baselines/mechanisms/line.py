@@ -11,8 +11,9 @@ import numpy as np
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
-from workbench.scheduling.decision import IntArray, Snapshot, Unit
+from workbench.scheduling.decision import IntArray, Unit
 from workbench.scheduling.placement import Gpus
+from workbench.scheduling.snapshot import Snapshot
 
 CHUNK = 64
 """Speeds are asked for so many jobs of the line at a time; most of the line is never reached."""

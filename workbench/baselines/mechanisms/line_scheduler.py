@@ -15,8 +15,9 @@ from workbench.baselines.mechanisms import priority, queue, rounds
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob, Value
+from workbench.scheduling.snapshot import Snapshot
 
 PRESET = Knob(
     "preset",

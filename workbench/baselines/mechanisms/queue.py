@@ -17,9 +17,10 @@ from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Timing
-from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Snapshot, Unit
+from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.snapshot import Snapshot
 
 ROUND_S = Knob(
     "round_s",

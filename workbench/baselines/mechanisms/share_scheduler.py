@@ -13,8 +13,9 @@ from workbench.baselines.mechanisms import priority, rounds
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob, Value
+from workbench.scheduling.snapshot import Snapshot
 
 PRESET = Knob(
     "preset",

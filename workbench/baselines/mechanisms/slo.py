@@ -12,7 +12,8 @@ import numpy as np
 
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.snapshot import Snapshot
 
 
 def due_s(jobs: Sequence[Job]) -> FloatArray:

@@ -10,7 +10,8 @@ from workbench.baselines.mechanisms.coarsening import parallel_tasks, steps_each
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import TaskRounds, TaskTimes
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import Snapshot, Task
+from workbench.scheduling.decision import Task
+from workbench.scheduling.snapshot import Snapshot
 
 MOST_TASKS = 1_000_000
 """Tasks of one job that are listed: a run of so many takes about 1 GB and half a minute."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from workbench.baselines.mechanisms.coarsening import parallel_tasks
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import TaskTimes
-from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.snapshot import Snapshot
 
 
 class Note(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.scheduling.decision import Snapshot, Unit
+from workbench.scheduling.decision import Unit
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.snapshot import Snapshot
 
 
 class Trial:

@@ -15,7 +15,8 @@ import numpy as np
 from workbench.base.arrays import fixed
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, JobView, Snapshot, WorkerType
+from workbench.scheduling.decision import BoolArray, IntArray, WorkerType
+from workbench.scheduling.snapshot import JobView, Snapshot
 
 
 def worker_types(cluster: Cluster, knobs: Mapping[str, Any]) -> tuple[WorkerType, ...]:

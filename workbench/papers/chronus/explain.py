@@ -22,7 +22,7 @@ from workbench.papers.chronus.algorithms.guarantees import Claims, steps_from, w
 from workbench.papers.chronus.algorithms.spot import BY
 from workbench.papers.chronus.algorithms.terms import next_boundary
 from workbench.papers.chronus.instance import ChronusInstance
-from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
 STUDY = "admission"

@@ -49,7 +49,8 @@ from workbench.papers.chronus.knobs import GPU_RANGE
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError
 
 NAME = "chronus.leases"

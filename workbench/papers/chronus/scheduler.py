@@ -57,7 +57,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Snapshot
+from workbench.scheduling.decision import Assignment, Cause, Decision, Reason
+from workbench.scheduling.snapshot import Snapshot
 
 PROFILER_ON: frozenset[Cause] = frozenset({"arrival", "completion", "fault"})
 

@@ -25,8 +25,9 @@ from workbench.baselines.mechanisms.worker_types import pools, speeds, worker_ty
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot, Unit, WorkerType, unit_name
+from workbench.scheduling.decision import BoolArray, IntArray, Unit, WorkerType, unit_name
 from workbench.scheduling.shares import equal_share, isolated_share
+from workbench.scheduling.snapshot import Snapshot
 
 
 class Entries(NamedTuple):

@@ -42,8 +42,9 @@ from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, 
 from workbench.papers.gavel.knobs import MODEL, PARTITIONS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.decision import Shares, Snapshot, Unit, WorkerType
+from workbench.scheduling.decision import Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
+from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.schema import WORTH_ON
 
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationInstance, Any]]

@@ -27,7 +27,8 @@ from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import queues
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, JobView, Snapshot, is_copy
+from workbench.scheduling.decision import BoolArray, IntArray, is_copy
+from workbench.scheduling.snapshot import JobView, Snapshot
 
 UNITS = {
     "effective_throughput": "steps/slot",

@@ -76,19 +76,10 @@ from workbench.papers.hadar.knobs import (
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import (
-    Assignment,
-    BoolArray,
-    Decision,
-    IntArray,
-    Learns,
-    Reason,
-    Snapshot,
-    Unit,
-    is_copy,
-)
+from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
+from workbench.scheduling.snapshot import Learns, Snapshot
 from workbench.simulation.schema import PRICE_OF
 
 NAME = "hadar"

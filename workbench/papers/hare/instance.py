@@ -39,7 +39,8 @@ from workbench.baselines.mechanisms.task_times import BelievedTimes, Note
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Slot, Snapshot, Task
+from workbench.scheduling.decision import BoolArray, IntArray, Slot, Task
+from workbench.scheduling.snapshot import Snapshot
 
 MOST_TASKS = 1_000_000
 """Tasks of all jobs together: a run of so many takes about 1 GB and half a minute."""

@@ -45,7 +45,8 @@ from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Reason, Snapshot
+from workbench.scheduling.decision import Decision, Reason
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 
 

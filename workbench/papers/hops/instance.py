@@ -34,8 +34,9 @@ from workbench.papers.hops.knobs import SENSITIVE, SIZES
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.queues import take
+from workbench.scheduling.snapshot import Snapshot
 
 LEAST = 0.01
 """The smallest weight where priorities are not all positive, at lambda = 1 (the paper's 0.01)."""

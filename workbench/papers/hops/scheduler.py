@@ -36,7 +36,8 @@ from workbench.papers.hops.algorithms.round_state import Due, Past, Placements, 
 from workbench.papers.hops.knobs import ITERATIONS, LARGE, PLAN, PLANS, PRIORITY, REFRESH_S, ROUND_S, RULE, START_S
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Cause, Decision, Snapshot
+from workbench.scheduling.decision import Assignment, Cause, Decision
+from workbench.scheduling.snapshot import Snapshot
 
 REFERENCE_GPUS, FASTER = 512, 3.0
 

@@ -11,8 +11,8 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Belief
 from workbench.scheduling.estimators.low_rank import LowRank
+from workbench.scheduling.snapshot import Belief
 
 
 def pair_errors(scenario: Scenario, belief: Belief) -> FloatArray:

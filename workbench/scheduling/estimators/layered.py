@@ -38,7 +38,6 @@ from workbench.base.errors import InputError, Problem, ScenarioError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Model, Scenario
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import JobView, Observation
 from workbench.scheduling.estimators.iteration import (
     Formula,
     Modules,
@@ -52,6 +51,7 @@ from workbench.scheduling.estimators.loading import Loading, LoadRecord
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import JobView, Observation
 
 KNOBS = (
     Knob(

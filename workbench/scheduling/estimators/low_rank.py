@@ -32,10 +32,11 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import BoolArray, IntArray, Observation
+from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Observation
 
 KNOBS = (
     Knob(

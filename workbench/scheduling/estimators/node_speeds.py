@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from workbench.scheduling.decision import Observation
+from workbench.scheduling.snapshot import Observation
 
 Nodes = tuple[str, ...]
 

@@ -10,11 +10,11 @@ import numpy as np
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import JobView
+from workbench.scheduling.snapshot import JobView
 
 
 class Oracle:
-    """Belief equal to the scenario's throughput table (see `workbench.scheduling.decision.Belief`): nodes of a type
+    """Belief equal to the scenario's throughput table (see `workbench.scheduling.snapshot.Belief`): nodes of a type
     are alike."""
 
     node_speeds: ClassVar[bool] = False

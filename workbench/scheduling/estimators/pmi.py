@@ -27,8 +27,8 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import JobView, Observation
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.snapshot import JobView, Observation
 
 SCALE: Mapping[str, float] = {"S": 1.0, "M": 2.0, "L": 3.0, "XL": 4.0}
 """Numbers of model weights and data set sizes (ours)."""

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.decision import Belief
 from workbench.scheduling.estimators import layered, low_rank
 from workbench.scheduling.estimators.error import pair_errors
 from workbench.scheduling.estimators.layered import Layered
@@ -18,6 +17,7 @@ from workbench.scheduling.estimators.oracle import Oracle, Servers
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
 from workbench.scheduling.knob import Knob, Value, settle
+from workbench.scheduling.snapshot import Belief
 
 DEFAULT = "oracle"
 """What a scheduler is told unless its paper says more, or another estimator is named: the true speeds of types."""

@@ -16,7 +16,7 @@ from workbench.scenario.cluster import Node
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import Belief, JobView, Learns, Observation
+from workbench.scheduling.snapshot import Belief, JobView, Learns, Observation
 
 COLUMNS = ["calls", "observations", "measured_s", "error", "largest_error"]
 SELDOM = 1.1

@@ -26,7 +26,8 @@ from workbench.baselines.mechanisms.priority.knobs import AUTHORS, KNOBS
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, book, carry_over, start
 from workbench.baselines.mechanisms.priority.picking import Picked, pick, priorities, type_order
 from workbench.baselines.mechanisms.priority.shares import Allocated, SharePolicy, allocate, due
-from workbench.scheduling.decision import Decision, Snapshot
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.snapshot import Snapshot
 
 __all__ = [
     "AUTHORS",

@@ -15,8 +15,9 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, Ran, SharePlan
 from workbench.baselines.mechanisms.priority.picking import Picked, pick_in_turn
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Snapshot, Unit, members
+from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Unit, members
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 
 KEPT = SolveReport("", None, made_by="kept")

@@ -12,7 +12,8 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, SharePlan, inherited
 from workbench.baselines.mechanisms.worker_types import speeds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Shares, Snapshot, Unit, WorkerType, members
+from workbench.scheduling.decision import Shares, Unit, WorkerType, members
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 
 SMALLEST_SHARE = 1e-9

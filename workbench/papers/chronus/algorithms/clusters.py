@@ -13,7 +13,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from workbench.scheduling.decision import Assignment, Snapshot
+from workbench.scheduling.decision import Assignment
+from workbench.scheduling.snapshot import Snapshot
 
 Gpus = Mapping[str, int]
 

@@ -34,7 +34,8 @@ from workbench.papers.chronus.algorithms.terms import NodePool, leases_needed, n
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import Assignment, Reason, Snapshot, Verdict
+from workbench.scheduling.decision import Assignment, Reason, Verdict
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
 
 PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0

@@ -36,7 +36,8 @@ from workbench.base.boundaries import boundary_after
 from workbench.papers.chronus.algorithms.clusters import Free, NodesUp
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import Assignment, Belief, Snapshot
+from workbench.scheduling.decision import Assignment
+from workbench.scheduling.snapshot import Belief, Snapshot
 
 LEAST_FACTOR = 0.05
 """A noisy runtime is at least so much of the profiled one (ours)."""

@@ -42,7 +42,7 @@ from workbench.papers.chronus.formulations import leases_with_options, master
 from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
 from workbench.papers.chronus.knobs import MASTER_GAP, MODEL
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 from workbench.scheduling.solvers.report import report
 

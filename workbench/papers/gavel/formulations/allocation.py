@@ -13,7 +13,8 @@ import pyomo.environ as pyo
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import Snapshot, unit_name
+from workbench.scheduling.decision import unit_name
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolverFailedError
 
 COMBINATIONS = """k | jobs, and pairs of jobs that share their GPUs

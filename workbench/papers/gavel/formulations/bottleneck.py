@@ -36,7 +36,8 @@ from workbench.papers.gavel.formulations.max_min_fairness_assembly import alloca
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.decision import BoolArray
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport
 
 NAME = "gavel.bottleneck"

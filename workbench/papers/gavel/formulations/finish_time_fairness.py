@@ -44,8 +44,9 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, solve_model
 
 

@@ -37,8 +37,9 @@ from workbench.papers.gavel.formulations.water_filling import BOTTLENECK, first,
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.shares import equal_share
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver
 
 NAME = "gavel.hierarchical"

@@ -15,7 +15,8 @@ from workbench.base.errors import InputError
 from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.snapshot import Snapshot
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

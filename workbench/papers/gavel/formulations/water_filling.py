@@ -37,8 +37,9 @@ from workbench.papers.gavel.formulations.levels import HierarchicalInstance, Lev
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import BoolArray, Snapshot
+from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 
 NAME = "gavel.water_filling"

@@ -34,8 +34,9 @@ from workbench.papers.hadar.formulations.utility import Utility
 from workbench.papers.hadar.instance import HadarQueue
 from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.decision import IntArray
 from workbench.scheduling.placement import FreeGpus, Gpus
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import relative_gap
 from workbench.scheduling.solvers.report import SolveReport
 

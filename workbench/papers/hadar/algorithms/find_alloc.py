@@ -23,8 +23,9 @@ from workbench.papers.hadar.instance import ROUNDING_SLOTS, HadarQueue, rounds
 from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import BoolArray, IntArray, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.placement import Gpus
+from workbench.scheduling.snapshot import Snapshot
 
 MOST_SPLITS = 64
 """A gang that could be divided among the types in more ways than this is divided among two types at most."""

@@ -26,7 +26,8 @@ import numpy.typing as npt
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.proportion import in_proportion
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, Observation
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.snapshot import Observation
 
 SAME = 1e-9
 """Share of its steps by which a copy may miss them and still has done them all (rounding)."""

@@ -32,7 +32,7 @@ from workbench.papers.hadar.formulations.schedules import (
 from workbench.papers.hadar.instance import HadarInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 
 NAME = "hadar.dual"

@@ -47,8 +47,9 @@ from workbench.papers.hadar.instance import HadarInstance, speed_of
 from workbench.papers.hadar.knobs import SLOT_KNOBS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError
 
 NAME = "hadar.offline"

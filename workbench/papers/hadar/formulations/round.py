@@ -32,9 +32,10 @@ from workbench.papers.hadar.instance import HadarQueue, require_time
 from workbench.papers.hadar.knobs import ROUND_KNOBS, HadarRules
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 
 NAME = "hadar.round"

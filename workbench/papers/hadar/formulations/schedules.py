@@ -33,8 +33,8 @@ from workbench.papers.hadar.instance import ROUNDING, HadarInstance
 from workbench.papers.hadar.knobs import SLOT_S, SLOTS, UTILITY
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 
 NAME = "hadar.schedules"

@@ -35,7 +35,8 @@ from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_star
 from workbench.papers.hare.algorithms.schedule import Completions, TaskRow, TaskSchedule
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, Task, TaskView
+from workbench.scheduling.decision import IntArray, Task
+from workbench.scheduling.snapshot import TaskView
 
 
 def place_together(instance: HareInstance, order: Iterable[int]) -> TaskSchedule:

@@ -27,8 +27,9 @@ from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.instance import HareInstance, from_snapshot
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import IntArray, Snapshot
+from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolverFailedError
 
 OBJECTIVES = ("objective", "bound", "on_grid", "bound_on_grid", "schedule")

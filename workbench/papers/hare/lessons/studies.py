@@ -28,8 +28,8 @@ from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.instance import HareInstance, from_snapshot
 from workbench.papers.hare.knobs import ROUND_KNOBS
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.decision import Snapshot
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver
 
 SECONDS = ((1.5, 2.5, 1.5), (1.5, 2.0, 2.5), (0.5, 1.0, 1.5))

@@ -25,7 +25,8 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job, requirement_set
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Belief, IntArray
+from workbench.scheduling.decision import IntArray
+from workbench.scheduling.snapshot import Belief
 
 SIGMA = 1.4
 """Threshold of sensitivity: a job above it is sensitive (section 3.6)."""

@@ -18,8 +18,9 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
-from workbench.scheduling.decision import Assignment, Belief, NodeView, Snapshot
+from workbench.scheduling.decision import Assignment
 from workbench.scheduling.placement import FreeGpus
+from workbench.scheduling.snapshot import Belief, NodeView, Snapshot
 
 
 class Probe(NamedTuple):

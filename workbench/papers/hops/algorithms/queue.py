@@ -47,7 +47,8 @@ from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling import queues
-from workbench.scheduling.decision import Belief, BoolArray, IntArray, JobView, Snapshot
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.snapshot import Belief, JobView, Snapshot
 
 
 class HopsQueue(NamedTuple):

@@ -30,7 +30,7 @@ from workbench.papers.hops.formulations.round_assembly import Aggregated, Printe
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import Snapshot
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver
 
 

@@ -1,0 +1,221 @@
+"""What a scheduler may see when it is asked: Snapshot, and the Belief that tells it speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from workbench.base.card import card
+from workbench.base.errors import counted
+from workbench.base.labels import listed
+from workbench.base.units import format_duration
+from workbench.scenario.cluster import Cluster
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Entity, Model
+from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.decision import Assignment, BoolArray, Cause, IntArray, Slot, Task, Unit
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class NodeView:
+    """Nodes in cluster order. `kind` is the position of the node's type in `Snapshot.types`; GPUs free now,
+    whether up."""
+
+    names: tuple[str, ...]
+    kind: IntArray
+    gpus: IntArray
+    free: IntArray
+    up: BoolArray
+
+    def __repr__(self) -> str:
+        return f"<NodeView: {counted(len(self.names), 'node')}, {self.free.sum()} of {self.gpus.sum()} GPUs free>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JobView:
+    """Unfinished jobs in the order of (arrival, position); one entry of each array per job.
+
+    steps_left; attained_s: GPU-seconds held so far, before the scenario began included; waited_s: seconds without GPUs
+    since arrival; restarts so far; gpus: the gang; arrival_s; weight; position: in the scenario's list of jobs.
+    """
+
+    jobs: tuple[Job, ...]
+    position: IntArray
+    steps_left: FloatArray
+    attained_s: FloatArray
+    waited_s: FloatArray
+    restarts: IntArray
+    gpus: IntArray
+    arrival_s: FloatArray
+    weight: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __repr__(self) -> str:
+        return f"<JobView: {self.headline()}>"
+
+    def headline(self) -> str:
+        """How many, and the first names."""
+        return f"{counted(len(self), 'job')} ({listed(self.names)})" if self.jobs else "no jobs"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the jobs."""
+        return tuple(job.name for job in self.jobs)
+
+    @cached_property
+    def at(self) -> dict[str, int]:
+        """Row of each job by name."""
+        return {name: row for row, name in enumerate(self.names)}
+
+
+class Observation(NamedTuple):
+    """Steps/s of a unit's member measured over `seconds` of running on `gpus` since the last call."""
+
+    job: str
+    unit: Unit
+    gpus: Mapping[str, int]
+    steps_per_s: float
+    seconds: float
+
+
+class Belief(Protocol):
+    """Steps/s as an estimator sees them; 0 where a job cannot run. True rates and node speeds stay in the core."""
+
+    def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
+        """(jobs x types) steps/s of each job's gang on one type."""
+        ...
+
+    def steps_per_s(
+        self,
+        job: Job,
+        accelerator: str,
+        gpus: int,
+        placement: Placement = "consolidated",
+        nodes: int | None = None,
+    ) -> float:
+        """Steps/s of a job on `gpus` GPUs of one type."""
+        ...
+
+    def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
+        """Steps/s of a job's gang on `{node: GPUs}`."""
+        ...
+
+    def pair(
+        self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
+    ) -> tuple[float, float] | None:
+        """Steps/s of two jobs that share their slots on one type; None if they may not."""
+        ...
+
+
+@runtime_checkable
+class Learns(Belief, Protocol):
+    """A belief that learns from what is measured.
+
+    The core calls it before each snapshot is shown, with that snapshot's observations; a scheduler that is asked sees
+    the same speeds for as long as it decides. Such a belief is made anew for every run.
+    """
+
+    def learn(self, observations: Sequence[Observation]) -> None:
+        """Take note of what was measured since the last call."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TaskView:
+    """The jobs that run as tasks in sequence (`Decision.sequences`), and the slots that do so; all empty without any.
+
+    rounds: how many synchronised rounds of K tasks each job has; rounds_done: of whatever width; tasks_done: tasks of
+    those; width: tasks of the round it is in, if one of them has started; started: `(round, number)` of the tasks of
+    the round it is in that compute, synchronise or are done; the others may be planned anew. computing: `(task,
+    start_s, end_s)` on each slot; waiting: the tasks still to start on each slot that sequences hold; barrier_s: when
+    the started tasks that compute or synchronise will all have synchronised, by job.
+    """
+
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    rounds_done: Mapping[str, int] = field(default_factory=dict)
+    tasks_done: Mapping[str, int] = field(default_factory=dict)
+    width: Mapping[str, int] = field(default_factory=dict)
+    started: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
+    computing: Mapping[Slot, tuple[Task, float, float]] = field(default_factory=dict)
+    waiting: Mapping[Slot, tuple[Task, ...]] = field(default_factory=dict)
+    barrier_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot:
+    """All a scheduler may see at `now_s`, when `cause` asked it.
+
+    types: accelerator types of the cluster; nodes: with the GPUs that are free once the leases that end now are gone;
+    jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
+    renewal would repeat); finished: jobs completed since the last call; belief: speeds as believed; future: the jobs
+    still to arrive, only for formulations marked offline; tasks: what runs in sequences; entities: the groups of
+    users that jobs name; models: facts of models; synchronisation_s: measured seconds of one synchronisation by (model,
+    type, GPUs). In `cluster`, all nodes have speed 1.
+    """
+
+    now_s: float
+    cause: Cause
+    cluster: Cluster
+    types: tuple[str, ...]
+    nodes: NodeView
+    jobs: JobView
+    leases: Mapping[Unit, Assignment]
+    ended: Mapping[Unit, Assignment]
+    finished: tuple[str, ...]
+    belief: Belief
+    future: tuple[Job, ...] = ()
+    observe: Callable[[], tuple[Observation, ...]] = tuple
+    tasks: TaskView = TaskView()
+    entities: tuple[Entity, ...] = ()
+    models: tuple[Model, ...] = ()
+    synchronisation_s: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
+
+    def headline(self) -> str:
+        """When, why and what there is, in a line."""
+        at = f"{format_duration(self.now_s, parts=2)} ({self.cause.replace('_', ' ')})"
+        return f"{at}: {self.jobs.headline()}, {self.nodes.free.sum()} of {self.workers.sum()} GPUs free"
+
+    def __repr__(self) -> str:
+        return f"<Snapshot at {self.headline()}>"
+
+    def _repr_html_(self) -> str:
+        free = np.zeros(len(self.types), dtype=np.int64)
+        np.add.at(free, self.nodes.kind, self.nodes.free)
+        gpus = (f"{n} of {all_of} {name}" for n, all_of, name in zip(free, self.workers, self.types, strict=True))
+        rows = [
+            ("Free GPUs", ", ".join(gpus)),
+            ("Jobs, unfinished", self.jobs.headline()),
+            ("Leases beyond now", str(len(self.leases))),
+            ("Leases that end now", str(len(self.ended))),
+            ("Finished since", listed(self.finished) or "none"),
+        ]
+        rows += [("Jobs to come", str(len(self.future)))] if self.future else []
+        return card(f"Snapshot at {self.headline()}", rows)
+
+    @cached_property
+    def observations(self) -> tuple[Observation, ...]:
+        """Steps/s measured since the last call."""
+        return self.observe()
+
+    @cached_property
+    def _speeds(self) -> dict[Placement, FloatArray]:
+        return {}
+
+    def speeds(self, placement: Placement = "consolidated") -> FloatArray:
+        """(jobs x types) steps/s of each job's gang as believed, to be read only; the belief is asked once."""
+        if placement not in self._speeds:
+            self._speeds[placement] = self.belief.speeds(self.jobs, placement)
+        return self._speeds[placement]
+
+    @cached_property
+    def workers(self) -> IntArray:
+        """GPUs of each type on nodes that are up."""
+        counts = np.zeros(len(self.types), dtype=np.int64)
+        np.add.at(counts, self.nodes.kind, np.where(self.nodes.up, self.nodes.gpus, 0))
+        return counts
