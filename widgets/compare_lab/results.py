@@ -9,9 +9,9 @@ from collections.abc import Callable
 import ipywidgets as w
 import pandas as pd
 
-from widgets.compare_lab.difference import DifferencePage
 from widgets.compare_lab.outcomes import Outcomes
 from widgets.compare_lab.tables import in_lines, measures_table, reads_table
+from widgets.compare_lab.two_schedulers import DifferencePage
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback, rounds_of

@@ -23,7 +23,7 @@ from workbench.analysis.explanation.admission import (
     sentences,
     verdict_s,
 )
-from workbench.analysis.explanation.more import Otherwise, on_its_own, with_node
+from workbench.analysis.explanation.counterfactual import Otherwise, on_its_own, with_node
 from workbench.base.errors import InputError
 from workbench.base.units import format_duration, parse_duration
 from workbench.simulation.run import Run

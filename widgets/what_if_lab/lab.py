@@ -26,7 +26,7 @@ from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
 from widgets.work.work import deliver_on_loop
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
-from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import compared, heads
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.base.boundaries import LONGEST_ROUND_S
+from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule

@@ -32,12 +32,12 @@ import numpy as np
 import numpy.typing as npt
 import pyomo.environ as pyo
 
-from workbench.base.boundaries import LONGEST_ROUND_S, boundary_after
 from workbench.base.errors import InputError
+from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
 from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import queues
+from workbench.scheduling import orders
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.knob import Knob
@@ -467,8 +467,8 @@ def _order(snapshot: Snapshot, rows: IntArray, queue: str) -> IntArray:
     """The order in which jobs (rows) are placed; ages as believed now (ours)."""
     if queue == "arrival":
         return np.argsort(rows, kind="stable")
-    view = queues.take(snapshot.jobs, rows)
-    return queues.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
+    view = orders.take(snapshot.jobs, rows)
+    return orders.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
 
 
 def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: FreeGpus, *, split: bool) -> dict[str, Gpus]:

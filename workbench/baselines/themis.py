@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.base.labels import listed
+from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.explain import told
 from workbench.baselines.mechanisms.line import Rule
@@ -34,7 +34,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.queues import seconds
+from workbench.scheduling.orders import seconds
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot

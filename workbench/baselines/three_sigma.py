@@ -34,8 +34,8 @@ from typing import NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 
-from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.base.errors import InputError, counted
+from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing

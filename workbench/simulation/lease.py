@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.scheduling.decision import Assignment
-from workbench.simulation.pool import SlotSet
+from workbench.simulation.free_slots import SlotSet
 from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing
 

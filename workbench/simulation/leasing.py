@@ -9,10 +9,10 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Observation
+from workbench.simulation.free_slots import SlotSet
 from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.lease import Lease
 from workbench.simulation.nodes import Nodes
-from workbench.simulation.pool import SlotSet
 from workbench.simulation.progress import TIE, Runners
 from workbench.simulation.recorder import Recorder
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.base.errors import WorkbenchError
+from workbench.base.round_times import boundary_after, boundary_from
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle

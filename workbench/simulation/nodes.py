@@ -9,8 +9,8 @@ import numpy as np
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.snapshot import NodeView
+from workbench.simulation.free_slots import Pool, SlotSet
 from workbench.simulation.lease import Lease
-from workbench.simulation.pool import Pool, SlotSet
 
 
 class Nodes:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
-from workbench.simulation.pool import SlotSet
+from workbench.simulation.free_slots import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
 
 Nothing = -1

@@ -22,7 +22,7 @@ from workbench.simulation.leasing import Leasing
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.progress import TIE, is_tie
 from workbench.simulation.recorder import Nothing, Recorder
-from workbench.simulation.sequences import Sequences
+from workbench.simulation.task_sequences import Sequences
 
 NOT_RENEWED = "its assignment ended and was not renewed"
 

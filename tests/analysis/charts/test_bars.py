@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.analysis.charts import gantt, theme
-from workbench.analysis.charts.bars import (
+from workbench.analysis.charts.gantt_bars import (
     GREY,
     MOST_BARS,
     SEVERAL,

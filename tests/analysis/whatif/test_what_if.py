@@ -11,7 +11,7 @@ import pytest
 import workbench
 from tests.analysis.whatif.logs import of_hours
 from workbench.analysis.whatif import NodesBy, concluded, planned, what_if
-from workbench.analysis.whatif.differences import rows_of, sooner_and_later
+from workbench.analysis.whatif.tables import rows_of, sooner_and_later
 from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
 

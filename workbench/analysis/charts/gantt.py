@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars import lanes, preemptions, thinned_bars, thinned_marks
 from workbench.analysis.charts.drawing import Chart, Drawing, composed, message
+from workbench.analysis.charts.gantt_bars import lanes, preemptions, thinned_bars, thinned_marks
 from workbench.analysis.charts.gantt_data import (
     BAR_COLUMNS,
     MOST_HEIGHT_PX,

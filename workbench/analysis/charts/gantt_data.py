@@ -10,7 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars import GREY, SEVERAL, WIDEST_PX, blocks, job_bars, merged, rows_together, thinned
+from workbench.analysis.charts.gantt_bars import (
+    GREY,
+    SEVERAL,
+    WIDEST_PX,
+    blocks,
+    job_bars,
+    merged,
+    rows_together,
+    thinned,
+)
 from workbench.base.rounding import short_number
 
 By = Literal["slot", "job"]

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.charts import apart, theme
+from workbench.analysis.charts import label_places, theme
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
 
 Better = Literal["lower", "higher"]
@@ -209,12 +209,12 @@ def _labelled(points: pd.DataFrame, numbered: Mapping[str, str], height: float) 
     down, radii = [1 - share for share in up], [RING_PX if ringed else POINT_PX for ringed in good]
     for texts in (names, some, numbers):
         room = height if texts is names else height * TALLER
-        found = apart.places(across, down, texts, radii, room, PAD_PX)
+        found = label_places.places(across, down, texts, radii, room, PAD_PX)
         if found is not None:
             break
     else:  # more at one place than there is room for numbers around it: the key and the tooltip tell them apart
-        texts, found = [""] * len(names), [apart.NOWHERE] * len(names)
-    placed = pd.DataFrame(found, columns=list(apart.LabelPlace._fields), index=points.index)
+        texts, found = [""] * len(names), [label_places.NOWHERE] * len(names)
+    placed = pd.DataFrame(found, columns=list(label_places.LabelPlace._fields), index=points.index)
     return points.assign(text=texts, key=keys).join(placed), texts is not names
 
 

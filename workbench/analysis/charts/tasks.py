@@ -18,7 +18,6 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars import lanes
 from workbench.analysis.charts.drawing import (
     SHOWN,
     Drawing,
@@ -32,6 +31,7 @@ from workbench.analysis.charts.drawing import (
     so_far,
     zoom,
 )
+from workbench.analysis.charts.gantt_bars import lanes
 from workbench.analysis.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number

@@ -2,7 +2,7 @@
 
 from workbench.analysis.explanation.admission import admission
 from workbench.analysis.explanation.compose import explain, longest_wait_s
-from workbench.analysis.explanation.more import More, alone, one_more
+from workbench.analysis.explanation.counterfactual import More, alone, one_more
 from workbench.analysis.explanation.record import Competitor, Explanation
 
 __all__ = ["Competitor", "Explanation", "More", "admission", "alone", "explain", "longest_wait_s", "one_more"]

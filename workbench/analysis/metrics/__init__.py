@@ -3,8 +3,8 @@
 Every measure is declared with unit, definition and source: `METRICS` (in sum), `PER_JOB` (columns per job).
 """
 
+from workbench.analysis.metrics.cards import comparison_page, run_page, warned
 from workbench.analysis.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric, metric
-from workbench.analysis.metrics.difference import diverged_s, job_differences
 from workbench.analysis.metrics.jobs import per_job
 from workbench.analysis.metrics.over_time import (
     jobs_over_time,
@@ -12,9 +12,9 @@ from workbench.analysis.metrics.over_time import (
     throughput_over_time,
     utilisation_over_time,
 )
-from workbench.analysis.metrics.page import comparison_page, run_page, warned
 from workbench.analysis.metrics.slo import broken_s
 from workbench.analysis.metrics.summary import Summary, as_json, summary, table, with_known
+from workbench.analysis.metrics.two_runs import diverged_s, job_differences
 from workbench.simulation.conservation import Violation, check
 
 __all__ = [

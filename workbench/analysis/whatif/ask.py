@@ -18,9 +18,9 @@ from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.warnings import warnings_of
 from workbench.analysis.whatif.changes import Change, parse_change
 from workbench.analysis.whatif.configuration import Configuration
-from workbench.analysis.whatif.differences import difference_table, job_table
 from workbench.analysis.whatif.draws import block_s, check_bootstrap, drawn, varied
 from workbench.analysis.whatif.paired import check_level
+from workbench.analysis.whatif.tables import difference_table, job_table
 from workbench.analysis.whatif.words import conclusions, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario

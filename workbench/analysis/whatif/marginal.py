@@ -18,7 +18,7 @@ import pandas as pd
 
 from workbench.analysis.whatif.ask import what_if
 from workbench.analysis.whatif.changes import NodesBy
-from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import amount
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number

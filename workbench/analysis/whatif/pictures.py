@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.analysis.charts import Drawing, before_after, job_changes
-from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import amount, change_of, interval
 
 if TYPE_CHECKING:

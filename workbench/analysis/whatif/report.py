@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.analysis import page
 from workbench.analysis.report import cluster_table, notes_of, what_was_run
 from workbench.analysis.whatif import pictures
-from workbench.analysis.whatif.differences import rows_of
+from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import change_of, compared, heads, interval
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number

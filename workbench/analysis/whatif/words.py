@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from workbench.analysis.metrics.summary import shown
-from workbench.analysis.whatif.differences import Difference, rows_of, sooner_and_later
 from workbench.analysis.whatif.draws import left_out
+from workbench.analysis.whatif.tables import Difference, rows_of, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import unit_beside, with_unit
 from workbench.base.units import format_duration

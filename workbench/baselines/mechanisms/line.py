@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import queues
+from workbench.scheduling import orders
 from workbench.scheduling.decision import IntArray, Unit
 from workbench.scheduling.placement import Gpus
 from workbench.scheduling.snapshot import Snapshot
@@ -40,7 +40,7 @@ class Rule:
 def in_line(rows: Sequence[int], keys: Keys) -> list[int]:
     """Rows, given in ascending order, in the order in which they are served."""
     chosen = np.asarray(rows, dtype=np.int64)
-    return [int(row) for row in chosen[queues.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
+    return [int(row) for row in chosen[orders.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
 
 
 def fill(
@@ -122,7 +122,7 @@ class _Preferences:
         """Positions of the types on which the job has a speed."""
         if spot not in self._known:
             chunk = self._rows[spot : spot + CHUNK]
-            speed = self._snapshot.belief.speeds(queues.take(self._snapshot.jobs, chunk))
+            speed = self._snapshot.belief.speeds(orders.take(self._snapshot.jobs, chunk))
             ranked = np.argsort(-speed, axis=1, kind="stable") if self._aware else np.arange(speed.shape[1])
             ranked = np.broadcast_to(ranked, speed.shape)
             able = np.take_along_axis(speed, ranked, axis=1) > 0

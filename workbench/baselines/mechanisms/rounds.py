@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.boundaries import LONGEST_ROUND_S, boundary_after
+from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.knob import Knob

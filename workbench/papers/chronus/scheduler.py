@@ -34,8 +34,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.base.errors import InputError, counted
+from workbench.base.round_times import boundary_after, boundary_from
 from workbench.papers.chronus import knobs
 from workbench.papers.chronus.algorithms import planning, profiling
 from workbench.papers.chronus.algorithms.clusters import Free, NodesUp, split
@@ -55,7 +55,7 @@ from workbench.papers.chronus.knobs import (
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import queues
+from workbench.scheduling import orders
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
@@ -223,7 +223,7 @@ def _new_rows(snapshot: Snapshot, last: tuple[float, int]) -> list[int]:
 
 def _believed(snapshot: Snapshot, rows: list[int]) -> FloatArray:
     """(rows x types) steps/s of whole gangs."""
-    return snapshot.belief.speeds(queues.take(snapshot.jobs, rows))
+    return snapshot.belief.speeds(orders.take(snapshot.jobs, rows))
 
 
 def _waiting(snapshot: Snapshot, rows: list[int]) -> list[Waiting]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
-from workbench.base.boundaries import LONGEST_ROUND_S
 from workbench.base.errors import InputError
+from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.papers.hops.algorithms.configurations import SIGMA, Rule
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.knob import Knob

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.base.boundaries import boundary_after
+from workbench.base.round_times import boundary_after
 from workbench.papers.hops.algorithms.profiler import ProfileQueue, probes, start_profiles
 from workbench.papers.hops.algorithms.queue import queue, remembered_ages
 from workbench.papers.hops.algorithms.round_state import Due, Past, Placements, RoundState

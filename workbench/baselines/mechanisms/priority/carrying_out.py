@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.boundaries import boundary_after, boundary_from
+from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms import rounds
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, Ran, SharePlan

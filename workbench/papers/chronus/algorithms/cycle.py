@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.base.boundaries import boundary_after, boundary_from
 from workbench.base.errors import counted
+from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.chronus.algorithms import guarantees, planning, spot
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.base.boundaries import boundary_after
+from workbench.base.round_times import boundary_after
 from workbench.papers.chronus.algorithms.clusters import Free, NodesUp
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Knobs

@@ -17,7 +17,7 @@ from workbench.papers.hops.knobs import power_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import IntArray, Reason
-from workbench.scheduling.queues import take
+from workbench.scheduling.orders import take
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, TimeLimitError
 from workbench.scheduling.solvers.report import SolveReport

@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.analysis.metrics import Summary, metric, summary, with_known
 from workbench.analysis.metrics.declared import MAIN
-from workbench.analysis.metrics.difference import SAME_S
+from workbench.analysis.metrics.two_runs import SAME_S
 from workbench.analysis.whatif.paired import around_first, paired
 from workbench.simulation.run import Run
 
