@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 def _refuse_other(folder: str) -> None:
     """Raise ImportError where the other distribution named `workbench` lies in the same folder.
 
-    Its folders `api` and `batch` hide our modules of these names, whichever was installed last.
+    Each has written its own `workbench/__init__.py` and more over the other's, whichever was installed last.
     """
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         if name.startswith("workbench-") and name.endswith(".dist-info"):

@@ -82,6 +82,8 @@ def _wrong(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
         return
     if isinstance(offered, type) or not isinstance(offered, (Formulation, Scheduler)):
         made = f": {offered.__name__}()" if isinstance(offered, type) else ""
+        if isinstance(offered, str) or (callable(offered) and not made):
+            made = "; `workbench.find_scheduler(NAME)` and `find_formulation(NAME)` give those that have a name"
         yield Problem("check", offered, f"an instance of a Formulation, Scheduler or Room{made}")
         return
     declared = [*_wrong_declaration(offered)]
@@ -384,9 +386,12 @@ def _wrong_scheduler(scheduler: Scheduler, scenario: Scenario) -> Iterator[Probl
     name = scheduler.name
     told: list[Problem] = []
     known = {
-        *Job.model_fields,
+        *(field for field in Job.model_fields if field != "attributes"),
         *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
     }
+    if not isinstance(scheduler.uses, (frozenset, set)) or not all(isinstance(each, str) for each in scheduler.uses):
+        yield Problem(f"{name}, uses", scheduler.uses, "a frozenset of texts such as weight, attributes.lora_rank")
+        return
     for each in sorted(scheduler.uses):
         if each not in known and not re.fullmatch(r"((models|nodes)\.)?attributes\..+", each):
             yield Problem(f"{name}, uses", each, one_of(each, sorted(known)))

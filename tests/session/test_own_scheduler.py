@@ -46,7 +46,7 @@ def test_names_that_cannot_be(name: Any) -> None:
 @pytest.mark.parametrize("name", ["m", "mine", "my own", "a.b", "naïve-2", "x" * 200])
 def test_names_that_can(name: str) -> None:
     assert workbench.scheduler(name)(idle) is idle
-    assert workbench.find_scheduler(name).title == "Gives nobody anything."
+    assert workbench.find_scheduler(name).title == "Gives nobody anything"
 
 
 def test_without_parentheses() -> None:

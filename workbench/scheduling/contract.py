@@ -207,7 +207,7 @@ class Scheduler(ABC):
         """The decision at `snapshot.now_s` and the memory for the next one."""
 
     def about(self, knobs: Knobs) -> frozenset[str]:
-        """What of `uses` matters with these knobs: `workbench.lacking` says where a scenario has none of it."""
+        """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""
         return self.uses
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:

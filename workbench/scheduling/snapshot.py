@@ -40,7 +40,8 @@ class JobView:
     """Unfinished jobs in the order of (arrival, position); one entry of each array per job.
 
     steps_left; attained_s: GPU-seconds held so far, before the scenario began included; waited_s: seconds without GPUs
-    since arrival; restarts so far; gpus: the gang; arrival_s; weight; position: in the scenario's list of jobs.
+    since arrival; restarts so far; gpus: the gang; arrival_s; weight; position: in the scenario's list of jobs. jobs:
+    as submitted, `jobs[row].attributes.get("lora_rank")` for a scheduler that declares it in `uses`.
     """
 
     jobs: tuple[Job, ...]

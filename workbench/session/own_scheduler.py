@@ -90,7 +90,7 @@ class FromFunction(Scheduler):
         except TypeError:
             raise InputError(where, f"{_name_of(function)}{inspect.signature(function)}", ARGUMENTS) from None
         self.name = declared.name
-        self.title = ((function.__doc__ or "").strip() or declared.name).splitlines()[0]
+        self.title = ((function.__doc__ or "").strip() or declared.name).splitlines()[0].rstrip(".")
         self.knobs = declared.knobs
         self.uses = Scheduler.uses | declared.uses
         self._function = function

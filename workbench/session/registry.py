@@ -8,9 +8,11 @@ out, and `skipped_rooms` says why. What a formulation and a scheduler are is in 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -113,7 +115,8 @@ def _outside() -> tuple[_Place, ...]:
 def _load(place: _Place) -> Room | str:
     """The room, or why it cannot be used."""
     try:
-        room = getattr(importlib.import_module(place.module), "ROOM", None)
+        with contextlib.redirect_stdout(sys.stderr):  # standard output may be for one JSON value
+            room = getattr(importlib.import_module(place.module), "ROOM", None)
         if not isinstance(room, Room):
             expected = "ROOM = Room(...), from workbench.scheduling.room"
             raise InputError(f"{place.module}, ROOM", NOTHING if room is None else room, expected)
@@ -123,7 +126,7 @@ def _load(place: _Place) -> Room | str:
             _refuse_taken(place, room)
     except WorkbenchError as error:
         return on_one_line(str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return shorten(Words(on_one_line(f"{type(error).__name__}: {error}")), MOST_OF_OURS)
     return room
 

@@ -160,13 +160,14 @@ def _received(priority: float | None, shares: Mapping[str, float]) -> float | No
 
 
 def _limits(moment: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
-    """The rows of the policy's problem that the shares meet with equality, with their tags (Gavel, section 3.1)."""
+    """The rows of the policy's problem that the shares meet with equality; Gavel's have their tags."""
     found = []
+    job_time, capacity = ("(2) ", "(3) ") if moment.run.scheduler.startswith("gavel.") else ("", "")
     if sum(shares.values()) >= 1 - FULL:
-        found.append("(2) job_time, it runs all of the time already")
+        found.append(f"{job_time}job_time, it runs all of the time already")
     for kind, gpus in taken.items():
         if moment.up[kind] and gpus >= moment.up[kind] * (1 - FULL):
-            found.append(f"(3) capacity of {kind}, {moment.up[kind]} of {moment.up[kind]} GPUs are given out")
+            found.append(f"{capacity}capacity of {kind}, {moment.up[kind]} of {moment.up[kind]} GPUs are given out")
     return found
 
 
