@@ -16,6 +16,11 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def __hash__(self) -> int:
+        """Equal records have equal ones, also with what is kept by name (`attributes`)."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return hash(tuple(frozenset(each.items()) if isinstance(each, dict) else each for each in values))
+
     def __dir__(self) -> list[str]:
         """Its own names, without those of pydantic's base."""
         return [name for name in super().__dir__() if name.startswith("_") or name not in _OF_PYDANTIC]

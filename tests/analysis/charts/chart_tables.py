@@ -59,7 +59,7 @@ def jobs_named(finish_s: dict[str, float | None], arrival_s: float = 0.0) -> pd.
 
 def decisions(*times_s: float) -> pd.DataFrame:
     return DECISIONS.frame(
-        [(i, t, "round", 3, i, 4, 4, True, "optimal", 1.0, 1.0, 0.0, 0.1, 0.1) for i, t in enumerate(times_s)]
+        [(i, t, "round", 3, i, 4, 4, True, "optimal", 1.0, 1.0, 0.0, 0.1, 0.1, "model") for i, t in enumerate(times_s)]
     )
 
 
