@@ -52,7 +52,7 @@ def test_an_own_scheduler_runs_here_and_may_be_wrong(own: None) -> None:
             return workbench.Decision(), None
 
         widgets.editors.scheduler_choice.refresh_choices()  # as after a cell
-        assert ("My own scheduler.", "mine") in lab._choice.widget.options
+        assert ("My own scheduler", "mine") in lab._choice.widget.options
         assert lab.scheduler == "gavel.max_min_fairness"
         lab.set("mine", speed=0)
         lab.solve()
