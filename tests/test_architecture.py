@@ -28,7 +28,7 @@ MAY_IMPORT = {
         "workbench/baselines/",
         "workbench/scheduling/solvers/",
         "workbench/scheduling/notation.py",
-        "workbench/testing.py",
+        "workbench/analysis/contract/",
     ),
     "highspy": ("workbench/scheduling/solvers/",),
     "altair": ("workbench/analysis/charts/",),

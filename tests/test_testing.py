@@ -240,7 +240,7 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         (Moody(), ["mine at .* s: got two answers to one question"] * 2),
         (Remembers(object()), [r"memory.value: got <object"] * 4),
         (Remembers({1, 2}), [r"memory.value: got {1, 2}; expected what JSON can hold"] * 4),
-        (Remembers({1: 2}), [r"memory.value, a key: got 1; expected a text"] * 4),
+        (Remembers({1: 2}), [r"memory.value, a key: got 1; expected what JSON can hold"] * 4),
         (Scribbles(), ["memory: got written into; expected a new value"] * 2),
         (Idle(), ["mine, job .*: got unfinished after 200000 s; expected every job finishes"] * 6),
         (Half(), [r"answer: got .*; expected a pair \(Decision, memory\)"] * 2),

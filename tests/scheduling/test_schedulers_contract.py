@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import OneType, scenarios
+from workbench.analysis.contract.schedulers import Watched
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import rooms
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
-from workbench.testing import Watched, check
+from workbench.testing import check
 
 ALL = [scheduler for room in rooms() for scheduler in room.schedulers]
 NAMES = [scheduler.name for scheduler in ALL]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -20,13 +20,13 @@ from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Cause, Decision, Found, InvalidDecision
 from workbench.scheduling.knob import Knob, checked_knobs
+from workbench.scheduling.memory import plain
 from workbench.scheduling.snapshot import Snapshot
 
 Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision, Memory]]
 
 USE = '@workbench.scheduler("a name") above the function'
 ARGUMENTS = "decide(snapshot, memory, knobs, rng)"
-MEMORY = "what JSON can hold: None, true or false, numbers, texts, lists, {text: value}; also arrays and dataclasses"
 _NAME = re.compile(r"[^\s,:=](?:[^,:=]*[^\s,:=])?")
 
 
@@ -105,34 +105,13 @@ class FromFunction(Scheduler):
         answer = self._function(snapshot, memory, knobs, rng)
         if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], Decision):  # else the core refuses
             after = answer[1]
-            if after is not memory and (found := unsavable(after)) is not None:
-                where, value = found
-                raise InvalidDecision(self.name, snapshot.now_s, None, Found(f"memory{where}", value), MEMORY)
+            try:
+                after is memory or plain(after)
+            except InputError as error:
+                found = Found(error.where, error.value)
+                raise InvalidDecision(self.name, snapshot.now_s, None, found, error.expected) from None
         return answer
 
 
 def _name_of(function: Any) -> str:
     return str(getattr(function, "__name__", function))
-
-
-def unsavable(value: Any, where: str = "") -> tuple[str, Any] | None:
-    """Where a value holds something that JSON cannot hold, and what; None if it is nowhere.
-
-    Dataclasses, named tuples and numpy's numbers and arrays count as what they stand for; so do infinite numbers.
-    """
-    if value is None or isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
-        return None
-    if isinstance(value, np.ndarray):
-        return (where, value) if value.dtype.kind not in "biufU" else None
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {f".{field.name}": getattr(value, field.name) for field in fields(value)}
-    elif isinstance(value, Mapping):
-        odd = [key for key in value if not isinstance(key, (str, int))]
-        if odd:
-            return f"{where}, a key", odd[0]
-        parts = {f"[{key!r}]": item for key, item in value.items()}
-    elif isinstance(value, (tuple, list)):
-        parts = {f"[{i}]": item for i, item in enumerate(value)}
-    else:
-        return where, value
-    return next((found for key, item in parts.items() if (found := unsavable(item, where + key)) is not None), None)

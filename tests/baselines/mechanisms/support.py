@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from workbench.analysis.contract.schedulers import Watched
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Cause, Decision, Unit
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import JobView, NodeView, Snapshot
-from workbench.testing import Watched
 
 
 def make(

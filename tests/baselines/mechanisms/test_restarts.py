@@ -8,7 +8,7 @@ from tests.baselines.mechanisms.support import make
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.papers.hadar.scheduler import HadarE
-from workbench.testing import plain
+from workbench.scheduling.memory import plain
 
 
 def test_restarts_by_size_of_gang_survive_json():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.plan_support import LEASE_S
 from tests.papers.chronus.test_leases_with_options import brute_force
+from workbench.analysis.contract.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, NodePool
 from workbench.papers.chronus.instance import ChronusInstance
@@ -21,7 +22,6 @@ from workbench.scenario.scenario import Scenario
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
-from workbench.testing import Watched
 
 SHORT = {"slo_lease_s": 40, "be_lease_s": 10, "profile_s": 10}
 """Leases so short that small jobs take many."""

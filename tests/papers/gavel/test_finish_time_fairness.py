@@ -33,9 +33,9 @@ from workbench.papers.gavel.formulations.finish_time_fairness import (
     build,
 )
 from workbench.papers.gavel.instance import seen
+from workbench.scheduling.memory import plain
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
-from workbench.testing import plain
 
 POLICY = FinishTimeFairness()
 AWARE = pytest.mark.parametrize("aware", [True, False])

@@ -18,11 +18,11 @@ from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.gavel import convert
 from workbench.scheduling.decision import Decision, Shares
+from workbench.scheduling.memory import as_text as text
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
-from workbench.testing import as_text as text
 
 TINY = "cases/gavel/sim_rounds_tiny_max_min_fairness_perf.json"
 DIGITS = 2e-6

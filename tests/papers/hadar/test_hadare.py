@@ -14,6 +14,7 @@ from pytest import approx
 
 import workbench
 from reproduction.hadar.theorem3 import cru, cru_by_round, idle_rounds, premise, theorem3
+from workbench.analysis.contract.schedulers import Watched
 from workbench.analysis.metrics.summary import summary
 from workbench.base.errors import InputError
 from workbench.papers.hadar.scheduler import HadarE
@@ -25,7 +26,6 @@ from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
-from workbench.testing import Watched
 
 SLOT_S = 100.0
 OURS = {"payoff": "balanced"}

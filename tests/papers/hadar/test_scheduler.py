@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.baselines.mechanisms.support import given as gpus_of
 from tests.baselines.mechanisms.support import look, make, on, scenarios
 from workbench.analysis.charts import price_course
+from workbench.analysis.contract.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.dual_subroutine import allocate
 from workbench.papers.hadar.formulations.utility import NAMED, Utility
@@ -21,10 +22,10 @@ from workbench.papers.hadar.scheduler import Hadar
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import ScenarioError
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.memory import plain
 from workbench.scheduling.placement import FreeGpus
 from workbench.session.api import simulate, solve
 from workbench.simulation.loop import simulate as run_of
-from workbench.testing import Watched, plain
 
 HADAR = Hadar()
 

@@ -19,6 +19,7 @@ from pytest import approx
 from tests.baselines.mechanisms.support import look, make, scenarios
 from tests.simulation.support import rows
 from workbench import simulate, summary
+from workbench.analysis.contract.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.coarsening import steps_each
 from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of, switch_table, task_table
@@ -26,10 +27,10 @@ from workbench.papers.hare.scheduler import Hare, ProfileHistory
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds
 from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.memory import plain
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
 from workbench.simulation.run import Run
-from workbench.testing import Watched, plain
 
 FREE: dict[str, Any] = {"switching": "free"}
 

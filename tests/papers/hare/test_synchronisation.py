@@ -11,6 +11,7 @@ from pytest import approx
 from tests.baselines.mechanisms.support import make, scenarios
 from tests.papers.hare.list_support import instances
 from workbench import simulate
+from workbench.analysis.contract.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.algorithm_1 import fluid_start_s, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
@@ -20,7 +21,6 @@ from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
-from workbench.testing import Watched
 
 
 def test_figure_4() -> None:

@@ -1,0 +1,1 @@
+"""What a formulation and a scheduler must keep, checked rule by rule for `workbench.testing.check`."""

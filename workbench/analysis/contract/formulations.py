@@ -1,0 +1,235 @@
+"""What a formulation must keep: its statement, data, model and answers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import json
+import logging
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from workbench.analysis.contract.telling import telling
+from workbench.base.errors import NOTHING, InputError, Problem, Words
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling import notation
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.solvers import Solver, SolverName, solve_model
+from workbench.session.api import snapshot_at, time_of_solve
+
+LIMITED = Solver(time_limit_s=60, gap=0.05)
+TOLERANCE = 1e-6
+"""How far, relative, a recomputed objective may be from the model's."""
+_SYMBOL = re.compile(r"\S+( \S+)?")
+_PARTS = (pyo.Set, pyo.Param, pyo.Var, pyo.Constraint, pyo.Objective)
+_SHOWN = (pyo.Var, pyo.Objective, pyo.Constraint, pyo.Expression)
+_KNOBS_OF_ALL = ("preset", "space_sharing")
+"""Knobs that choose others, or need a scenario that has pairs."""
+
+
+def posed(formulation: Formulation[Any], scenario: Scenario, **changed: Any) -> tuple[Any, Knobs]:
+    """Data and knobs at the instant of the scenario at which the formulation is solved."""
+    knobs = {**formulation.settle({}), **changed}
+    at_s = time_of_solve(scenario, formulation)
+    return formulation.data(snapshot_at(scenario, at_s, offline=formulation.offline), knobs), knobs
+
+
+def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> Iterator[Problem]:
+    """All that is wrong with a formulation, solved on a scenario."""
+    name = formulation.name
+    told: list[Problem] = []
+    with telling(f"{name}, docstring", "a statement, line by line", told):
+        yield from _wrong_statement(formulation)
+    with telling(f"{name}, data", "the numbers of the problem", told):
+        data, knobs = posed(formulation, scenario)
+        yield from _not_frozen(f"{name}, data", data)
+        with telling(f"{name}, build", "an unsolved model", told):
+            model, more = _built(formulation, data, knobs)
+            yield from more
+            yield from _wrong_model(formulation, model)
+            yield from _wrong_with_other_knobs(formulation, scenario)
+        for solver in get_args(SolverName):
+            with telling(f"{name}, {solver}", "an answer", told):
+                yield from _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
+    yield from told
+
+
+def _wrong_statement(formulation: Formulation[Any]) -> Iterator[Problem]:
+    """The module's docstring: one objective, first; a line for each part; text that can be typeset."""
+    where = f"{formulation.name}, docstring"
+    lines = notation.equations(formulation)
+    if not lines:
+        yield Problem(where, NOTHING, "lines such as `max   t        (4.1)   worst_job`, the objective first")
+        return
+    if lines[0].sense not in ("max", "min") or any(line.sense for line in lines[1:]):
+        yield Problem(
+            where, [line.sense for line in lines if line.sense], "one objective, max or min, in the first line"
+        )
+    names = [line.part for line in lines]
+    for part in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield Problem(where, part, "one line for each part")
+    shown = notation.render(formulation)
+    if "$$" not in shown:
+        yield Problem(where, Words("a formula that notation.to_tex cannot read"), "formulas as in the shipped ones")
+    text = re.sub(r"\$\$.*?\$\$|\$.*?\$|`.*?`", "", shown, flags=re.DOTALL)
+    for raw in re.findall(r"\b[A-Za-z]\w*[_^]\w*", text):
+        yield Problem(f"{where}, text", raw, "a symbol that can be typeset, or code between backquotes")
+    if re.search(r":\s*(\n\n|$)", text):
+        yield Problem(f"{where}, text", Words("a sentence that ends in a colon"), "what it announces, before equations")
+
+
+def _not_frozen(where: str, data: Any) -> Iterator[Problem]:
+    declared: Any = getattr(data, "__dataclass_fields__", None) or getattr(type(data), "model_fields", ())
+    fields = list(declared)
+    if not fields:
+        yield Problem(where, type(data), "a frozen dataclass (or Pydantic model) with the numbers of the problem")
+        return
+    before = getattr(data, fields[0])
+    try:
+        setattr(data, fields[0], before)
+        yield Problem(where, Words(f"{type(data).__name__} whose fields can be set"), "@dataclass(frozen=True)")
+    except (AttributeError, TypeError, ValueError):
+        pass
+    for field in fields:
+        value = getattr(data, field)
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            yield Problem(f"{where}, {field}", Words("an array that can be written into"), "read-only (base.arrays)")
+
+
+def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.ConcreteModel, list[Problem]]:
+    """The model, and what `build` did besides."""
+    where, said = f"{formulation.name}, build", io.StringIO()
+    log = logging.getLogger("pyomo")
+    handler = logging.StreamHandler(said)
+    log.addHandler(handler)
+    try:
+        with contextlib.redirect_stdout(said):
+            model = formulation.build(data, knobs)
+    finally:
+        log.removeHandler(handler)
+    found = []
+    if not isinstance(model, pyo.ConcreteModel):
+        raise InputError("answer", model, "a pyomo ConcreteModel")
+    if said.getvalue():
+        found.append(Problem(where, Words(said.getvalue().strip()), "nothing printed, no warning (unordered sets?)"))
+    if any(not var.stale and not var.fixed for var in model.component_data_objects(pyo.Var)):
+        found.append(Problem(where, Words("variables with values of a solve"), "an unsolved model"))
+    for part in model.component_objects(pyo.Set):
+        if not part.is_constructed() or not all(each.isordered() for each in part.values()):
+            found.append(Problem(f"{where}, {part.local_name}", Words("an unordered set"), "a list or tuple in order"))
+    if re.search(r"\b(open|random|time\.)\b", inspect.getsource(type(formulation).build)):
+        found.append(Problem(where, Words("a clock, file or random state"), "only its data and knobs"))
+    return model, found
+
+
+def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
+    """Docstring's `(tag) part_name` against the parts' `doc=`: objective, constraints and decision variables."""
+    stated = {line.part: line.tag for line in notation.equations(statement)}
+    for part, tag in notation.tags(model).items():
+        if not tag:
+            yield Problem(f"{where}, {part}", NOTHING, "doc= that begins with a tag: (3), (4.1) or (ours)")
+        elif part not in stated:
+            yield Problem(f"{where}, {part}", NOTHING, f"a line of the docstring that ends in ({tag})   {part}")
+        elif stated[part] != tag:
+            yield Problem(f"{where}, {part}", f"({tag})", f"({stated[part]}), as the docstring says")
+    for part in stated:
+        if part not in notation.tags(model):
+            yield Problem(f"{where}, {part}", NOTHING, "a part of the model for the docstring's line")
+
+
+def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel) -> Iterator[Problem]:
+    where = formulation.name
+    yield from _differences(where, formulation, model)
+    lines = notation.equations(formulation)
+    active = list(model.component_data_objects(pyo.Objective, active=True))
+    senses = [{pyo.maximize: "max", pyo.minimize: "min"}[each.sense] for each in active]
+    if lines and senses != [lines[0].sense]:
+        yield Problem(f"{where}, objective", senses, f"one active objective, {lines[0].sense} as in the docstring")
+    table = notation.symbols(model)
+    for symbol in table.loc[table["symbol"].duplicated(), "symbol"]:
+        yield Problem(f"{where}, symbols", symbol, "one meaning for each symbol")
+    stated = set(re.findall(r"[A-Za-z]+(?:\^[a-z]+)?_[a-z]+", " ".join(line.formula for line in lines)))
+    for symbol in sorted(s for s in stated if s.split("_")[0] not in ("sum", "max", "min")):
+        if symbol not in set(table["symbol"]):
+            yield Problem(f"{where}, symbols", symbol, "doc= of a set, parameter or variable for it")
+    yield from _wrong_parts(where, model, table)
+    shown = re.sub(r'""".*?"""', "", notation.source(formulation.statement(formulation.settle({}))), flags=re.DOTALL)
+    for part in model.component_objects(_SHOWN, descend_into=False):
+        name = part.local_name
+        if not re.search(rf"\.{name} = pyo\.|\bdef {name}\(", shown):
+            expected = "a part that functions of its room add, reached from `build` by name: a lab shows their source"
+            yield Problem(f"{where}, {name}", Words("not in the source that is shown"), expected)
+
+
+def _wrong_parts(where: str, model: pyo.ConcreteModel, table: pd.DataFrame) -> Iterator[Problem]:
+    """Names of parts; symbol, meaning and unit of sets, parameters and variables."""
+    rows = {str(row["part"]): row for row in table.to_dict("records")}
+    for part in model.component_objects(_PARTS, descend_into=False):
+        name, is_set = part.local_name, isinstance(part, pyo.Set)
+        if is_set and not part.doc and "_" in name:
+            continue  # an index set that Pyomo made itself
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*" if is_set else r"[a-z][a-z0-9_]*", name):
+            yield Problem(f"{where}, {name}", name, "CAPITALS" if is_set else "small letters, digits and _")
+        if isinstance(part, (pyo.Set, pyo.Param, pyo.Var)):
+            row = rows.get(name, {"symbol": "", "meaning": "", "unit": ""})
+            if not (_SYMBOL.fullmatch(row["symbol"]) and row["meaning"] and (row["unit"] or is_set)):
+                yield Problem(f"{where}, {name}", part.doc or NOTHING, "doc= symbol | meaning | unit")
+
+
+def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario) -> Iterator[Problem]:
+    """Whatever a knob says, what is said to state the problem has the parts of the model that is built."""
+    for knob in formulation.knobs:
+        values = [not knob.default] if knob.kind == "bool" else (knob.choices or ()) if knob.kind == "str" else ()
+        for value in () if knob.name in _KNOBS_OF_ALL else values:
+            data, knobs = posed(formulation, scenario, **{knob.name: value})
+            where = f"{formulation.name} with {knob.name}={value}"
+            yield from _differences(where, formulation.statement(knobs), formulation.build(data, knobs))
+
+
+def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver: Solver) -> Iterator[Problem]:
+    """What `read` gives, whose objective is held to the model's; one that iterates has a `run` of its own instead."""
+    where = f"{formulation.name}, answer of {solver.name}"
+    sense = notation.equations(formulation)[0].sense
+    found: Any
+    if type(formulation).run is not Formulation.run:
+        found, stated = formulation.run(data, knobs, solver), None
+    else:
+        model = formulation.build(data, knobs)
+        solved = solve_model(model, formulation.options(knobs, solver))
+        [active] = model.component_data_objects(pyo.Objective, active=True)
+        stated, found = float(pyo.value(active)), formulation.read(model, data, knobs)
+        found = found.reported(solved) if isinstance(found, Result) else found
+    if not isinstance(found, Result):
+        yield Problem(where, found, "a workbench.Result")
+        return
+    if found.status not in ("optimal", "feasible"):
+        yield Problem(f"{where}, status", found.status, "optimal or feasible")
+    if found.sense != sense:
+        yield Problem(f"{where}, sense", found.sense, f"{sense}, as in the docstring")
+    if not found.unit:
+        yield Problem(f"{where}, unit", NOTHING, "the objective's unit, 1 if it has none")
+    yield from _wrong_objective(where, found, sense, stated)
+    text = json.dumps(found.values, allow_nan=False)
+    if solver == LIMITED and text != json.dumps(formulation.run(data, knobs, solver).values):
+        yield Problem(where, Words("another answer to the same question"), "the same values again")
+
+
+def _wrong_objective(where: str, found: Result, sense: str, stated: float | None) -> Iterator[Problem]:
+    """A number, that of the model at the same values (stated), and no better than the bound."""
+    if found.objective is None or not math.isfinite(found.objective):
+        yield Problem(f"{where}, objective", found.objective, "a number")
+        return
+    slack = TOLERANCE * max(1.0, abs(found.objective))
+    if stated is not None and abs(found.objective - stated) > slack:
+        yield Problem(f"{where}, objective", found.objective, f"the model's at the same values, {stated}")
+    better = 0.0 if found.bound is None else (found.bound - found.objective) * (1 if sense == "max" else -1)
+    if better < -slack:
+        yield Problem(f"{where}, bound", found.bound, f"no worse than the objective, {found.objective}")

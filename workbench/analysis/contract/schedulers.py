@@ -1,0 +1,135 @@
+"""What a scheduler must keep: pure decisions, whole declarations, and jobs that finish."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.analysis.contract.telling import telling
+from workbench.base.errors import InputError, Problem, Words, one_of
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.decision import Decision
+from workbench.scheduling.memory import as_text
+from workbench.scheduling.snapshot import Snapshot
+from workbench.session.api import READ_BY_SOME
+from workbench.simulation.loop import simulate
+from workbench.simulation.stop import Until
+
+LATEST_S = 200_000.0
+"""A run of a check ends then, finished or not."""
+
+
+def wrong_scheduler(scheduler: Scheduler, scenario: Scenario) -> Iterator[Problem]:
+    """All that is wrong with a scheduler, run on a scenario."""
+    name = scheduler.name
+    told: list[Problem] = []
+    known = {
+        *(field for field in Job.model_fields if field != "attributes"),
+        *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
+    }
+    if not isinstance(scheduler.uses, (frozenset, set)) or not all(isinstance(each, str) for each in scheduler.uses):
+        yield Problem(f"{name}, uses", scheduler.uses, "a frozenset of texts such as weight, attributes.lora_rank")
+        return
+    for each in sorted(scheduler.uses):
+        if each not in known and not re.fullmatch(r"((models|nodes)\.)?attributes\..+", each):
+            yield Problem(f"{name}, uses", each, one_of(each, sorted(known)))
+    with telling(f"{name}, timing", "a Timing", told):
+        timing = scheduler.timing(scheduler.settle({}))
+        if not isinstance(timing, Timing) or not (timing.round_s is None or 0 < timing.round_s < math.inf):
+            yield Problem(f"{name}, timing", timing, "Timing(round_s=seconds > 0, or None)")
+    with telling(f"{name}, start", "its first memory", told):
+        knobs = scheduler.settle({})
+        if as_text(scheduler.start(scenario, knobs)) != as_text(scheduler.start(scenario, knobs)):
+            yield Problem(f"{name}, start", Words("two memories"), "the same memory for the same scenario and knobs")
+    with telling(f"{name}, decide", "a decision", told):
+        watched = simulate(scenario, Watched(scheduler), seed=1, stop=Until(LATEST_S))
+        if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
+            yield Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs")
+        for job in watched.jobs.loc[watched.jobs["finish_s"].isna() & watched.jobs["arrival_s"].notna(), "job"]:
+            yield Problem(f"{name}, job {job}", Words(f"unfinished after {LATEST_S:g} s"), "every job finishes")
+    yield from told
+
+
+def with_failures() -> Scenario:
+    """Three jobs of 1 to 3 GPUs on two types; one cannot run on the second, a node fails, restarts cost time."""
+    rates = (("a", "fast", 1, 4.0), ("a", "slow", 1, 1.0), ("b", "fast", 2, 5.0), ("b", "slow", 2, 3.0))
+    rows = [*rates, ("c", "fast", 3, 2.0), ("c", "slow", 3, 0.0)]
+    return Scenario.from_dict(
+        {
+            "cluster": {
+                "accelerators": [{"name": "fast", "price_per_hour": 2.0}, {"name": "slow", "price_per_hour": 1.0}],
+                "nodes": [
+                    {"name": "f", "accelerator": "fast", "gpus": 2, "count": 2},
+                    {"name": "s", "accelerator": "slow", "gpus": 2},
+                ],
+            },
+            "jobs": [
+                {"name": "one", "model": "a", "gpus": 1, "steps": 2000},
+                {"name": "two", "model": "b", "gpus": 2, "steps": 1500, "arrival_s": 10.0, "weight": 2.0},
+                {"name": "three", "model": "c", "gpus": 3, "steps": 600, "arrival_s": 100.5},
+            ],
+            "throughputs": [
+                {"model": model, "accelerator": kind, "gpus": gpus, "steps_per_s": rate}
+                for model, kind, gpus, rate in rows
+            ],
+            "core": {
+                "restart": {"restart_s": 5.0},
+                "faults": {"list": [{"node": "f-0", "from_s": 30.0, "to_s": 130.0}]},
+            },
+        }
+    )
+
+
+class Watched(Scheduler):
+    """A scheduler that asks another one twice; raises InputError where answers differ or anything was written into."""
+
+    def __init__(self, inner: Scheduler) -> None:
+        self.inner = inner
+        self.name, self.title, self.uses, self.offline = inner.name, inner.title, inner.uses, inner.offline
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return self.inner.settle(given)
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return self.inner.timing(knobs)
+
+    def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
+        return self.inner.start(scenario, knobs)
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        at = f"{self.name} at {snapshot.now_s:g} s"
+        before, seen, again = as_text(memory), _arrays(snapshot), copy.deepcopy(rng)
+        answer = self.inner.decide(snapshot, memory, knobs, rng)
+        other = self.inner.decide(snapshot, memory, knobs, again)
+        if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Decision):
+            raise InputError(f"{at}, answer", answer, "a pair (Decision, memory)")
+        if as_text(memory) != before:
+            raise InputError(f"{at}, memory", Words("written into"), "a new value")
+        if _arrays(snapshot) != seen:
+            raise InputError(f"{at}, snapshot", Words("written into"), "copies of its arrays: free = nodes.free.copy()")
+        if as_text(answer[0]) != as_text(other[0]) or as_text(answer[1]) != as_text(other[1]):
+            expected = "one: nothing but the snapshot, memory, knobs and generator counts"
+            raise InputError(at, Words("two answers to one question"), expected)
+        self.check(snapshot, answer[0])
+        return answer
+
+    def check(self, snapshot: Snapshot, decision: Decision) -> None:
+        """What else every decision must keep, for a test's own class; nothing here."""
+
+
+def _arrays(snapshot: Snapshot) -> list[bytes]:
+    """Everything in a snapshot that could be written into."""
+    views: list[Any] = [snapshot.nodes, snapshot.jobs]
+    found = [getattr(view, field.name) for view in views for field in dataclasses.fields(view)]
+    held = [as_text(dict(snapshot.leases)).encode(), as_text(dict(snapshot.ended)).encode()]
+    return [item.tobytes() for item in found if isinstance(item, np.ndarray)] + held
