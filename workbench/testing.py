@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.analysis.contract.formulations import posed, wrong_formulation
+from workbench.analysis.contract.programmes import difference
 from workbench.analysis.contract.schedulers import LATEST_S, with_failures, wrong_scheduler
 from workbench.analysis.contract.telling import telling
 from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of
@@ -22,7 +23,7 @@ from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.room import Room
 from workbench.session.api import load
-from workbench.session.registry import rooms
+from workbench.session.registry import find_formulation, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
@@ -136,3 +137,19 @@ def _wrong_room(room: Room) -> Iterator[Problem]:
                 if not isinstance(found, Explained):
                     raise InputError("answer", found, "an Explained")
     yield from told
+
+
+def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mapping[str, Any] | None = None) -> None:
+    """Raise ContractError where a formulation's `assemble` differs from what its model compiles to: in order, sense,
+    limits, a coefficient's last bit, or where the parts are; it names row and column as the model does.
+
+    data: the numbers of the problem, as `Formulation.data` gives them; knobs: those that are not the default.
+    """
+    found = find_formulation(formulation) if isinstance(formulation, str) else formulation
+    settled = found.settle(knobs or {})
+    assembled = found.assemble(data, settled)
+    if assembled is None:
+        raise ContractError([Problem(f"{found.name}, assemble", NOTHING, "a Programme")])
+    told = difference(found.build(data, settled), assembled)
+    if told is not None:
+        raise ContractError([told._replace(where=f"{found.name}, assemble, {told.where}")])

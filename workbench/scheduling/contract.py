@@ -19,6 +19,7 @@ from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.knob import Knob, Value, settle
 from workbench.scheduling.snapshot import Snapshot
@@ -27,7 +28,7 @@ from workbench.scheduling.solvers.report import SolveReport
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from workbench.scheduling.solvers import Solver
+    from workbench.scheduling.solvers import Point, Programme, Solver
 
 Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
@@ -88,8 +89,10 @@ class Result(SolveReport):
 class Formulation(ABC, Generic[Data]):
     """An optimisation problem of a paper as a readable Pyomo model.
 
-    The module's docstring states it equation by equation; `build` gives the parts the same names and tags. reading:
-    a sentence on how its values relate to its objective, where the names alone could mislead.
+    The module's docstring states it equation by equation; `build` gives the parts the same names and tags. A faster
+    `assemble` may put the same programme together without Pyomo: what solves it and what reads the answer are the same
+    for both, so that both end at the same point. reading: a sentence on how its values relate to its objective, where
+    the names alone could mislead.
     """
 
     name: ClassVar[str]
@@ -113,9 +116,32 @@ class Formulation(ABC, Generic[Data]):
     def build(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
 
-    @abstractmethod
+    def assemble(self, data: Data, knobs: Knobs) -> Programme | None:
+        """The programme that `build` compiles to, put together as arrays: rows, columns, their order and names, senses,
+        limits, and coefficients to the bit (`workbench.testing.same_programme`). None: only the model states it."""
+        return None
+
+    def solve(self, programme: Programme, data: Data, knobs: Knobs, solver: Solver) -> Point:
+        """The answer to its programme, whoever made it; a formulation whose programmes call for a method has its own.
+
+        Raises the errors of `workbench.scheduling.solvers`.
+        """
+        from workbench.scheduling.solvers import solve_matrix
+
+        return solve_matrix(programme, solver)
+
     def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
-        """The solved model's values, objective recomputed from them and feasibility checked."""
+        """The solved model's values, objective recomputed from them and feasibility checked; by default by `found`."""
+        from workbench.scheduling.solvers.compile import values_of
+
+        return self.found(values_of(model), data, knobs)
+
+    def found(self, values: Mapping[str, FloatArray], data: Data, knobs: Knobs) -> Result:
+        """The same of {variable: its values in the order of its index}, of a model or of an assembly.
+
+        A formulation has this, or a `read` of its own if nothing but its model states it.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: read, or found")
 
     def trivial(self, data: Data, knobs: Knobs) -> Result | None:
         """The answer where no solver is needed (no jobs), else None."""
@@ -139,22 +165,41 @@ class Formulation(ABC, Generic[Data]):
         return solver
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; a formulation that iterates has its own. Raises the errors of
-        `workbench.scheduling.solvers`."""
-        from workbench.scheduling.solvers import Solver, solve_model
+        """Build and compile, or `assemble` (knob `model` = `assembly`), then solve and read; a formulation that
+        iterates has its own. Raises the errors of `workbench.scheduling.solvers`."""
+        from workbench.scheduling.solvers import Solver
 
         nothing = self.trivial(data, knobs)
         if nothing is not None:
             return replace(nothing, status="optimal", solver="none needed")
+        options, began = self.options(knobs, solver or Solver()), time.perf_counter()
+        programme = self.assemble(data, knobs) if assembled(knobs) else None
+        if programme is None:
+            return self._as_stated(data, knobs, options)
+        build_s = time.perf_counter() - began
+        point = self.solve(programme, data, knobs, options)
+        return self.found(programme.values(point), data, knobs).reported(point.solved, build_s)
+
+    def _as_stated(self, data: Data, knobs: Knobs, solver: Solver) -> Result:
+        """By the stated model."""
+        from workbench.scheduling.solvers.compile import compile_model, load
+
         began = time.perf_counter()
         model = self.build(data, knobs)
+        compiled = compile_model(model, solver.start)
         build_s = time.perf_counter() - began
-        solved = solve_model(model, self.options(knobs, solver or Solver()))
-        return self.read(model, data, knobs).reported(solved, build_s)
+        point = self.solve(compiled.programme, data, knobs, solver)
+        load(model, compiled, point)
+        return self.read(model, data, knobs).reported(point.solved, build_s)
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""
         return settle(self.knobs, given, self.name, self.presets)
+
+
+def assembled(knobs: Knobs) -> bool:
+    """Whether a faster assembly is to stand in for the stated model."""
+    return knobs.get("model") == "assembly"
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,6 @@ def test_reference_cases(shared):
 def test_the_scheduler_serves_in_the_order_of_arrival():
     """One GPU, equal jobs: the earlier arrival has all of the time until it is done."""
     scenario = make({"n": ("t", 1)}, [{"steps": 3600, "arrival_s": 10}, {"steps": 3600}, {"steps": 3600}])
-    for model in ("matrix", "pyomo"):
+    for model in ("assembly", "pyomo"):
         run = simulate(scenario, find_scheduler("gavel.fifo"), {"model": model, "leftovers": "none"})
         assert run.jobs.sort_values("finish_s")["job"].tolist() == ["j1", "j2", "j0"]

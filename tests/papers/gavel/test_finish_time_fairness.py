@@ -348,7 +348,7 @@ def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
     scheduler = find_scheduler("gavel.finish_time_fairness")
     found = [
         scheduler.policy(look(scenario, 50.0), scheduler.settle({"method": method, "model": model}), None)
-        for model in ("matrix", "pyomo")
+        for model in ("assembly", "pyomo")
     ]
     assert found[0].solved.objective == pytest.approx(found[1].solved.objective, rel=1e-7)
     assert found[0].solved.status == found[1].solved.status == "optimal"

@@ -317,7 +317,7 @@ def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
     scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, jobs, {"fast": 3.0, "slow": 1.0})
     scheduler = find_scheduler("gavel.makespan")
     knobs = {"method": method, "tolerance": 1e-6}
-    for model in ("matrix", "pyomo"):
+    for model in ("assembly", "pyomo"):
         found = scheduler.policy(look(scenario), scheduler.settle({**knobs, "model": model}), None)
         assert found.solved.objective == pytest.approx(150, rel=1e-5)
         assert found.solved.status == "optimal"

@@ -148,7 +148,7 @@ def test_the_scheduler_gives_the_fastest_job_the_fastest_type():
         assert each.shares.values.sum(axis=0) == pytest.approx([1, 1])
 
 
-MODELS = ("matrix", "pyomo")
+MODELS = ("assembly", "pyomo")
 
 
 def test_results_name_every_combination():

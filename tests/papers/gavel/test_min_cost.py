@@ -197,7 +197,7 @@ def test_the_scheduler_takes_prices_from_the_cluster(objective):
     for accelerator in text["cluster"]["accelerators"]:
         accelerator["price_per_hour"] = {"fast": 6.0, "slow": 1.0}[accelerator["name"]]
     scheduler = find_scheduler("gavel.min_cost")
-    for model in ("matrix", "pyomo"):
+    for model in ("assembly", "pyomo"):
         knobs = scheduler.settle({"model": model, "objective": objective})
         found = scheduler.policy(look(type(scenario).from_dict(text)), knobs, None)
         assert found.shares.values.tolist() == [pytest.approx([0, 1])]

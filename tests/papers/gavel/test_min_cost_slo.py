@@ -263,7 +263,7 @@ def test_late_jobs_do_not_stop_a_simulation():
     """
     jobs = [{"steps": 3600, "rewards": [[4000, 1]]}] * 2 + [{"steps": 360, "arrival_s": 5000}]
     scenario = with_prices(make({"n": ("t", 1)}, jobs))
-    for model in ("matrix", "pyomo"):
+    for model in ("assembly", "pyomo"):
         run = simulate(scenario, find_scheduler(NAME), {"model": model})
         assert run.jobs["finish_s"].notna().all()
         assert (run.jobs["finish_s"].head(2) <= 4000).sum() == 1

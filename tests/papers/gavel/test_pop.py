@@ -83,10 +83,10 @@ def test_the_stated_model_is_divided_as_the_matrix_is(name):
     scheduler, snapshot = find_scheduler(name), snapshot_at(preset("hadar_lab"), 0.0)
     found = {
         (model, parts): scheduler.policy(snapshot, scheduler.settle({"partitions": parts, "model": model}), None)
-        for model in ("matrix", "pyomo")
+        for model in ("assembly", "pyomo")
         for parts in (1, 3)
     }
     objective = {case: allocated.solved.objective for case, allocated in found.items()}
     for parts in (1, 3):
-        assert objective["pyomo", parts] == pytest.approx(objective["matrix", parts], rel=1e-5)
+        assert objective["pyomo", parts] == pytest.approx(objective["assembly", parts], rel=1e-5)
     assert objective["pyomo", 1] != pytest.approx(objective["pyomo", 3], rel=1e-3)

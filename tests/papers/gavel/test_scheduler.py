@@ -133,7 +133,7 @@ def test_the_matrix_and_the_pyomo_model_give_the_same_level() -> None:
     for aware in (True, False):
         found = [
             scheduler.policy(snapshot, scheduler.settle({"model": model, "heterogeneity_aware": aware}), None)
-            for model in ("matrix", "pyomo")
+            for model in ("assembly", "pyomo")
         ]
         one, two = (each.solved for each in found)
         assert one is not None and two is not None and one.status == two.status == "optimal"

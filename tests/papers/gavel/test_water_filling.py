@@ -332,7 +332,7 @@ def test_simulation_by_matrix_and_by_model(name):
     scheduler = find_scheduler(name)
     snapshot = snapshot_at(scenario, 18 * 4 * 360.0)
     for aware in (True, False):
-        knobs = [scheduler.settle({"model": model, "heterogeneity_aware": aware}) for model in ("matrix", "pyomo")]
+        knobs = [scheduler.settle({"model": model, "heterogeneity_aware": aware}) for model in ("assembly", "pyomo")]
         one, two = (scheduler.policy(snapshot, knob, None) for knob in knobs)
         assert one.solved.objective == pytest.approx(two.solved.objective, rel=1e-5)
         assert one.signals["levels"] == pytest.approx(two.signals["levels"], abs=2e-4)

@@ -54,10 +54,10 @@ PARTITIONS = Knob(
 )
 MODEL = Knob(
     "model",
-    "matrix",
-    "Solve the formulation as a sparse matrix (fast), or as the Pyomo model that states it",
+    "assembly",
+    "How the programme comes about: put together as arrays (fast), or compiled from the Pyomo model that states it",
     kind="str",
-    choices=("matrix", "pyomo"),
+    choices=("assembly", "pyomo"),
 )
 NORMALISED = Knob(
     "normalised",

@@ -18,7 +18,7 @@ from pyomo.repn import generate_standard_repn
 from pyomo.repn.util import categorize_valid_components
 
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
-from workbench.scheduling.solvers.programme import Columns, Point, Programme
+from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
 from workbench.scheduling.solvers.report import PROVEN
 
 KNOWN = {
@@ -60,7 +60,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         found = list(_constraints(model))
     except (InvalidConstraintError, ValueError) as error:
         raise SolverFailedError(model.name, str(error), EXPECTED) from error
-    sums = [part for _, part, _, _ in found]
+    rows, sums = [row for row, _, _, _ in found], [part for _, part, _, _ in found]
     columns = _columns(model, [value, *sums])
     position = {id(variable): i for i, variable in enumerate(columns)}
     counts = [len(part.variables) for part in sums]
@@ -86,8 +86,24 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         offset=value.constant,
         start=_limits(values, math.nan) if start else None,
         name=model.name,
+        columns=_positions(model, pyo.Var, columns),
+        rows=_positions(model, pyo.Constraint, rows),
+        made_by="model",
     )
-    return Compiled(programme, columns, [constraint for constraint, _, _, _ in found])
+    return Compiled(programme, columns, rows)
+
+
+def values_of(model: pyo.ConcreteModel) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """{variable: the values of a solved model in the order of its index}, as `Programme.values` has them."""
+    parts = model.component_objects(pyo.Var, sort=ORDER)
+    return {part.name: np.array([each.value for each in part.values()], dtype=float) for part in parts}
+
+
+def _positions(model: pyo.ConcreteModel, kind: Any, found: list[Any]) -> Positions:
+    """Where the parts of a kind are among those found."""
+    at = {id(each): number for number, each in enumerate(found)}
+    parts = model.component_objects(kind, sort=ORDER)
+    return {part.name: np.array([at.get(id(each), -1) for each in part.values()], dtype=np.int64) for part in parts}
 
 
 def load(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:

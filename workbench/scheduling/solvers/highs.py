@@ -143,7 +143,8 @@ class Kept:
             self._highs.setOptionValue("presolve", "off")
             self._highs.setOptionValue("simplex_strategy", DUAL)
             self._run()
-        return _point(self._highs, self._library, self._programme, self._solver, time.perf_counter() - began)
+        point = _point(self._highs, self._library, self._programme, self._solver, time.perf_counter() - began)
+        return replace(point, solved=replace(point.solved, made_by=self._programme.made_by))
 
     def _run(self) -> None:
         self._highs.run()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.report import MadeBy, SolveReport
+
+Positions = Mapping[str, npt.NDArray[np.int64]]
+"""Of each part of a model by name, in the order of its index: its columns or rows in the programme, -1 for none."""
 
 
 class Sparse(Protocol):
@@ -63,7 +67,9 @@ class Programme:
     """A linear or mixed-integer programme: the best `cost . x + offset` for the x within its limits.
 
     Limits: row_lower <= matrix x <= row_upper and lower <= x <= upper, infinite ones `inf`. matrix: (rows x columns)
-    sparse; integer: (columns,) bool or None; start: (columns,) values to begin from, NaN where there is none.
+    sparse; integer: (columns,) bool or None; start: (columns,) values to begin from, NaN where there is none; columns,
+    rows: where the model's variables and constraints are, if it states a model; made_by: how it came about, which is
+    the report's word too.
     """
 
     cost: FloatArray
@@ -77,6 +83,14 @@ class Programme:
     offset: float = 0.0
     start: FloatArray | None = None
     name: str = "programme"
+    columns: Positions = field(default_factory=dict)
+    rows: Positions = field(default_factory=dict)
+    made_by: MadeBy | None = None
+
+    def values(self, point: Point) -> dict[str, FloatArray]:
+        """{variable: its values in the order of its index}; 0 for what has no column."""
+        padded = np.append(point.values, 0.0)
+        return {name: padded[at] for name, at in self.columns.items()}
 
     @property
     def mixed(self) -> bool:

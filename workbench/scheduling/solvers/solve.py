@@ -34,15 +34,19 @@ def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solve
     build_s = time.perf_counter() - began
     point = solve_matrix(compiled.programme, solver)
     load(model, compiled, point)
-    return replace(point.solved, build_s=build_s, made_by="model")
+    return replace(point.solved, build_s=build_s)
 
 
 def solve_matrix(programme: Programme, solver: Solver | None = None) -> Point:
-    """Solve a programme given as a matrix. A programme without columns is answered here.
+    """Solve a programme given as a matrix; the report says who made it. A programme without columns is answered here.
 
     Raises InfeasibleError, UnboundedError, TimeLimitError, CancelledError, MissingSolverError or SolverFailedError.
     """
-    solver = solver or Solver()
+    point = _solve(programme, solver or Solver())
+    return replace(point, solved=replace(point.solved, made_by=programme.made_by))
+
+
+def _solve(programme: Programme, solver: Solver) -> Point:
     if not len(programme.cost):
         return _without_columns(programme)
     if getattr(programme.matrix, "format", "csc") != "csc":

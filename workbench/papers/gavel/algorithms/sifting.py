@@ -34,15 +34,14 @@ class Siftable(Programme):
     late: BoolArray
 
 
-def sift(programme: Siftable, solver: Solver) -> Point:
+def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
     """The optimum of a linear programme, with as many columns more in each turn as there are rows.
 
-    Values are of all columns; the report counts the iterations and seconds of all turns. A programme that is infeasible
-    without its late columns, or whose solver gives no duals, is solved whole. Raises the errors of
-    `workbench.scheduling.solvers`.
+    late: (columns,) which may be left out at first, with lower limit 0. Values are of all columns; the report counts
+    the iterations and seconds of all turns. A programme that is infeasible without its late columns, or whose solver
+    gives no duals, is solved whole. Raises the errors of `workbench.scheduling.solvers`.
     """
-    active = ~programme.late
-    seconds, iterations = 0.0, 0
+    active, seconds, iterations = ~late, 0.0, 0
     while True:
         columns = np.flatnonzero(active)
         try:
@@ -53,7 +52,7 @@ def sift(programme: Siftable, solver: Solver) -> Point:
         if found.duals is None:
             return solve_matrix(programme, solver)
         worth = _reduced(programme, found.duals) * (1 if programme.maximise else -1)
-        worth[active] = 0.0
+        worth[active | (programme.upper <= 0)] = 0.0
         better = np.flatnonzero(worth > IMPROVES * max(1.0, abs(found.solved.value)))
         if not len(better) or found.solved.status != "optimal":
             break
@@ -82,6 +81,7 @@ def _only(programme: Programme, columns: IntArray) -> Programme:
         maximise=programme.maximise,
         offset=programme.offset,
         name=programme.name,
+        made_by=programme.made_by,
     )
 
 
@@ -94,10 +94,25 @@ def _reduced(programme: Programme, duals: FloatArray) -> FloatArray:
 
 
 SIMPLEX_UP_TO = 1000
-"""Classes up to which the simplex method is the faster one; above, interior point with crossover."""
+"""Jobs up to which the simplex method is the faster one; above, interior point with crossover."""
 
 SIFT_BY_SIMPLEX_UP_TO = 256
 """The same with pairs, where programmes are solved a few columns at a time."""
+
+
+def solve_programme(programme: Programme, jobs: int, late: BoolArray, solver: Solver) -> Point:
+    """Solve by the method that is fastest at this size, or as the solver's own option says; late: see `sift`.
+
+    A vertex is looked for without pairs first, which come in where they improve the objective: faster, and jobs that
+    lose nothing by it keep their GPUs to themselves. There is nothing for presolve to remove.
+    """
+    if solver.method != "auto":
+        return solve_matrix(programme, solver)
+    if late.any():
+        method: Method = "simplex" if jobs <= SIFT_BY_SIMPLEX_UP_TO else "ipm"
+        return sift(programme, late, replace(solver.without_presolve(), method=method))
+    method = "simplex" if jobs <= SIMPLEX_UP_TO else "ipm"
+    return solve_matrix(programme, replace(solver.without_presolve(), method=method))
 
 
 def solve(programme: Programme, classes: int, optimum: str = "vertex", solver: Solver | None = None) -> Point:
@@ -118,6 +133,6 @@ def _solve(programme: Programme, classes: int, optimum: str, solver: Solver) -> 
         return solve_matrix(programme, replace(solver.without_presolve(), method="interior"))
     if isinstance(programme, Siftable) and not programme.mixed and programme.late.any():
         method: Method = "simplex" if classes <= SIFT_BY_SIMPLEX_UP_TO else "ipm"
-        return sift(programme, replace(solver.without_presolve(), method=method))
+        return sift(programme, programme.late, replace(solver.without_presolve(), method=method))
     method = "simplex" if classes <= SIMPLEX_UP_TO else "ipm"
     return solve_matrix(programme, replace(solver.without_presolve(), method=method))

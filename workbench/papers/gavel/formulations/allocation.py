@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pyomo.environ as pyo
 
+from workbench.papers.gavel.algorithms.sifting import solve_programme
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import unit_name
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver, SolverFailedError
+from workbench.scheduling.solvers import Point, Programme, Solver, SolverFailedError
 
 COMBINATIONS = """k | jobs, and pairs of jobs that share their GPUs
 C_m | combinations that job m is in: itself and its pairs"""
@@ -145,9 +146,16 @@ class ShareFormulation(Formulation[Data]):
     def report(self, data: Data, shares: FloatArray, knobs: Knobs) -> Result:
         """The result of (combinations x types) shares that keep the limits."""
 
-    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
-        """Shares of the solved model, checked, and what `report` says of them."""
-        return self.report(data, check(data, read_shares(model, data), self.name), knobs)
+    def found(self, values: Mapping[str, FloatArray], data: Data, knobs: Knobs) -> Result:
+        """Shares, checked, and what `report` says of them."""
+        shares = values["share"].reshape(len(data.units), len(data.types))
+        return self.report(data, check(data, shares, self.name), knobs)
+
+    def solve(self, programme: Programme, data: Data, knobs: Knobs, solver: Solver) -> Point:
+        """By the method for its size, and with most pairs left out at first, see `sifting`."""
+        late = np.zeros(len(programme.cost), dtype=bool)
+        late[programme.columns["share"][len(data.jobs) * len(data.types) :]] = True
+        return solve_programme(programme, len(data.jobs), late, solver)
 
     def trivial(self, data: Data, knobs: Knobs) -> Result | None:
         """No jobs, no shares."""
@@ -166,4 +174,5 @@ class ShareFormulation(Formulation[Data]):
 def chosen(knobs: Knobs, solver: Solver) -> Solver:
     """The solver with the method that the knob `optimum` asks for, unless it has one already."""
     wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
-    return replace(solver, method="interior") if wanted else solver
+    # Without presolve the interior point lies nearer the centre of the face.
+    return replace(solver.without_presolve(), method="interior") if wanted else solver

@@ -17,13 +17,16 @@ cancels, so that shares of time alone count.
 
 from __future__ import annotations
 
+import numpy as np
 import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
+from workbench.papers.gavel.formulations.share_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_min_fairness"
 
@@ -49,6 +52,15 @@ def build(data: AllocationInstance) -> pyo.ConcreteModel:
     return m
 
 
+def assemble(data: AllocationInstance) -> Programme:
+    """The same programme as arrays."""
+    level = Variable("level")
+    rows = Assembly(data, after=[level])
+    jobs = np.arange(len(data.jobs))
+    rows.add("epigraph", (jobs, rows.column(level), 1.0), rows.throughput(-data.scale), upper=np.zeros(len(jobs)))
+    return rows.programme((rows.column(level), 1.0), "gavel_max_min_fairness", maximise=True)
+
+
 def objective(data: AllocationInstance, shares: FloatArray) -> float | None:
     """`min_m z_m throughput(m, X) / (w_m P_m)` of (combinations x types) shares; None without jobs."""
     return float((data.scale * data.throughput(shares)).min()) if data.jobs else None
@@ -70,6 +82,10 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
     def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(seen(data, knobs))
+
+    def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        return assemble(seen(data, knobs))
 
     def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
         """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
