@@ -57,7 +57,15 @@ def test_equations_come_from_the_docstring(given):
     found = equations(given)
     assert found[0] == Equation("t", "", "4.1", "worst_job", "max")
     assert found[1] == Equation("sum_{k in C_m} sum_j X_kj <= 1", "m", "2", "job_time")
-    assert [line.part for line in found] == ["worst_job", "job_time", "capacity", "epigraph", "share", "level"]
+    assert [line.part for line in found] == [
+        "worst_job",
+        "job_time",
+        "capacity",
+        "epigraph",
+        "share",
+        "level",
+        "throughput",
+    ]
 
 
 def test_a_minimum_inside_a_formula_is_no_sense():

@@ -1,9 +1,10 @@
 """Reading a formulation: its symbols from the model's `doc=`, its equations from the module's docstring.
 
-`doc=` of sets, params and expressions: `symbol | meaning | unit` (a set has no unit); of decision variables the same
+`doc=` of sets and params: `symbol | meaning | unit` (a set has no unit); of decision variables and expressions the same
 after `(tag) `; more lines of the kind explain symbols that are no part of the model by themselves. `doc=` of objective
-and constraints: `(tag) meaning`. A line of the docstring: `formula   for all ...   (tag)   part_name`, with
-columns at least two spaces apart, and the formula after `max`, `min` or `s.t.` where one of these is due.
+and constraints: `(tag) meaning`. What symbols mean in a model, so that a statement can be held to it, is in `meaning`.
+A line of the docstring: `formula   for all ...   (tag)   part_name`, with columns at least two spaces apart, and the
+formula after `max`, `min` or `s.t.` where one of these is due; `formula` has the grammar.
 """
 
 from __future__ import annotations
@@ -61,11 +62,18 @@ def symbols(model: pyo.ConcreteModel) -> pd.DataFrame:
     """
     rows = []
     for kind, part in _parts(model):
-        for number, line in enumerate(_TAG.sub(r"\g<rest>", part.doc).splitlines()):
-            symbol, meaning, unit = (*(field.strip() for field in line.split("|")), "", "", "")[:3]
+        for number, fields in enumerate(symbol_lines(part)):
+            symbol, meaning, unit = (*fields, "", "", "")[:3]
             own = ("", "", 0) if number else (part.local_name, kind, len(part))
             rows.append((symbol, meaning, unit, *own))
     return pd.DataFrame(rows, columns=["symbol", "meaning", "unit", "part", "kind", "size"])
+
+
+def symbol_lines(part: Any) -> list[list[str]]:
+    """The fields of each line of a part's `doc=`, without the tag; none of objectives and constraints."""
+    if not any(isinstance(part, type_) for _, type_ in _KINDS) or not part.doc:
+        return []
+    return [[field.strip() for field in line.split("|")] for line in _TAG.sub(r"\g<rest>", part.doc).splitlines()]
 
 
 def _parts(model: pyo.ConcreteModel) -> Iterator[tuple[str, Any]]:
@@ -76,9 +84,10 @@ def _parts(model: pyo.ConcreteModel) -> Iterator[tuple[str, Any]]:
 
 
 def tags(model: pyo.ConcreteModel) -> dict[str, str]:
-    """`{part: tag}` of the objective, constraints and decision variables; the tag is empty if `doc=` has none."""
+    """`{part: tag}` of objective, constraints, variables and expressions; the tag is empty if `doc=` has none."""
     found = {}
-    for part in model.component_objects((pyo.Objective, pyo.Constraint, pyo.Var), descend_into=False):
+    stated = (pyo.Objective, pyo.Constraint, pyo.Var, pyo.Expression)
+    for part in model.component_objects(stated, descend_into=False):
         match = _TAG.match(part.doc or "")
         found[part.local_name] = match["tag"] if match else ""
     return found
@@ -239,27 +248,28 @@ class _Power(NamedTuple):
     exponent: Any
 
 
-class _Unreadable(Exception):
-    """A formula that the converter does not understand."""
+class Unreadable(Exception):
+    """A formula that cannot be read; its text says why, where somebody is told."""
 
 
 def to_tex(text: str) -> str | None:
     """A plain formula as TeX (the grammar stands above in this file); None for what it cannot read."""
     try:
-        return _write(_parse(_tokens(text), "")[0])
-    except _Unreadable:
+        return _write(_parse(tokens(text), "")[0])
+    except Unreadable:
         return None
 
 
-def _tokens(text: str) -> list[str]:
-    tokens, at, text = [], 0, text.rstrip()
+def tokens(text: str) -> list[str]:
+    """Numbers, symbols (with a "(" right behind), operators of a plain formula; raises Unreadable."""
+    found, at, text = [], 0, text.rstrip()
     while at < len(text):
         match = _TOKEN.match(text, at)
         if not match:
-            raise _Unreadable
-        tokens.append(match[0].strip())
+            raise Unreadable(f"{text[at:]!r}: no formula")
+        found.append(match[0].strip())
         at = match.end()
-    return tokens
+    return found
 
 
 def _parse(tokens: list[str], closing: str) -> tuple[list[Any], list[str]]:
@@ -273,14 +283,14 @@ def _parse(tokens: list[str], closing: str) -> tuple[list[Any], list[str]]:
             inside, tokens = _parse(tokens, _OPEN[token])
             found.append(_Group(token, inside))
         elif token in _OPEN.values():
-            raise _Unreadable
+            raise Unreadable
         elif token.endswith("("):
             inside, tokens = _parse(tokens, ")")
             found.append(_Call(token[:-1], _Group("(", inside)))
         else:
             found.append(token)
     if closing:
-        raise _Unreadable
+        raise Unreadable
     return found, []
 
 
@@ -292,7 +302,7 @@ def _write(tree: list[Any]) -> str:
         item = items[at]
         if item == "/":
             if not out or at + 1 == len(items) or _is_big(items[at - 1]) or _is_big(items[at + 1]):
-                raise _Unreadable
+                raise Unreadable
             below = _bare(items[at + 1])
             above = _bare(items[at - 1])
             out[-1] = rf"\frac{{{above}}}{{{below}}}"
@@ -340,7 +350,7 @@ def _atom(item: Any) -> str:
     if item[0].isdigit():
         return str(item)
     if not item[0].isalpha():
-        raise _Unreadable
+        raise Unreadable
     return _symbol(item)
 
 
@@ -366,7 +376,7 @@ def _script(text: str) -> str:
     if text.startswith("{"):
         inner = to_tex(text[1:-1])
         if inner is None:
-            raise _Unreadable
+            raise Unreadable
         return inner
     if len(text) > 2 and text in _GREEK:
         return "\\" + text

@@ -19,10 +19,11 @@ from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Point, Programme, Solver, SolverFailedError
 
 COMBINATIONS = """k | jobs, and pairs of jobs that share their GPUs
-C_m | combinations that job m is in: itself and its pairs"""
+C_m | combinations that job m is in: itself and its pairs | | inside
+E | combinations and types (k, j) that they can run on | | can_run"""
 
 ACCELERATORS = """a | accelerator types
-J_a | worker types of accelerator type a: itself, or one for each placement"""
+J_a | worker types of accelerator type a: itself, or one for each placement | | kinds"""
 
 GANG = """z_k | scale factor | GPUs
 z_m | that of job m | GPUs"""
@@ -36,7 +37,7 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     """
     units = [unit_name(unit) for unit in data.units]
     kinds = list(zip(data.types, data.pool.tolist(), strict=True))
-    of = {name: [kind for kind, pool in kinds if pool == row] for row, name in enumerate(data.accelerators)}
+    m.kinds = {name: [kind for kind, pool in kinds if pool == row] for row, name in enumerate(data.accelerators)}
     most = data.table(np.where(data.allowed, 1.0, 0.0))
     scaled = isinstance(whole, pyo.Var)
 
@@ -46,14 +47,15 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
 
     steps: dict[str, list[tuple[str, str, float]]] = {job: [] for job in data.jobs}
-    inside: dict[str, list[str]] = {job: [] for job in data.jobs}
+    m.inside = {job: [] for job in data.jobs}
     for unit, rows in zip(units, data.members, strict=True):
         for row in rows:
-            inside[data.jobs[row]].append(unit)
+            m.inside[data.jobs[row]].append(unit)
     e = data.entries
     where = [(units[row], data.types[kind]) for row, kind in zip(e.combination.tolist(), e.kind.tolist(), strict=True)]
     for row, entry, speed in zip(e.job.tolist(), e.entry.tolist(), e.steps_per_s.tolist(), strict=True):
         steps[data.jobs[row]].append((*where[entry], speed))
+    m.can_run = set(where)
     keys = {(job, unit, kind): speed for job, terms in steps.items() for unit, kind, speed in terms}
     workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
     gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
@@ -67,17 +69,17 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
 
     m.share = pyo.Var(m.COMBINATIONS, m.TYPES, bounds=bounds, doc="(1) X_kj | share of time on a type | 1")
 
-    @m.Expression(m.JOBS, doc="throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
+    @m.Expression(m.JOBS, doc="(3.1) throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
     def throughput(m, job):
         return pyo.quicksum(m.speed[job, unit, kind] * m.share[unit, kind] for unit, kind, _ in steps[job])
 
     @m.Constraint(m.JOBS, doc="(2) a job runs at most all of the time, alone or in a pair")
     def job_time(m, job):
-        return pyo.quicksum(m.share[unit, kind] for unit in inside[job] for kind in m.TYPES) <= whole
+        return pyo.quicksum(m.share[unit, kind] for unit in m.inside[job] for kind in m.TYPES) <= whole
 
     @m.Constraint(m.ACCELERATORS, doc="(3) no more workers than there are")
     def capacity(m, name):
-        used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in of[name])
+        used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.workers[name] * whole
 
 

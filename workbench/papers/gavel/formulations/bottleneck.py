@@ -1,13 +1,14 @@
 r"""Bottlenecked jobs (Gavel, appendix A.1): those whose level t_m cannot rise unless another one's falls.
 
-max   sum_{m in R} b_m                                                         (A.1)   can_rise
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
-      t_m + epsilon_m <= throughput(m, X) / P_m + epsilon_m (1 - b_m)   for all m in R   (A.1)   risen
-      t_m >= throughput(m, X) / P_m - Y_m b_m                     for all m in R   (A.1)   stuck
-      throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
-      b_m binary                                                               (A.1)   rises
+max   sum_{m in R} b_m                                                                 (A.1)  can_rise
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                                   for all m       (2)    job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                             for all a       (3)    capacity
+      t_m + epsilon_m <= throughput(m, X) / P_m + epsilon_m (1 - b_m)  for all m in R  (A.1)  risen
+      t_m >= throughput(m, X) / P_m - Y_m b_m                          for all m in R  (A.1)  stuck
+      throughput(m, X) / P_m >= t_m                                    for all m       (4.3)  floor
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E                       for all k, j    (1)    share
+      b_m binary                                                       for all m in R  (A.1)  rises
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj              for all m       (3.1)  throughput
 
 b_m is the paper's z_m, which is its letter for the scale factor as well: 1 if the level of job m can rise. The jobs
 with b_m = 0 are bottlenecked. R are the jobs whose weight is above 0. C_m, J_a and P_m are those of

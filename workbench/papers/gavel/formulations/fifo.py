@@ -1,14 +1,15 @@
 r"""First in, first out (Gavel, section 4.2).
 
-max   sum_m v_m throughput(m, X) / T^fastest_m                         (4.2)   first_come
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+max   sum_m v_m throughput(m, X) / T^fastest_m                           (4.2)  first_come
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
 
 v_m = M - m, where M is the number of jobs and m counts them in the order of arrival from 0 (from 1, as the paper seems
-to, the last job would count for nothing). throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and
-the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m workers, T^fastest_m that
-on the fastest type on which job m can run alone. Heterogeneity-agnostic: one speed for all types, which cancels.
+to, the last job would count for nothing). C_m is job m alone and the pairs it is in (none unless GPUs are shared),
+T^m_kj the speed of the whole gang of z_m workers, T^fastest_m that on the fastest type on which job m can run alone.
+Heterogeneity-agnostic: one speed for all types, which cancels.
 
 This is the paper's linear programme: an earlier job counts for more, but two later ones may count for more than it, and
 a job of many GPUs for no more than one of a single GPU. What the authors' code runs is greedy: one job after the other

@@ -1,18 +1,19 @@
 r"""Finish-time fairness (Gavel, section 4.2, after Themis): no job is to be done much later than it would be by itself.
 
-min   e                                                                (ours)  shortfall
-s.t.  l_m / n_m throughput(m, X) >= 1 - e               for all m      (4.2)   finish_time
-      sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
-      e free                                                           (ours)  lacking
+min   e                                                                  (ours)  shortfall
+s.t.  l_m / n_m throughput(m, X) >= 1 - e                  for all m     (4.2)   finish_time
+      sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
+      e free                                                             (ours)  lacking
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
 
 The policy minimises the largest `rho_m(X) = (t_m + n_m / throughput(m, X)) / D_m`: the time from arrival to end, over
 the time with a dedicated 1/M of the cluster, `D_m = t^iso_m + n_m / throughput(m, X^iso)`. t_m are the seconds since
 job m arrived, n_m the steps that it has left, M the number of jobs, X^iso the isolated allocation; t^iso_m is the time
-that the steps done would have taken with it (it starts at 0 and grows at every computation, see `IsolatedTime`).
-throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
-shared), T^m_kj the speed of the whole gang of z_m workers. Weights play no part.
+that the steps done would have taken with it (it starts at 0 and grows at every computation, see `IsolatedTime`). C_m is
+job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m workers.
+Weights play no part.
 
 (ours): the ratio is not linear in X and rho together. For a given rho it is: job m has `l_m = rho D_m - t_m` seconds
 left to do its n_m steps, and rho can be reached if and only if e <= 0. `finish_time_search` finds the smallest

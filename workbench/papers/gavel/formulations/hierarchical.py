@@ -1,12 +1,13 @@
 r"""Hierarchical policies (Gavel, section 4.3): entities share the cluster by weight, each by its policy for its jobs.
 
-max   t                                                                        (4.3)   slowest_rise
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
-      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)           for all m in R   (4.3)   rise
-      throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
-      t >= 0                                                                   (ours)  step
+max   t                                                                    (4.3)   slowest_rise
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a       (3)     capacity
+      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)      for all m in R  (4.3)   rise
+      throughput(m, X) / P_m >= t_m                        for all m       (4.3)   floor
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j    (1)     share
+      t >= 0                                                               (ours)  step
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (3.1)   throughput
 
 This is one iteration of water filling, with the weights w^job_m that the entities give their jobs; R are the jobs whose
 weight is above 0. The weight W_e of entity e goes to those of its jobs that are not bottlenecked yet. Fairness: each of

@@ -1,17 +1,17 @@
 r"""Minimum makespan (Gavel, section 4.2): all jobs that are there now are done as soon as possible.
 
-min   M                                                                (4.2)   last_job
-s.t.  throughput(m, Y) >= n_m                           for all m      (4.2)   finished
-      sum_{k in C_m} sum_j Y_kj <= M                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k Y_kj <= c_a M            for all a      (3)     capacity
-      Y_kj >= 0, Y_kj = 0 where k cannot run            for all k, j   (1)     share
-      M >= 0                                                           (ours)  makespan
+min   M                                                                  (4.2)   last_job
+s.t.  throughput(m, Y) >= n_m                              for all m     (4.2)   finished
+      sum_{k in C_m} sum_j Y_kj <= M                       for all m     (2)     job_time
+      sum_k sum_{j in J_a} z_k Y_kj <= c_a M               for all a     (3)     capacity
+      Y_kj >= 0, Y_kj = 0 if (k, j) notin E                for all k, j  (1)     share
+      M >= 0                                                             (ours)  makespan
+      throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m     (3.1)   throughput
 
-throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
-shared), T^m_kj the speed of the whole gang of z_m workers. n_m are the steps that job m has left. (ours): the paper
-minimises max_m n_m / throughput(m, X) by a bisection over M (appendix A.1, `makespan_bisection`). In the time Y = M X
-that combination k spends on type j the problem is one linear programme; X = Y / M. Heterogeneity-agnostic: one speed
-for all types.
+C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
+workers. n_m are the steps that job m has left. (ours): the paper minimises max_m n_m / throughput(m, X) by a bisection
+over M (appendix A.1, `makespan_bisection`). In the time Y = M X that combination k spends on type j the problem is one
+linear programme; X = Y / M. Heterogeneity-agnostic: one speed for all types.
 
 (ours): solvers keep a row to 1e-7, which is nothing of 1e9 steps and all of 1e-8. What is solved is therefore the same
 model with steps counted in parts of each job's n_m, and time in a unit that suits the jobs (`StepsInstance.in_parts`).
@@ -59,6 +59,7 @@ def build(data: StepsInstance) -> pyo.ConcreteModel:
     m.makespan = pyo.Var(bounds=(0, None), doc="(ours) M | makespan | s")
     lay_out(m, data, m.makespan)
     m.share.doc = "(1) Y_kj | time on a type | s"
+    m.throughput.doc = m.throughput.doc.replace("X", "Y")
     m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
 
     @m.Objective(sense=pyo.minimize, doc="(4.2) the end of the last job")

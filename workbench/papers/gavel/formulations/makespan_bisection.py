@@ -1,10 +1,11 @@
 r"""The smallest makespan by bisection (Gavel, appendix A.1): is there an allocation with which M is kept?
 
-min   0                                                                (A.1)   any_allocation
-s.t.  M / n_m throughput(m, X) >= 1                     for all m      (A.1)   finished
-      sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+min   0                                                                  (A.1)  any_allocation
+s.t.  M / n_m throughput(m, X) >= 1                        for all m     (A.1)  finished
+      sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
 
 M is a number here, and any allocation will do. The appendix prints the row of capacity without z_k and c_a (erratum);
 section 3.1 has them. (ours): the search begins between the time that some job needs on its fastest type and the

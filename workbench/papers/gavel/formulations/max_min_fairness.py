@@ -1,18 +1,18 @@
 r"""Max-min fairness over normalised throughput (Gavel, section 4.1), also known as least attained service (LAS).
 
-max   t                                                                (4.1)   worst_job
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      t <= z_m / (w_m P_m) * throughput(m, X)           for all m      (ours)  epigraph
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
-      t free                                                           (ours)  level
+max   t                                                                  (4.1)   worst_job
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
+      t <= z_m / (w_m P_m) * throughput(m, X)              for all m     (ours)  epigraph
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
+      t free                                                             (ours)  level
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
 
-throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
-shared), T^m_kj the speed of the whole gang of z_m workers. P_m is the throughput under an equal share of every worker,
-`P_m = (sum_a T_ma c_a) / (sum_a c_a)` (X_equal; in proportion to the workers, whatever the number of jobs).
-(ours): the paper maximises a minimum; t makes it linear. The paper sets T_mj to minus infinity for a job that cannot
-run on a type; here X_mj is 0 there and T_mj takes no part. Heterogeneity-agnostic: one speed for all types, which
-cancels, so that shares of time alone count.
+C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
+workers. P_m is the throughput under an equal share of every worker, `P_m = (sum_a T_ma c_a) / (sum_a c_a)` (X_equal; in
+proportion to the workers, whatever the number of jobs). (ours): the paper maximises a minimum; t makes it linear. The
+paper sets T_mj to minus infinity for a job that cannot run on a type; here X_mj is 0 there and T_mj takes no part.
+Heterogeneity-agnostic: one speed for all types, which cancels, so that shares of time alone count.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 r"""Maximum total throughput (Gavel, section 4.2).
 
-max   sum_m v_m throughput(m, X)                                       (4.2)   total_throughput
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+max   sum_m v_m throughput(m, X)                                         (4.2)  total_throughput
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
 
-throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
-shared), T^m_kj the speed of the whole gang of z_m workers. The paper prints "minimize", an erratum. v_m = 1: steps/s of
-all models add up as they are, which favours models with short steps (the authors' code, and the default). With
-`normalised`, v_m = 1 / P_m, P_m the throughput under an equal share of every worker: each job counts in multiples of
-its own. Heterogeneity-agnostic: one speed for all types.
+C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
+workers. The paper prints "minimize", an erratum. v_m = 1: steps/s of all models add up as they are, which favours
+models with short steps (the authors' code, and the default). With `normalised`, v_m = 1 / P_m, P_m the throughput under
+an equal share of every worker: each job counts in multiples of its own. Heterogeneity-agnostic: one speed for all
+types.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 r"""The ratio of total throughput to total cost (Gavel, section 4.2), as a linear programme.
 
-max   sum_m v_m throughput(m, Y)                                       (4.2)   throughput_to_cost
-s.t.  sum_{k in C_m} sum_j Y_kj <= s                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k Y_kj <= c_a s            for all a      (3)     capacity
-      sum_k sum_j p_j z_k Y_kj = 1                                     (ours)  cost
-      SLO_m / n_m throughput(m, Y) >= s               for all m in S   (4.2)   slo
-      Y_kj >= 0, Y_kj = 0 where k cannot run            for all k, j   (1)     share
-      s >= 0                                                           (ours)  stretch
+max   sum_m v_m throughput(m, Y)                                           (4.2)   throughput_to_cost
+s.t.  sum_{k in C_m} sum_j Y_kj <= s                       for all m       (2)     job_time
+      sum_k sum_{j in J_a} z_k Y_kj <= c_a s               for all a       (3)     capacity
+      sum_k sum_j p_j z_k Y_kj = 1                                         (ours)  cost
+      throughput(m, Y) / f_m >= s                          for all m in S  (4.2)   slo
+      Y_kj >= 0, Y_kj = 0 if (k, j) notin E                for all k, j    (1)     share
+      s >= 0                                                               (ours)  stretch
+      throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m       (3.1)   throughput
 
 (ours): the paper's ratio `sum_m v_m throughput(m, X) / sum_k sum_j p_j z_k X_kj` is linear-fractional. With s the
 inverse of the cost and Y = s X (Charnes and Cooper) it is linear; X = Y / s. S are the jobs with an SLO (policy
-`min_cost_slo`), n_m / SLO_m the throughput that they need. Without SLOs the ratio has no scale: X / 2 is as good as X.
-Of all optima the one with the largest throughput, which is the one with the smallest s, is found by a second programme:
-s as small as can be while the ratio keeps its value.
+`min_cost_slo`), f_m = n_m / SLO_m the throughput that they need. Without SLOs the ratio has no scale: X / 2 is as good
+as X. Of all optima the one with the largest throughput, which is the one with the smallest s, is found by a second
+programme: s as small as can be while the ratio keeps its value.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from workbench.scheduling.solvers import Solver, solve_model
 
 Data = TypeVar("Data", bound=PricedInstance)
 
-FLOOR = """n_m/SLO_m | throughput that meets the SLO | steps/s
+FLOOR = """f_m | throughput that meets the SLO, n_m / SLO_m | steps/s
 n_m | steps left | steps
 SLO_m | time left to the deadline | s"""
 
@@ -63,6 +64,7 @@ def build(data: PricedInstance, value: FloatArray, floor: FloatArray) -> pyo.Con
     m.stretch = pyo.Var(bounds=(0, None), doc="(ours) s | 1 / cost | h/USD")
     lay_out(m, data, m.stretch)
     m.share.doc = "(1) Y_kj | share of time, times s | h/USD"
+    m.throughput.doc = m.throughput.doc.replace("X", "Y")
     m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
     price = dict(zip(data.types, data.type_price.tolist(), strict=True))
     m.price = pyo.Param(m.TYPES, initialize=price, doc="p_j | price of a GPU | USD/h")

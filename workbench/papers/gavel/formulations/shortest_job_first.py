@@ -1,14 +1,15 @@
 r"""Shortest job first (Gavel, section 4.2), as first in, first out in the order of the jobs' shortest durations.
 
-max   sum_m v_m throughput(m, X) / T^fastest_m                         (ours)  first_come
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+max   sum_m v_m throughput(m, X) / T^fastest_m                           (ours)  first_come
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
 
-throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj; C_m is job m alone and the pairs it is in (none unless GPUs are
-shared), T^m_kj the speed of the whole gang of z_m workers, T^fastest_m that on the fastest type on which job m can run
-alone, n_m its remaining steps. v_m = M for the job with the smallest n_m / T^fastest_m, 1 for that with the largest;
-equal jobs in the order of arrival. Heterogeneity-agnostic: n_m / T_m, with one speed T_m for all types.
+C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
+workers, T^fastest_m that on the fastest type on which job m can run alone, n_m its remaining steps. v_m = M for the job
+with the smallest n_m / T^fastest_m, 1 for that with the largest; equal jobs in the order of arrival.
+Heterogeneity-agnostic: n_m / T_m, with one speed T_m for all types.
 
 (ours): the paper prints the smallest over all jobs of n_m / throughput(m, X), to be made as small as can be. That is M
 linear programmes, one for each job (the same model with v = 1 for that job and 0 for the others), of which the best one

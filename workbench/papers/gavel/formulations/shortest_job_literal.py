@@ -1,9 +1,10 @@
 r"""Shortest job first as printed (Gavel, section 4.2): the programme that serves one job alone, once for every job.
 
-max   sum_m v_m throughput(m, X) / T^fastest_m                         (4.2)   first_come
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                    for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a              for all a      (3)     capacity
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run       for all k, j   (1)     share
+max   sum_m v_m throughput(m, X) / T^fastest_m                           (4.2)  first_come
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
 
 v_m = 1 for the job of the programme and 0 for the others. The paper prints the smallest over all jobs of
 n_m / throughput(m, X), to be made as small as can be: of the M programmes the one counts whose job is done first. The

@@ -1,12 +1,13 @@
 r"""Water filling (Gavel, section 4.3): max-min fairness, then as much as possible for every job that can still rise.
 
-max   t                                                                        (4.3)   slowest_rise
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                            for all m      (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a                      for all a      (3)     capacity
-      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)           for all m in R   (4.3)   rise
-      throughput(m, X) / P_m >= t_m                             for all m      (4.3)   floor
-      0 <= X_kj <= 1, X_kj = 0 where k cannot run               for all k, j   (1)     share
-      t >= 0                                                                   (ours)  step
+max   t                                                                    (4.3)   slowest_rise
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a       (3)     capacity
+      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)      for all m in R  (4.3)   rise
+      throughput(m, X) / P_m >= t_m                        for all m       (4.3)   floor
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j    (1)     share
+      t >= 0                                                               (ours)  step
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (3.1)   throughput
 
 This is one iteration: it raises the levels t_m, all 0 at first, of the jobs R whose weight w^job_m is above 0. Then t_m
 grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and so on
