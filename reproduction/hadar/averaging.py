@@ -16,6 +16,7 @@ Plain gradient descent: a copy is nothing but its parameters, so averaging them 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ TEST_SHARE = 0.3
 MOST_STEPS = 1_000_000
 AT_ONCE = 256
 """Steps whose images are drawn together."""
+DECAY = 1e-4
+"""Weight of the L2 penalty."""
 Parameters = tuple[FloatArray, ...]
 """Weights of each layer, then biases of each layer."""
 
@@ -115,51 +118,51 @@ def average(copies: Sequence[Parameters], weights: Sequence[float]) -> Parameter
 
 
 class Network:
-    """One hidden layer, trained by plain gradient descent; holds the images, and no state but the parameters it is
-    given."""
+    """One hidden layer (ReLU, then softmax), trained by plain gradient descent on the cross-entropy; holds the images,
+    and no state but the parameters it is given."""
 
     def __init__(self, data: Images, setting: TrainingSetting) -> None:
-        from sklearn.neural_network import MLPClassifier
-
-        self.data, self.batch = data, setting.batch
-        self._model = MLPClassifier(
-            (setting.hidden,),
-            solver="sgd",
-            momentum=0.0,
-            nesterovs_momentum=False,
-            learning_rate_init=setting.learning_rate,
-            batch_size=setting.batch,
-            shuffle=False,
-            random_state=0,
-        )
-        known = np.unique(data.digits)
-        self._model.partial_fit(data.learn, data.digits, classes=known)  # gives the layers their shapes
+        self.data, self.batch, self.rate, self.hidden = data, setting.batch, setting.learning_rate, setting.hidden
+        self._wanted = np.eye(int(data.digits.max()) + 1)[data.digits]
 
     def first(self, rng: np.random.Generator) -> Parameters:
         """Untrained parameters: weights drawn evenly within Glorot's bound, biases 0."""
-        weights = []
-        for layer in self._model.coefs_:
-            bound = math.sqrt(6.0 / sum(layer.shape))
-            weights.append(rng.uniform(-bound, bound, layer.shape))
-        return (*weights, *(np.zeros_like(biases) for biases in self._model.intercepts_))
+        sizes = [self.data.learn.shape[1], self.hidden, self._wanted.shape[1]]
+        shapes = list(itertools.pairwise(sizes))
+        bounds = [math.sqrt(6.0 / sum(shape)) for shape in shapes]
+        weights = [rng.uniform(-bound, bound, shape) for bound, shape in zip(bounds, shapes, strict=True)]
+        return (*weights, *(np.zeros(size) for size in sizes[1:]))
 
     def train(self, start: Parameters, steps: int, rng: np.random.Generator) -> Parameters:
         """The parameters after `steps` steps on mini-batches drawn evenly with replacement."""
-        self._load(start)
+        parameters = tuple(part.copy() for part in start)
         for done in range(0, steps, AT_ONCE):
-            rows = rng.integers(len(self.data.digits), size=min(AT_ONCE, steps - done) * self.batch)
-            self._model.partial_fit(self.data.learn[rows], self.data.digits[rows])  # a step for every mini-batch
-        return (*self._model.coefs_, *self._model.intercepts_)
+            drawn = rng.integers(len(self.data.digits), size=min(AT_ONCE, steps - done) * self.batch)
+            for rows in drawn.reshape(-1, self.batch):
+                self._step(parameters, rows)
+        return parameters
+
+    def _step(self, parameters: Parameters, rows: IntArray) -> None:
+        """One gradient step, in place, on the mean loss of a mini-batch and an L2 penalty of `DECAY` / 2."""
+        first, last, first_bias, last_bias = parameters
+        pixels = self.data.learn[rows]
+        hidden = np.maximum(pixels @ first + first_bias, 0.0)
+        wrong = hidden @ last + last_bias
+        np.exp(wrong - wrong.max(axis=1, keepdims=True), out=wrong)
+        wrong /= wrong.sum(axis=1, keepdims=True)
+        wrong -= self._wanted[rows]
+        back = (wrong @ last.T) * (hidden > 0)
+        rate = self.rate / len(rows)
+        last -= rate * (hidden.T @ wrong + DECAY * last)
+        first -= rate * (pixels.T @ back + DECAY * first)
+        last_bias -= rate * wrong.sum(axis=0)
+        first_bias -= rate * back.sum(axis=0)
 
     def accuracy(self, parameters: Parameters) -> float:
         """Share of the test images that are read correctly."""
-        self._load(parameters)
-        return float(self._model.score(self.data.test, self.data.test_digits))
-
-    def _load(self, parameters: Parameters) -> None:
-        layers = len(parameters) // 2
-        self._model.coefs_ = [part.copy() for part in parameters[:layers]]
-        self._model.intercepts_ = [part.copy() for part in parameters[layers:]]
+        first, last, first_bias, last_bias = parameters
+        scores = np.maximum(self.data.test @ first + first_bias, 0.0) @ last + last_bias
+        return float((scores.argmax(axis=1) == self.data.test_digits).mean())
 
 
 class TrainingPoint(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neural_network import MLPClassifier
 
 from reproduction.hadar.averaging import (
     ALONE,
@@ -67,35 +68,27 @@ def test_weights_that_make_no_average(weights: list[float]) -> None:
 # ---- training ----
 
 
-def gradient_step(data: Images, parameters: Parameters, rows: np.ndarray, rate: float) -> Parameters:
-    """One step of gradient descent on the cross-entropy of a softmax over one ReLU layer, with L2 penalty 1e-4 / 2."""
-    first, last, first_bias, last_bias = parameters
-    pixels, wanted = data.learn[rows], np.eye(10)[data.digits[rows]]
-    hidden = np.maximum(0.0, pixels @ first + first_bias)
-    scores = hidden @ last + last_bias
-    chance = np.exp(scores - scores.max(axis=1, keepdims=True))
-    chance /= chance.sum(axis=1, keepdims=True)
-    wrong = (chance - wanted) / len(rows)
-    back = (wrong @ last.T) * (hidden > 0)
-    decay = 1e-4 / len(rows)
-    return (
-        first - rate * (pixels.T @ back + decay * first),
-        last - rate * (hidden.T @ wrong + decay * last),
-        first_bias - rate * back.sum(axis=0),
-        last_bias - rate * wrong.sum(axis=0),
-    )
-
-
 @pytest.mark.parametrize("steps", [1, 3])
 def test_training_is_so_many_plain_gradient_steps(data: Images, steps: int) -> None:
+    """As scikit-learn's own network takes them, from the same start on the same mini-batches."""
     network = Network(data, SMALL)
-    start = expected = network.first(rng(1))
+    start = network.first(rng(1))
+    rows = rng(2).integers(len(data.digits), size=steps * SMALL.batch)
+    theirs = MLPClassifier(
+        (SMALL.hidden,),
+        solver="sgd",
+        momentum=0.0,
+        learning_rate_init=SMALL.learning_rate,
+        alpha=1e-4,
+        batch_size=SMALL.batch,
+        shuffle=False,
+    ).partial_fit(data.learn, data.digits, classes=range(10))  # gives the layers their shapes
+    theirs.coefs_, theirs.intercepts_ = [part.copy() for part in start[:2]], [part.copy() for part in start[2:]]
+    theirs.partial_fit(data.learn[rows], data.digits[rows])
     trained = network.train(start, steps, rng(2))
-    rows = rng(2).integers(len(data.digits), size=steps * SMALL.batch).reshape(steps, -1)
-    for batch in rows:
-        expected = gradient_step(data, expected, batch, SMALL.learning_rate)
-    for part, by_hand in zip(trained, expected, strict=True):
-        np.testing.assert_allclose(part, by_hand, rtol=1e-9, atol=1e-12)
+    for part, expected in zip(trained, (*theirs.coefs_, *theirs.intercepts_), strict=True):
+        np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-12)
+    assert network.accuracy(trained) == theirs.score(data.test, data.test_digits)
 
 
 def test_training_has_no_memory_but_the_parameters(data: Images) -> None:
