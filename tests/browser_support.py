@@ -322,7 +322,7 @@ def solve_first(page: Page) -> None:
     """Press Solve in a lab that has just appeared, and wait until its run is done."""
     wait_for_text(page, STATUS, "not solved")
     page.locator("button.wb-solve").first.click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions")
+    wait_for_text(page, STATUS, r"Done: \d+ (rounds?|decisions?): ")
 
 
 def soon(page: Page, holds: Callable[[], None]) -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from workbench.scenario.throughput import ThroughputRow as ThroughputRow
     from workbench.scheduling.contract import Formulation as Formulation
     from workbench.scheduling.contract import Result as Result
+    from workbench.scheduling.contract import Route as Route
     from workbench.scheduling.contract import Scheduler as Scheduler
     from workbench.scheduling.contract import Timing as Timing
     from workbench.scheduling.decision import Assignment as Assignment
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from workbench.session.api import ideal as ideal
     from workbench.session.api import ignored as ignored
     from workbench.session.api import load as load
+    from workbench.session.api import route as route
     from workbench.session.api import schedulers as schedulers
     from workbench.session.api import simulate as simulate
     from workbench.session.api import snapshot_at as snapshot_at
@@ -121,12 +123,12 @@ _MODULES = {
         ("scheduling.solvers", "Solver"),
         ("session.api", "solve_model"),
         ("session.registry", "find_formulation find_scheduler scheduler skipped_rooms"),
-        ("scheduling.contract", "Scheduler Formulation Timing"),
+        ("scheduling.contract", "Scheduler Formulation Timing Route"),
         ("scheduling.knob", "Knob"),
         ("scheduling.room", "Room"),
         ("scheduling.snapshot", "Snapshot JobView NodeView"),
         ("scheduling.decision", "Decision Assignment Reason"),
-        ("session.api", "snapshot_at ignored"),
+        ("session.api", "snapshot_at ignored route"),
         ("base.errors", "WorkbenchError InputError ScenarioError"),
         ("scheduling.decision", "InvalidDecision"),
         ("analysis.symbols", "symbol_index symbol_table paper_map"),

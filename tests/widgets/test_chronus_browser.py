@@ -123,9 +123,9 @@ def solved_until(page: Page, selector: str, pattern: str) -> None:
 
 def solved_again(page: Page) -> None:
     """After an edit a lab solves by itself if the last run was quick; on a busy machine it was not."""
-    if "not solved" in wait_for_text(page, STATUS, r"Done: \d+ decisions|not solved"):
+    if "not solved" in wait_for_text(page, STATUS, r"Done: \d+ (rounds?|decisions?): |not solved"):
         page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions")
+    wait_for_text(page, STATUS, r"Done: \d+ (rounds?|decisions?): ")
 
 
 def vary_a_knob(page: Page) -> None:

@@ -20,7 +20,7 @@ def test_a_job_and_a_time_are_explained(page: Page, lab_server: Server, problems
     run_notebook(page, lab_server, "explain.ipynb", CELL)
     wait_for_text(page, ".wb-status", "not solved")
     page.locator("button.wb-solve").click()
-    wait_for_text(page, ".wb-status", r"Done: \d+ decisions")
+    wait_for_text(page, ".wb-status", r"Done: \d+ (rounds?|decisions?): ")
     page.locator(".wb-results .lm-TabBar-tab").filter(has_text="Explain").click()
     wait_for_text(page, TOLD, "At .* job-0 ")
     page.locator(".wb-explain-job select").select_option("job-3")

@@ -95,4 +95,4 @@ def solved(page: Page) -> None:
     """A change is solved by itself where the last solve was quick; else Solve is pressed."""
     if "Edited, not solved" in wait_for_text(page, STATUS, "Edited, not solved|Solving|Done"):
         page.locator("button.wb-solve").click()
-    wait_for_text(page, STATUS, r"Done: \d+ decisions")
+    wait_for_text(page, STATUS, r"Done: \d+ (rounds?|decisions?): ")

@@ -36,7 +36,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     run_notebook(page, lab_server, "presented.ipynb", CELL)
     wait_for_text(page, ".wb-status", "not solved")
     page.locator("button.wb-solve").click()
-    wait_for_text(page, ".wb-status", r"Done: \d+ decisions")
+    wait_for_text(page, ".wb-status", r"Done: \d+ (rounds?|decisions?): ")
     page.set_viewport_size(HALL)
     page.locator(".wb-view-gantt canvas").wait_for()
     before = settled(page)

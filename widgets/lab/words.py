@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -14,8 +15,8 @@ from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
 """How far a solution's status is from the best; 2: any other, of a scheduler of one's own."""
-NOT_SOLVED = ("", "kept")
-"""Statuses of decisions without a solve: without a problem, and with a plan that goes on as it is."""
+SOLVED = ("model", "assembly")
+"""Who made a decision by solving a programme."""
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
@@ -61,15 +62,15 @@ def also(scenario: Scenario) -> str:
 
 def done(run: Run, wall_s: float) -> str:
     """What was done, with solver status, time and gap."""
-    solved = run.decisions[~run.decisions["status"].isin(NOT_SOLVED)]
+    solved = run.decisions[run.decisions["made_by"].isin(SOLVED)]
     simulated = f"{format_duration(run.end_s, parts=2)} simulated in {_seconds(wall_s)}"
-    text = f"Done: {len(run.decisions)} decisions, {simulated}"
+    text = f"Done: {who_decided(run)}; {simulated}"
     if solved.empty:
         return text + "."
     worst, gaps = max(sorted(set(solved["status"])), key=lambda status: WORSE.get(status, 2)), solved["gap"].dropna()
     gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
     seconds = solved["solve_s"].sum() + solved["build_s"].sum()
-    return f"{text}; {len(solved)} solves ({worst.replace('_', ' ')}{gap}) in {_seconds(seconds)}."
+    return f"{text}, {_seconds(seconds)} of it solving ({worst.replace('_', ' ')}{gap})."
 
 
 def _seconds(seconds: float) -> str:

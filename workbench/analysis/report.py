@@ -56,7 +56,7 @@ def run_report(run: Run, found: Summary | None = None) -> str:
     left = set_up + page.section("Cluster", cluster_table(scenario.cluster))
     body = [
         waiting(found),
-        page.two_columns(left, page.section("Measures", page.facts(rows))),
+        page.two_columns(left, page.section("Measures", page.facts([*rows, ("Decided", found.decided)]))),
         *pictures,
         notes_of(scenario),
     ]

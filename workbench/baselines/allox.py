@@ -39,7 +39,7 @@ from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineS
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -289,6 +289,9 @@ class AlloxScheduler(LineScheduler):
     title = "AlloX: the least mean completion time"
     knobs = (PRESET, queue.ROUND_S, ALPHA, PREEMPTIVE, THROUGH)
     presets = {"ours": {}, "authors": {"through": "gavel_rounds", "preemptive": False}}
+
+    def route(self, knobs: Knobs) -> Route:
+        return Route("other route", NAME, "jobs are matched to places in the lines of GPUs by the Hungarian method")
 
     def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
         return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))

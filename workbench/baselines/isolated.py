@@ -25,7 +25,7 @@ from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.contract import Formulation, Knobs, Result, Route
 from workbench.scheduling.decision import Shares
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
@@ -127,10 +127,11 @@ def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
     return Allocated(Shares(snapshot.jobs.names, snapshot.types, values))
 
 
+ROUTE = Route("other route", Isolated.name, "its optimum has a closed form")
 ROOM = Room(
     name="isolated",
     title="Isolated",
     formulations=(Isolated(),),
-    schedulers=(ShareScheduler("isolated", "Isolated: every job owns 1/M of each type", shares),),
+    schedulers=(ShareScheduler(Isolated.name, Isolated.title, shares, route=lambda knobs: ROUTE),),
     explanations={"isolated": explain},
 )

@@ -38,7 +38,7 @@ from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import orders
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -243,7 +243,8 @@ def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None 
             break
         near = off
     solved = report(found.solved.value, _bound(found.solved, least, near), found.solved.status == "time_limit")
-    solved = replace(solved, solver=found.solved.solver, solve_s=seconds, nodes=found.solved.nodes)
+    last = found.solved
+    solved = replace(solved, solver=last.solver, solve_s=seconds, nodes=last.nodes, made_by=last.made_by)
     return _checked(data, kept[found.values > 0.5]), solved
 
 
@@ -435,6 +436,10 @@ class SiaScheduler(Scheduler):
     title = "Sia: elastic jobs, goodput with a power for fairness"
     knobs = (ROUND_S, *PROBLEM, GAP, QUEUE, SPLIT)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
+
+    def route(self, knobs: Knobs) -> Route:
+        reason = "configurations that the relaxed programme's reduced costs rule out are not given to the solver"
+        return Route("other route", NAME, reason)
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))

@@ -38,13 +38,13 @@ from workbench.base.errors import InputError, counted
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Columns, Programme, Solver, SolveReport, SolverFailedError, solve_matrix
+from workbench.scheduling.solvers import KEPT, Columns, Programme, Solver, SolveReport, SolverFailedError, solve_matrix
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "three_sigma"
@@ -339,6 +339,9 @@ class ThreeSigmaScheduler(Scheduler):
     knobs = (ROUND_S, *PROBLEM, GAP, NODE_LIMIT)
     uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
 
+    def route(self, knobs: Knobs) -> Route:
+        return Route("same programme", NAME)
+
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))
 
@@ -346,7 +349,7 @@ class ThreeSigmaScheduler(Scheduler):
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         if holds(snapshot).all() and not snapshot.ended:
-            return Decision(next_s=math.inf), None
+            return Decision(solved=KEPT, next_s=math.inf), None
         began = time.perf_counter()
         planned = gather(snapshot, knobs)
         build_s = time.perf_counter() - began

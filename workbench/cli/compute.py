@@ -273,7 +273,8 @@ def simulate(args: argparse.Namespace) -> Answer:
     }
     saved = "" if args.out is None else f", saved in {args.out}"
     head = f"{run.scheduler} on {scenario.name or args.scenario}: simulated in {wall_s:.2f} s{saved}"
-    return Answer(data, lambda: f"{head}\n\n{_measures({run.scheduler: found})}{_belief_text(belief)}")
+    text = f"{head}\n{found.decided}"
+    return Answer(data, lambda: f"{text}\n\n{_measures({run.scheduler: found})}{_belief_text(belief)}")
 
 
 def _say_warnings(found: Mapping[str, Summary]) -> None:

@@ -230,7 +230,7 @@ from sixth.knobs import MOST_SHARE
 from workbench import Snapshot
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.scheduling.contract import Knobs
+from workbench.scheduling.contract import Knobs, Route
 from workbench.scheduling.decision import Shares
 
 FORMULATION = MaxMinShare()
@@ -245,7 +245,8 @@ def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
     return Allocated(Shares(instance.jobs, instance.types, values), found)
 
 
-SCHEDULER = ShareScheduler("sixth", "Sixth: max-min share", shares, (MOST_SHARE,))
+ROUTE = Route("same programme", FORMULATION.name)
+SCHEDULER = ShareScheduler("sixth", "Sixth: max-min share", shares, (MOST_SHARE,), route=lambda knobs: ROUTE)
 ''',
     "sixth/explain.py": '''\
 """What the paper says of a job at a time of a run; it reads only the run."""

@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -210,6 +210,39 @@ class Timing:
     causes: frozenset[Cause] = frozenset()
 
 
+RouteKind = Literal["same programme", "other route", "algorithm"]
+
+
+@dataclass(frozen=True, repr=False)
+class Route:
+    """How a scheduler comes to its decisions.
+
+    kind: `same programme` solves what `formulation` states, row by row; `other route` comes to its optimum in another
+    way, for a reason; `algorithm` decides by rules, with no formulation between, and `formulation` is the problem that
+    the paper sets them, if there is one. reason: what it does in the place of a solver.
+    """
+
+    kind: RouteKind = "algorithm"
+    formulation: str = ""
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The same in a sentence."""
+        if self.kind == "same programme":
+            return f"What decides is the programme that {self.formulation} states, row by row."
+        if self.kind == "other route":
+            return f"What decides has the optimum of {self.formulation}, but is not that programme: {self.reason}."
+        problem = f"; the problem is {self.formulation}" if self.formulation else ""
+        return f"An algorithm decides, not a formulation: {self.reason or 'rules of its own'}{problem}."
+
+    def __repr__(self) -> str:
+        return f"<Route: {self.kind}. {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        return card(f"Route: {self.kind}", (), more=[self.sentence])
+
+
 class Scheduler(ABC):
     """Turns snapshots into decisions. `decide` is pure: same snapshot, memory, knobs and generator, same answer.
 
@@ -235,7 +268,8 @@ class Scheduler(ABC):
         return f"<Scheduler {self.name}: {self.title}>"
 
     def _repr_html_(self) -> str:
-        return _card_of(self, [f"Reads of a scenario: {', '.join(sorted(self.uses))}."])
+        route = self.route(self.settle({})).sentence
+        return _card_of(self, [route, f"Reads of a scenario: {', '.join(sorted(self.uses))}."])
 
     @abstractmethod
     def timing(self, knobs: Knobs) -> Timing:
@@ -250,6 +284,10 @@ class Scheduler(ABC):
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         """The decision at `snapshot.now_s` and the memory for the next one."""
+
+    def route(self, knobs: Knobs) -> Route:
+        """How it comes to its decisions with these knobs; unless it says so, by an algorithm."""
+        return Route()
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchError
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Formulation, Result, Scheduler
+from workbench.scheduling.contract import Formulation, Result, Route, Scheduler
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
@@ -54,6 +54,7 @@ __all__ = [
     "load",
     "properties_set",
     "reading",
+    "route",
     "schedulers",
     "simulate",
     "snapshot_at",
@@ -310,6 +311,12 @@ def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief:
     scenario, found = load(scenario), find_scheduler(scheduler)
     uses = found.uses | registry.maker(registry.told(found, belief)).estimator.reads
     return tuple(name for name in properties_set(scenario) if name not in uses)
+
+
+def route(scheduler: str | Scheduler, given: Mapping[str, Any] | None = None, /, **knobs: Any) -> Route:
+    """How a scheduler comes to its decisions, with these knobs: by the programme a formulation states, or otherwise."""
+    found = find_scheduler(scheduler)
+    return found.route(found.settle(_joined(found.name, given, knobs)))
 
 
 def properties_set(scenario: Scenario | str | Path) -> tuple[str, ...]:

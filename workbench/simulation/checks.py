@@ -9,7 +9,7 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from workbench.base.errors import Words, counted
+from workbench.base.errors import Words, counted, one_of
 from workbench.base.text import is_name, is_seen
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
@@ -259,8 +259,8 @@ def _check_report(solved: SolveReport, fail: Callable[[str, object, str], NoRetu
         value = getattr(solved, name)
         if not _is_number(value) or not 0 <= value < math.inf:
             fail(f"solved.{name}", value, "a number of seconds >= 0")
-    if solved.made_by is not None and not (is_seen(solved.made_by) and solved.made_by in MAKERS):
-        fail("solved.made_by", solved.made_by, f"{', '.join(MAKERS)} or None")
+    if not isinstance(solved.made_by, str) or solved.made_by not in MAKERS:
+        fail("solved.made_by", solved.made_by, one_of(solved.made_by, MAKERS))
 
 
 def _check_reason(where: str, reason: object, fail: Callable[[str, object, str], NoReturn]) -> None:

@@ -139,11 +139,11 @@ class Recorder:
         """Record a call of the scheduler: `row` holds the columns from cause to changed."""
         number, found = len(self._decisions), decision.solved
         if found is None:
-            solved: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "")
+            solved: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
         else:
             numbers = (found.objective, found.bound, found.gap)
             said = (np.nan if v is None else v for v in numbers)
-            solved = (found.status, *said, found.build_s, found.solve_s, found.made_by or "")
+            solved = (found.status, *said, found.build_s, found.solve_s, found.made_by)
         detailed = self.in_detail
         self._decisions.append((number, time_s, *row, *solved))
         if not detailed:

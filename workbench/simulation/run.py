@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from workbench.base.errors import InputError, Words, WorkbenchError, counted, wh
 from workbench.base.files import new_folder, parse_json
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario, read_json
+from workbench.scheduling.solvers.report import MadeBy
 from workbench.simulation.run_key import knobs_as_json, run_key
 from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES
 
@@ -203,6 +204,7 @@ def _strangers(run: Run) -> Iterator[tuple[str, Any, str]]:
         "node": (machines.__contains__, "a node of the cluster"),
         "accelerator": (set(cluster.types).__contains__, "an accelerator type of the cluster"),
         "kind": (KINDS.__contains__, f"one of {', '.join(KINDS)}"),
+        "made_by": (get_args(MadeBy).__contains__, f"one of {', '.join(get_args(MadeBy))}"),
         "decision": (range(len(run.decisions)).__contains__, "the number of a decision of the run"),
     }
     for table in TABLES:

@@ -151,7 +151,7 @@ DECISIONS = Table(
         Column("gap", "relative gap", "", "float"),
         Column("build_s", "wall time to build the model", "s", "float"),
         Column("solve_s", "wall time to solve it", "s", "float"),
-        Column("made_by", "who made it: model, assembly, algorithm or kept; empty where not known"),
+        Column("made_by", "who made it: model (as stated), assembly (as a matrix), algorithm or kept (carried over)"),
     ),
 )
 

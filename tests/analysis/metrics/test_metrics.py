@@ -413,7 +413,7 @@ def test_an_empty_cluster_has_no_rounds() -> None:
 def test_json_and_table(three: Run) -> None:
     found = as_json(summary(three))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert [*found] == [*(m.name for m in METRICS), "mean_jct_by_class_s", "window", "saturated", "warnings"]
+    assert [*found] == [*(m.name for m in METRICS), "mean_jct_by_class_s", "window", "saturated", "warnings", "decided"]
     assert found["jobs_finished"] == 3 and isinstance(found["jobs_finished"], int)
     short = table(summary(three)).set_index("metric")
     assert short.loc["mean_jct_s"].tolist() == ["Mean JCT", "3 min 43 s", ""]

@@ -21,7 +21,7 @@ from workbench.analysis.metrics.declared import (
     metric,
 )
 from workbench.analysis.metrics.jobs import Present, Speeds, per_job
-from workbench.analysis.metrics.rounds import changed_rounds, rounds_of
+from workbench.analysis.metrics.rounds import changed_rounds, rounds_of, who_decided
 from workbench.analysis.metrics.slo import slo_values
 from workbench.analysis.metrics.warnings import warnings_of
 from workbench.base.card import card
@@ -48,7 +48,7 @@ class Summary(Mapping[str, float]):
     found: the values; mean_jct_by_class_s: by size class, by GPUs where the scenario names none. window: first and last
     measured job by arrival, or None. saturated: a job of the window has neither finished nor been refused; then nothing
     is averaged over jobs. warnings: sentences on why some of this should not be believed as it stands
-    (`metrics/warnings.py`).
+    (`metrics/warnings.py`); decided: who made the decisions, in a line (`who_decided`).
     """
 
     found: Mapping[str, float]
@@ -56,6 +56,7 @@ class Summary(Mapping[str, float]):
     window: Window | None = None
     saturated: bool = False
     warnings: tuple[str, ...] = ()
+    decided: str = ""
 
     def __getitem__(self, name: str) -> float:
         if name not in self.found:
@@ -83,7 +84,8 @@ class Summary(Mapping[str, float]):
     def page(self, head: str, more: Iterable[str] = (), mind: Iterable[str] = ()) -> str:
         """The main measures as HTML, under a line, the warnings and what else to mind, and above others."""
         found = [*(f"Warning: {text}" for text in self.warnings), *mind]
-        return card(head, self.main(), ("Metric", "Value", "Unit"), more, found)
+        decided = [f"Decided: {self.decided}."] if self.decided else []
+        return card(head, self.main(), ("Metric", "Value", "Unit"), [*decided, *more], found)
 
 
 def summary(run: Run, window: Window | None = None, present: Present = "life") -> Summary:
@@ -122,7 +124,8 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     lived = jobs["wait_s"].to_numpy(dtype=float)[measured & (not saturated)]
     values |= _statistics("wait_s", lived[~np.isnan(lived)])
     by_class = _by_class(jobs, averaged)
-    return Summary({m.name: values[m.name] for m in METRICS}, by_class, window, saturated, warnings_of(run, intervals))
+    found, warned = {m.name: values[m.name] for m in METRICS}, warnings_of(run, intervals)
+    return Summary(found, by_class, window, saturated, warned, who_decided(run))
 
 
 def as_json(found: Summary) -> dict[str, Any]:
@@ -133,6 +136,7 @@ def as_json(found: Summary) -> dict[str, Any]:
         "window": None if found.window is None else list(found.window),
         "saturated": found.saturated,
         "warnings": list(found.warnings),
+        "decided": found.decided,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority, rounds
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.snapshot import Snapshot
@@ -41,7 +41,7 @@ class ShareScheduler(Scheduler):
     """`policy` says who gets which share of which type, `mechanisms.priority` who runs in the next round.
 
     knobs: the policy's own, those of the mechanism follow; authors: knobs that the preset `authors` sets besides the
-    mechanism's; defaults: of knobs whose default differs from theirs.
+    mechanism's; defaults: of knobs whose default differs from theirs; route: how the policy comes to its shares.
     """
 
     uses = frozenset({"arrival_s", "steps", "gpus"})
@@ -55,14 +55,19 @@ class ShareScheduler(Scheduler):
         uses: frozenset[str] = frozenset(),
         authors: Mapping[str, Value] | None = None,
         defaults: Mapping[str, Value] | None = None,
+        route: Callable[[Knobs], Route] = lambda knobs: Route(),
     ) -> None:
         self.name = name
         self.title = title
         self.policy = policy
+        self._route = route
         all_knobs = (PRESET, *knobs, *priority.KNOBS)
         self.knobs = tuple(replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in all_knobs)
         self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
         self.uses = type(self).uses | uses
+
+    def route(self, knobs: Knobs) -> Route:
+        return self._route(knobs)
 
     def timing(self, knobs: Knobs) -> Timing:
         return rounds.timing(knobs)

@@ -56,7 +56,7 @@ from workbench.papers.chronus.knobs import (
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import orders
-from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
 
@@ -95,6 +95,14 @@ class Chronus(Scheduler):
         *knobs.PROFILE_KNOBS,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "user", "rewards"})
+
+    def route(self, knobs: Knobs) -> Route:
+        """Its plan may come from a solver, whom its cycle asks only where the plan carried on earns too little."""
+        if knobs["plan_by"] in ("greedy", "feasibility"):
+            reason = "jobs keep the leases that they were guaranteed"
+        else:
+            reason = "its cycle admits, carries the last plan on, and asks a solver where that earns too little"
+        return Route("algorithm", "chronus.leases", reason)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Users only where submission control is on."""

@@ -41,7 +41,7 @@ from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import MODEL, PARTITIONS
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs
+from workbench.scheduling.contract import Formulation, Knobs, Route
 from workbench.scheduling.decision import Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
@@ -73,15 +73,20 @@ class FormulationPolicy:
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
         data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
-        stated = knobs.get("model") == "pyomo"
-        allocate = self._as_stated if stated or self.allocate is None else self.allocate
+        stated = knobs.get("model") == "pyomo" or self.allocate is None
+        allocate = self.allocate if self.allocate is not None and not stated else self._as_stated
         found = allocate(data, knobs) if self.combine is None else by_parts(data, knobs, allocate, self.combine)
         signals = {name: data.given(found.by_job[name]) for name in self.signals}
         if self.numbers is not None:
             signals |= {name: data.given(values) for name, values in self.numbers(data, knobs).items()}
         kinds = worker_types(snapshot.cluster, knobs)
-        solved = found.solved if data.jobs else replace(found.solved, objective=None)
+        solved = replace(found.solved, made_by="model" if stated else "assembly")
+        solved = solved if data.jobs else replace(solved, objective=None)
         return Allocated(_shares(data, found.shares, kinds), solved, memory, signals)
+
+    def route(self, knobs: Knobs) -> Route:
+        """Of parts of the cluster it is the programme of each."""
+        return Route("same programme", self.formulation.name)
 
     def _as_stated(self, data: AllocationInstance, knobs: Knobs) -> SolvedShares:
         """By the formulation's Pyomo model."""
@@ -132,7 +137,9 @@ def scheduler(
     more = (*((MODEL,) if allocate is not None else ()), *((PARTITIONS,) if combine is not None else ()))
     policy = FormulationPolicy(formulation, data, allocate, signals, combine, numbers)
     knobs = (*formulation.knobs, *more)
-    return ShareScheduler(formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors, defaults=defaults)
+    return ShareScheduler(
+        formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors, defaults=defaults, route=policy.route
+    )
 
 
 DURATION = "duration_s"

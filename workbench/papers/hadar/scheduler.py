@@ -75,11 +75,12 @@ from workbench.papers.hadar.knobs import (
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import Learns, Snapshot
+from workbench.scheduling.solvers import KEPT
 from workbench.simulation.schema import PRICE_OF
 
 NAME = "hadar"
@@ -92,6 +93,9 @@ class Hadar(Scheduler):
     title = "Hadar"
     knobs = (*ROUND_KNOBS, PRICES, METHOD, RESCHEDULE, IDLE_GPUS)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
+
+    def route(self, knobs: Knobs) -> Route:
+        return Route("algorithm", "hadar.schedules", "Algorithm 2 chooses the jobs of each round by price and payoff")
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the utility reads them."""
@@ -114,7 +118,7 @@ class Hadar(Scheduler):
         if knobs["reschedule"] == "waiting":
             return _waiting(snapshot, restart_s, knobs), memory
         if memory.last is not None and memory.last.holds(snapshot):
-            return Decision(), memory  # all go on
+            return Decision(solved=KEPT), memory  # all go on
         decision, gets = _all(snapshot, restart_s, knobs)
         if knobs["reschedule"] == "all" or not gets:
             return decision, replace(memory, last=None)
@@ -130,7 +134,7 @@ def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -
     again = tuple(Assignment(unit, gpus, math.inf) for unit, gpus in kept.items())
     rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in snapshot.leases and name not in kept]
     if not rows or not any(room.free):
-        return Decision(assign=again, next_s=math.inf)
+        return Decision(assign=again, solved=KEPT, next_s=math.inf)
     queue = HadarQueue.from_snapshot(snapshot, rows, HadarRules.of(knobs), restart_s)
     found = _allocate(snapshot, queue, room, knobs)
     fresh = tuple(Assignment(queue.view.names[row], chosen.gpus, math.inf) for row, chosen in found.chosen.items())
@@ -299,6 +303,9 @@ class HadarE(Scheduler):
     title = "HadarE: forked copies of jobs on several nodes at once"
     knobs = (FORKS, ROUND_S, OVERHEAD_S, COPY_PAYOFF, COPY_UTILITY, SPLIT, DISPATCH, LAST_ROUND, MAX_JOB_COUNT)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
+
+    def route(self, knobs: Knobs) -> Route:
+        return Route(reason="copies are dealt out to the nodes of each round by their payoffs, largest first")
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the payoff is by a utility that reads them."""

@@ -44,7 +44,7 @@ from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, task
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
@@ -101,6 +101,10 @@ class Hare(Scheduler):
         {"arrival_s", "steps", "gpus", "weight", "tasks_per_round"}
         | {"models.memory_gb", "models.model_gb", "accelerators.memory_gb"}
     )
+
+    def route(self, knobs: Knobs) -> Route:
+        order = "the relaxation's" if knobs["relaxation"] != "fluid" else "a fluid relaxation's"
+        return Route("algorithm", "hare.exact", f"Algorithm 1 places tasks in the order of {order} middle times")
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(None, frozenset({"arrival", "fault", "repair"}))

@@ -35,7 +35,7 @@ from workbench.papers.hops.algorithms.queue import queue, remembered_ages
 from workbench.papers.hops.algorithms.round_state import Due, Past, Placements, RoundState
 from workbench.papers.hops.knobs import ITERATIONS, LARGE, PLAN, PLANS, PRIORITY, REFRESH_S, ROUND_S, RULE, START_S
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision
 from workbench.scheduling.snapshot import Snapshot
 
@@ -75,6 +75,9 @@ class Hops(Scheduler):
     knobs = (ROUND_S, *PLAN, PRIORITY, REFRESH_S, *PLANS, ITERATIONS, START_S, RULE)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
     belief = "servers"
+
+    def route(self, knobs: Knobs) -> Route:
+        return Route("same programme", "hops.round")
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]), REPLAN_ON if knobs["replan"] else frozenset())

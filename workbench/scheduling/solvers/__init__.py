@@ -24,11 +24,12 @@ from workbench.scheduling.solvers.errors import (
 from workbench.scheduling.solvers.highs import Kept
 from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
 from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
-from workbench.scheduling.solvers.report import PROVEN, MadeBy, SolveReport, relative_gap
+from workbench.scheduling.solvers.report import KEPT, PROVEN, MadeBy, SolveReport, relative_gap
 from workbench.scheduling.solvers.solve import solve_matrix, solve_model, warm_up
 
 __all__ = [
     "DEFAULT",
+    "KEPT",
     "PROVEN",
     "CancelledError",
     "Columns",

@@ -85,7 +85,7 @@ class Programme:
     name: str = "programme"
     columns: Positions = field(default_factory=dict)
     rows: Positions = field(default_factory=dict)
-    made_by: MadeBy | None = None
+    made_by: MadeBy = "assembly"
 
     def values(self, point: Point) -> dict[str, FloatArray]:
         """{variable: its values in the order of its index}; 0 for what has no column."""

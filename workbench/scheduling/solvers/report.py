@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 MadeBy = Literal["model", "assembly", "algorithm", "kept"]
-"""Who made a decision: the stated Pyomo model, its faster assembly as a matrix, an algorithm, or one before."""
+"""Who made a decision: the stated Pyomo model, a matrix put together without it, an algorithm, or one before it."""
 
 PROVEN = 1e-6
 """A gap below this (relative, absolute for small objectives) is a proof of optimality, a wider one is not."""
@@ -21,7 +21,7 @@ class SolveReport:
     for, or cancelled) or time_limit, empty if nothing was solved; objective: None if there is none; bound: best value
     not excluded, gap: relative to the objective, None if unknown; solver: name and version; build_s, solve_s: seconds
     of wall time to make the matrix and of the solver; nodes of the search tree; passes: iterations of the solver, or
-    programmes that an algorithm solved in turn; made_by: None if not known.
+    programmes that an algorithm solved in turn; made_by: who found it.
     """
 
     status: str
@@ -34,12 +34,16 @@ class SolveReport:
     solve_s: float = 0.0
     nodes: int = 0
     passes: int = 0
-    made_by: MadeBy | None = None
+    made_by: MadeBy = "algorithm"
 
     @property
     def value(self) -> float:
         """The objective, NaN if there is none."""
         return math.nan if self.objective is None else self.objective
+
+
+KEPT = SolveReport("", None, made_by="kept")
+"""Nothing was solved: an earlier answer is carried over."""
 
 
 def report(objective: float, bound: float | None, timed_out: bool) -> SolveReport:

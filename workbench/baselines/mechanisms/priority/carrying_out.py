@@ -18,10 +18,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Unit, members
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
-
-KEPT = SolveReport("", None, made_by="kept")
-"""Nothing was solved: the shares are those of before."""
+from workbench.scheduling.solvers.report import KEPT
 
 
 def carry_out(
@@ -51,7 +48,7 @@ def carry_out(
         preempt=frozenset(snapshot.leases),
         shares=memory.shares,
         signals={"priority": signal, **(memory.signals if fresh else {})},
-        solved=memory.solved if fresh else None if memory.solved is None else KEPT,
+        solved=memory.solved if fresh else KEPT,
         why=reasons(snapshot, memory, priority, signal, assign, running),
         next_s=work.until_s if last_job else steady_s,
     )

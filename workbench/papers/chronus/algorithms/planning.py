@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from workbench.papers.chronus.algorithms.guarantees import Promises, leases_of, total_best
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, improved, of_leases
@@ -22,7 +23,7 @@ from workbench.papers.chronus.algorithms.terms import Choice
 from workbench.papers.chronus.formulations.leases import LeaseSelection, variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.solvers import Solver, TimeLimitError
+from workbench.scheduling.solvers import MadeBy, Solver, TimeLimitError
 from workbench.scheduling.solvers.report import SolveReport, relative_gap, report
 
 FORMULATION = LeaseSelection()
@@ -68,15 +69,16 @@ def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, Solv
     except TimeLimitError:
         kept = kept.shifted_left
         return kept.leases, kept.choices, _told("time_limit", kept, bound)
-    leases = leases_of(found.values["leases"])
+    leases, made_by = leases_of(found.values["leases"]), found.made_by
     choices: Choices = kept.choices
     if "choice" in found.values:
         choices = {name: Choice(**own) for name, own in found.values["choice"].items() if own is not None}
     if found.objective is not None and found.objective < kept.objective:
         leases, choices = kept.shifted_left.leases, kept.choices
+        made_by = "algorithm"
     objective = max(found.objective or 0.0, kept.objective)
     told = report(objective, found.bound, found.status == "time_limit")
-    return leases, choices, replace(told, build_s=found.build_s, solve_s=found.solve_s)
+    return leases, choices, replace(told, build_s=found.build_s, solve_s=found.solve_s, made_by=made_by)
 
 
 def _model(by: str, data: ChronusInstance) -> str:
@@ -92,9 +94,13 @@ def _told(status: str, chosen: LeasePlan, bound: float) -> SolveReport:
 
 
 def kept(promises: Promises) -> SolveReport:
-    """The plan of a type that goes on as it is: its objective and bound are those of when it was made."""
+    """The plan of a type that goes on as it is: its objective and bound are those of when it was made.
+
+    Where nobody is promised anything there is no plan, and the algorithm of the spot cluster alone decides.
+    """
     gap = relative_gap(promises.objective or 0.0, promises.bound)
-    return SolveReport(KEPT, promises.objective, bound=promises.bound, gap=gap, made_by="kept")
+    made_by: MadeBy = "kept" if promises.leases else "algorithm"
+    return SolveReport(KEPT, promises.objective, bound=promises.bound, gap=gap, made_by=made_by)
 
 
 def together(solutions: Sequence[SolveReport]) -> SolveReport:
@@ -103,9 +109,9 @@ def together(solutions: Sequence[SolveReport]) -> SolveReport:
         return solutions[0]
     status = max((one.status for one in solutions), key=WORSE.index)
     objective = sum(one.objective or 0.0 for one in solutions)
+    promised = [one for one in solutions if one.objective] or solutions
     bounds = [one.bound for one in solutions if one.bound is not None]
     bound = sum(bounds) if len(bounds) == len(solutions) else None
-    makers = {one.made_by for one in solutions}
     return SolveReport(
         status,
         objective,
@@ -113,5 +119,5 @@ def together(solutions: Sequence[SolveReport]) -> SolveReport:
         gap=relative_gap(objective, bound),
         build_s=sum(one.build_s for one in solutions),
         solve_s=sum(one.solve_s for one in solutions),
-        made_by=makers.pop() if len(makers) == 1 else None,
+        made_by=min((one.made_by for one in promised), key=get_args(MadeBy).index),
     )

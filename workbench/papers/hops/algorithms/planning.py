@@ -190,9 +190,10 @@ def _proven(data: HopsInstance, plan: RoundPlan, power: float, build_s: float) -
     """The report on a plan that no other one beats; with lambda = infinity on its highest class, as `serve` does."""
     gain = gain_of(data, plan)
     value = objective(data, gain, power)
+    found = SolveReport("optimal", value, solver="none needed", build_s=build_s, made_by="kept")
     if value is None:
-        return SolveReport("optimal", class_gains(data, gain)[0], solver="none needed", build_s=build_s)
-    return SolveReport("optimal", value, bound=value, gap=0.0, solver="none needed", build_s=build_s)
+        return replace(found, objective=class_gains(data, gain)[0])
+    return replace(found, bound=value, gap=0.0)
 
 
 def stopping(solver: Solver, data: HopsInstance, knobs: Knobs) -> Solver:

@@ -19,8 +19,7 @@ from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import IntArray, Reason
 from workbench.scheduling.orders import take
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver, TimeLimitError
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers import KEPT, Solver, SolveReport, TimeLimitError
 from workbench.simulation.schema import GAIN_OF
 
 Size = tuple[int, int, int, int]
@@ -295,19 +294,20 @@ class RoundState:
                 found[name] = scaled(1.0, sizes[0], sum(gpus.values()), rule)
         return found
 
-    def solution(self) -> SolveReport | None:
+    def solution(self) -> SolveReport:
         """How the plans were found; the objective is the first one's."""
         if not self._made:
             if self._again is not None:
                 return replace(self._again.solution, build_s=0.0, solve_s=0.0, passes=0, made_by="kept")
-            return SolveReport("time_limit", None) if self._late else None
-        first = self._made[0].planned.solved
+            return replace(KEPT, status="time_limit") if self._late else KEPT
+        first, makers = self._made[0].planned.solved, [made.planned.solved.made_by for made in self._made]
         return replace(
             first,
             status="time_limit" if self._late else first.status,
             build_s=sum(made.planned.solved.build_s for made in self._made),
             solve_s=sum(made.planned.solved.solve_s for made in self._made),
             passes=len(self._made),
+            made_by=next((maker for maker in makers if maker != "kept"), "kept"),
         )
 
     def why(self, due: Due | None) -> dict[str, Reason]:

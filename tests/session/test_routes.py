@@ -1,0 +1,80 @@
+"""Who decides: what schedulers say of their route, and who their decisions say made them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import get_args
+
+import pytest
+
+import workbench
+from tests.simulation.support import Scripted, make
+from workbench import Assignment, Decision, InvalidDecision, Route, Run, Scheduler
+from workbench.analysis.metrics.rounds import who_decided
+from workbench.scheduling.contract import RouteKind
+from workbench.scheduling.solvers import KEPT, MadeBy, SolveReport
+
+SOLVED = {"model", "assembly"}
+RUNS = [("start_here", 7_200.0), ("hadar_example", None)]
+
+
+@pytest.mark.parametrize("preset, until_s", RUNS, ids=[preset for preset, _ in RUNS])
+@pytest.mark.parametrize("scheduler", workbench.schedulers(), ids=lambda found: found.name)
+def test_every_decision_says_who_made_it(scheduler: Scheduler, preset: str, until_s: float | None) -> None:
+    run = workbench.simulate(f"preset:{preset}", scheduler, until_s=until_s)
+    made, kind = Counter(run.decisions["made_by"]), workbench.route(scheduler).kind
+    assert made and set(made) <= set(get_args(MadeBy))
+    assert made.keys() - {"kept"}  # somebody decided what is carried over
+    if kind == "same programme":
+        assert made.keys() & SOLVED
+    elif scheduler.name != "chronus":  # whose cycle may ask a solver
+        assert made.keys() <= {"algorithm", "kept", *(["assembly"] if kind == "other route" else [])}
+    assert sum(made.values()) == len(run.decisions)
+
+
+def test_at_most_six_have_another_route_and_each_says_why() -> None:
+    routes = {found.name: workbench.route(found) for found in workbench.schedulers()}
+    other = {name: route for name, route in routes.items() if route.kind == "other route"}
+    assert set(other) == {"allox", "isolated", "sia"}
+    assert all(route.reason in route.sentence and route.formulation in route.sentence for route in other.values())
+    assert {route.kind for route in routes.values()} == set(get_args(RouteKind))
+    names = {found.name for found in workbench.formulations()}
+    assert all(route.formulation in {"", *names} for route in routes.values())
+
+
+def test_a_function_decides_by_an_algorithm_and_says_what_else_made_its_decisions() -> None:
+    assert workbench.route("fifo") == Route()
+    assert repr(workbench.route("fifo")) == (
+        "<Route: algorithm. An algorithm decides, not a formulation: rules of its own.>"
+    )
+    scenario = make([{"steps": 10.0}], **{"core": {}})
+    found = Decision((Assignment("j0", {"n-0": 1}, 1e9),))
+    assert workbench.simulate(scenario, Scripted(lambda s: found)).decisions["made_by"].unique().tolist() == [
+        "algorithm"
+    ]
+    wrong = Decision(solved=SolveReport("optimal", 1.0, made_by="me"))  # type: ignore[arg-type]
+    with pytest.raises(
+        InvalidDecision, match=r"solved\.made_by 'me'; expected one of model, assembly, algorithm, kept"
+    ):
+        workbench.simulate(scenario, Scripted(lambda s: wrong))
+    assert KEPT.made_by == "kept"
+
+
+def _said(run: Run, made: list[str]) -> str:
+    decisions = run.decisions.iloc[: len(made)].assign(made_by=made)
+    object.__setattr__(run, "decisions", decisions)
+    return who_decided(run)
+
+
+def test_the_sentence_counts_who_decided() -> None:
+    run = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness")
+    said = "42 rounds: 3 programmes solved, 39 carried over"
+    assert who_decided(run) == said == workbench.summary(run).decided
+    assert f"Decided: {said}." in run._repr_html_()
+    stated = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness", model="pyomo", until_s=3_600.0)
+    assert who_decided(stated) == "10 rounds: 1 programme solved from the stated model, 9 carried over"
+    mixed = ["model", "assembly", "assembly", "algorithm", "kept"]
+    assert _said(run, mixed).endswith(
+        ": 1 programme solved from the stated model, 2 programmes solved, 1 by an algorithm, 1 carried over"
+    )
+    assert _said(run, []) == "no decisions"
