@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from workbench.analysis.explanation import explain as explain
     from workbench.analysis.explanation import one_more as one_more
     from workbench.analysis.metrics import summary as summary
+    from workbench.analysis.rows import RowChange as RowChange
+    from workbench.analysis.rows import relax as relax
+    from workbench.analysis.rows import rows as rows
+    from workbench.analysis.rows import without as without
     from workbench.analysis.sweeps import sweep as sweep
     from workbench.analysis.symbols import paper_map as paper_map
     from workbench.analysis.symbols import symbol_index as symbol_index
@@ -120,6 +124,7 @@ _MODULES = {
         ("analysis.whatif.marginal", "MarginalValues"),
         ("scheduling.contract", "Result"),
         ("session.api", "allocation_table"),
+        ("analysis.rows", "rows relax without RowChange"),
         ("scheduling.solvers", "Solver"),
         ("session.api", "solve_model"),
         ("session.registry", "find_formulation find_scheduler scheduler skipped_rooms"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -38,18 +38,30 @@ ROWS_SHOWN = 10
 """Jobs whose shares a card shows."""
 
 
+@dataclass(frozen=True, eq=False)
+class StatedProblem:
+    """What was solved: a formulation, its numbers, its knobs; solver: how, None for the formulation's own way."""
+
+    formulation: Formulation[Any]
+    data: Any
+    knobs: Knobs
+    solver: Solver | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Result(SolveReport):
     """What a formulation found, in the words of the command line.
 
     objective: recomputed from the values, not the solver's word; values: `allocation {job: {type: share}}` and the
-    like; iterations: what each pass of an iterating algorithm said.
+    like; iterations: what each pass of an iterating algorithm said; problem: what `workbench.solve` solved, for
+    `workbench.rows` (kept in memory only).
     """
 
     sense: str
     unit: str
     values: Mapping[str, Any]
     iterations: tuple[Mapping[str, Any], ...] = ()
+    problem: StatedProblem | None = field(default=None, compare=False)
 
     def headline(self) -> str:
         """Status and objective in a line."""
@@ -288,6 +300,11 @@ class Scheduler(ABC):
     def route(self, knobs: Knobs) -> Route:
         """How it comes to its decisions with these knobs; unless it says so, by an algorithm."""
         return Route()
+
+    def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem | None:
+        """The programme that `decide` solves for this snapshot and memory, as its formulation states it, for
+        `workbench.rows`; None where an algorithm decides."""
+        return None
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""

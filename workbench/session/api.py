@@ -15,13 +15,14 @@ from pydantic import BaseModel
 from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchError
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Formulation, Result, Route, Scheduler
+from workbench.scheduling.contract import Formulation, Result, Route, Scheduler, StatedProblem
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.scheduling.snapshot import Belief, Learns, Snapshot
 from workbench.scheduling.solvers import (
     DEFAULT,
+    ConflictError,
     InfeasibleError,
     Solver,
     SolveReport,
@@ -208,24 +209,25 @@ def solve(
     require_sharing(scenario, settled)
     scenario.require_runnable()
     snapshot = snapshot_at(scenario, _time(scenario, at, found.offline), offline=found.offline)
-    data = found.data(snapshot, settled)
+    problem = StatedProblem(found, found.data(snapshot, settled), settled, options)
     try:
-        return found.run(data, settled, options)
+        return replace(found.run(problem.data, settled, options), problem=problem)
     except InfeasibleError as error:
-        raise _with_conflict(error, found, data, settled, options) from error
+        raise _with_conflict(error, problem) from error
 
 
-def _with_conflict(
-    error: InfeasibleError, formulation: Formulation[Any], data: Any, knobs: Mapping[str, Any], solver: Solver
-) -> InfeasibleError:
+def _with_conflict(error: InfeasibleError, problem: StatedProblem) -> InfeasibleError:
     """The error with the rows that cannot hold together, where the model that the formulation states can be built."""
     if not of_a_solve(error):
         return error
     try:
-        model = formulation.build(data, knobs)
+        model = problem.formulation.build(problem.data, problem.knobs)
     except WorkbenchError:  # too large to be stated: it was solved without
         return error
-    return explained(error, model, solver)
+    found = explained(error, model, problem.solver)
+    if isinstance(found, ConflictError):
+        found.stated = problem
+    return found
 
 
 def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> SolveReport:

@@ -154,6 +154,15 @@ class Call(NamedTuple):
     cause: str
 
 
+def checked_time(run: Any, at: Any) -> float:
+    """A time of a run in seconds; raises InputError for what is no run, and for a time that it does not have."""
+    if not isinstance(run, Run):
+        raise InputError("run", run, "a run (workbench.simulate, or Run.load)")
+    if isinstance(at, bool) or not isinstance(at, (int, float)) or not 0 <= at <= run.end_s:
+        raise InputError("at", at, f"seconds from 0 to the run's end, {run.end_s:.6g}")
+    return float(at)
+
+
 @dataclass(frozen=True, eq=False)
 class JobAtTime:
     """A job of a run at `at_s`. Raises InputError for what is no run, and for a job or time that it does not have.
@@ -169,16 +178,11 @@ class JobAtTime:
     mixed: bool = True
 
     def __post_init__(self) -> None:
-        run: Any = self.run
-        if not isinstance(run, Run):
-            raise InputError("run", run, "a run (workbench.simulate, or Run.load)")
+        at_s = checked_time(self.run, self.at_s)
         names = self.run.jobs["job"].tolist()
         if self.job not in names:
             raise InputError("job", self.job, f"a job of the run: {', '.join(names[:5])}{' ...' if names[5:] else ''}")
-        at: Any = self.at_s
-        if isinstance(at, bool) or not isinstance(at, (int, float)) or not 0 <= at <= self.run.end_s:
-            raise InputError("at", at, f"seconds from 0 to the run's end, {self.run.end_s:.6g}")
-        object.__setattr__(self, "at_s", float(at))
+        object.__setattr__(self, "at_s", at_s)
 
     # The job ---------------------------------------------------------------------------------------------------------
 

@@ -170,7 +170,7 @@ def _rows(
     cluster: Cluster,
     solver: Solver | None,
 ) -> list[Value]:
-    from workbench.scheduling.solvers.sensitivity import Sensitivity
+    from workbench.scheduling.solvers.limits import Sensitivity
 
     assert today.objective is not None
     rows = []

@@ -12,7 +12,7 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority, rounds
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Route, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.snapshot import Snapshot
@@ -75,6 +75,11 @@ class ShareScheduler(Scheduler):
     def start(self, scenario: Scenario, knobs: Knobs) -> priority.PriorityMemory:
         require_sharing(scenario, knobs)
         return priority.start(scenario.cluster.types, worker_types(scenario.cluster, knobs))
+
+    def stated(self, snapshot: Snapshot, memory: priority.PriorityMemory, knobs: Knobs) -> StatedProblem | None:
+        """The policy's problem, where the policy is a formulation."""
+        stated = getattr(self.policy, "stated", None)
+        return None if stated is None else stated(snapshot, knobs, memory.policy)
 
     def decide(
         self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator

@@ -41,7 +41,7 @@ from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import MODEL, PARTITIONS
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Route
+from workbench.scheduling.contract import Formulation, Knobs, Route, StatedProblem
 from workbench.scheduling.decision import Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
@@ -87,6 +87,11 @@ class FormulationPolicy:
     def route(self, knobs: Knobs) -> Route:
         """Of parts of the cluster it is the programme of each."""
         return Route("same programme", self.formulation.name)
+
+    def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
+        """The problem whose shares it answers."""
+        data, _ = self.data(snapshot, knobs, able(snapshot, knobs), memory)
+        return StatedProblem(self.formulation, data, knobs)
 
     def _as_stated(self, data: AllocationInstance, knobs: Knobs) -> SolvedShares:
         """By the formulation's Pyomo model."""

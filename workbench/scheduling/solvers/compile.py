@@ -31,11 +31,12 @@ EXPECTED = "a linear or mixed-integer linear model"
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A programme, the variable of each column and the constraint of each row."""
+    """A programme, the variable of each column, the constraint of each row, and the objective, if there is one."""
 
     programme: Programme
     columns: list[Any]
     rows: list[Any]
+    objective: Any | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         rows=_positions(model, pyo.Constraint, rows),
         made_by="model",
     )
-    return Compiled(programme, columns, rows)
+    return Compiled(programme, columns, rows, objective)
 
 
 def values_of(model: pyo.ConcreteModel) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:

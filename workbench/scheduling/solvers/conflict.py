@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from workbench.scheduling.solvers.solve import solve_matrix
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+    from workbench.scheduling.contract import StatedProblem
 
 LIMIT_S = 10.0
 """Seconds of wall time after which what has been found by then is told."""
@@ -56,12 +58,21 @@ class Conflict:
 
 
 class ConflictError(InfeasibleError):
-    """No point satisfies all constraints, and these are the ones to blame."""
+    """No point satisfies all constraints, and these are the ones to blame.
+
+    stated: what was solved, where `workbench.solve` raised it, for `workbench.rows`; it does not leave the process.
+    """
+
+    stated: StatedProblem | None = None
 
     def __init__(self, error: InfeasibleError, conflict: Conflict) -> None:
         told = conflict.told() if error.is_plain else f"{error.value}: {conflict.told()}"
         super().__init__(error.where, Words(told))
         self.conflict = conflict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, (kind, args, state) = super().__reduce__()
+        return make, (kind, args, {name: value for name, value in state.items() if name != "stated"})
 
     def as_json(self) -> dict[str, object]:
         """The error with all rows."""

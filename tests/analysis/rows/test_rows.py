@@ -1,0 +1,221 @@
+"""Rows with numbers: what they add up to, where they are told by whom, and D15's three values of one more K80."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench
+from tests.analysis.whatif.test_marginal import instance
+from tests.scheduling.solvers.test_conflict import one_gpu
+from workbench.base.errors import InputError
+from workbench.scheduling.contract import Formulation, Result
+from workbench.scheduling.solvers import ConflictError, Solver
+from workbench.simulation.run import Run
+
+GAVEL = [each.name for each in workbench.formulations() if each.name.startswith("gavel.")]
+SEVERAL = {"gavel.finish_time_fairness"}
+"""Whose answer is that of the last of several programmes."""
+FIRST = {"gavel.water_filling", "gavel.hierarchical"}
+
+
+@cache
+def first_run() -> Run:
+    return workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+
+
+@cache
+def example(formulation: str = "gavel.max_min_fairness") -> Result:
+    return workbench.solve("preset:gavel_example", formulation)
+
+
+def held(table: pd.DataFrame, objective: float) -> None:
+    """What every table of rows keeps."""
+    assert ((table["left"] - table["right"]).abs() == table["slack"]).all()
+    assert (table["binding"] == (table["slack"] < 1e-7)).all()
+    sign = table["sense"].map({"<=": 1, ">=": -1, "=": 0})
+    assert (sign * (table["right"] - table["left"]) >= -1e-6).all()
+    if table["dual"].notna().all():
+        total = float((table["dual"] * table["right"]).sum())
+        assert total == pytest.approx(objective, rel=1e-6, abs=1e-6)
+        assert (table.loc[~table["binding"], "dual"].abs() < 1e-6).all()
+
+
+@pytest.mark.parametrize("name", sorted({*GAVEL} - SEVERAL))
+@pytest.mark.parametrize("scenario", ["preset:gavel_example", "preset:start_here", instance(1), instance(2)])
+def test_duals_add_up_to_the_objective(name: str, scenario: object) -> None:
+    if name == "gavel.hierarchical" and not isinstance(scenario, str):
+        pytest.skip("the same programme as water filling without entities")
+    result = workbench.solve(scenario, name)  # type: ignore[arg-type]
+    assert result.objective is not None
+    table = workbench.rows(result)
+    held(table, result.objective)
+    assert table.attrs["formulation"] == name
+    if name in FIRST:
+        assert table.attrs["notes"] == [] or "first of" in table.attrs["notes"][0] or "unique" in str(table.attrs)
+
+
+@pytest.mark.parametrize("name", ["hadar.round", "hops.round", "gavel.bottleneck"])
+def test_whole_numbers_have_slack_and_the_price_of_the_relaxed_problem(name: str) -> None:
+    table = workbench.rows(workbench.solve("preset:start_here", name))
+    assert table["dual"].isna().all()
+    assert table["left_rate"].isna().all()
+    assert table["price_of_relaxed"].notna().any()
+    assert "whole numbers" in table.attrs["notes"][0]
+    held(table, 0.0)
+
+
+def test_rows_of_the_first_programme_by_hand() -> None:
+    """P_m of gavel_example gives z/(w P) = 1.6, .4; the level .7273 = 8/11 stands on both capacities."""
+    table = workbench.rows(example()).set_index(["part", "index"])
+    row = table.loc[("capacity", "k80")]
+    assert row["row"] == "share[job 0,k80] + share[job 1,k80] + share[job 2,k80] <= 1"
+    assert (row["tag"], row["left"], row["sense"], row["right"]) == ("3", pytest.approx(1.0), "<=", 1.0)
+    assert row["dual"] == pytest.approx(8 / 55)
+    assert table.loc[("epigraph", "job 0"), "row"] == "- 1.6 share[job 0,v100] - 0.4 share[job 0,k80] + level <= 0"
+
+
+def world(names: list[str], gpus: int) -> workbench.Scenario:
+    """Jobs of one model on one type."""
+    jobs = [{"name": name, "model": "m", "steps": 1e4} for name in names]
+    cluster = {
+        "accelerators": [{"name": "v100"}],
+        "nodes": [{"name": "n", "accelerator": "v100", "gpus": gpus}],
+    }
+    speeds = [{"model": "m", "accelerator": "v100", "gpus": 1, "steps_per_s": 2.0}]
+    return workbench.Scenario.from_dict({"cluster": cluster, "jobs": jobs, "throughputs": speeds})
+
+
+def test_a_long_sum_is_cut_in_the_middle() -> None:
+    scenario = world([f"j{i}" for i in range(20)], 4)
+    table = workbench.rows(workbench.solve(scenario, "gavel.max_throughput")).set_index(["part", "index"])
+    text = table.loc[("capacity", "v100"), "row"]
+    assert text.startswith("share[j0,v100] + share[j1,v100] + share[j2,v100] + ... 14 more ... + share[j17,v100]")
+    assert text.endswith("<= 4")
+
+
+def test_one_more_k80_is_three_numbers() -> None:
+    """D15: the dual, the row's right side, and a GPU in the cluster, which also moves what jobs are measured by."""
+    result = example()
+    assert result.objective == pytest.approx(8 / 11)
+    dual = workbench.rows(result).set_index(["part", "index"]).loc[("capacity", "k80")]
+    assert dual["dual"] == pytest.approx(0.1454545, abs=1e-6)
+    assert dual["right_range"] < 1  # it does not hold for a whole one
+    row = workbench.relax(result, "capacity[k80]", 1)
+    assert row.after == pytest.approx(0.85)
+    assert row.after - result.objective == pytest.approx(0.1227273, abs=1e-6)
+    assert "what_if" in row._repr_html_() and "worth" not in row.text() + row._repr_html_()
+    nodes = workbench.preset("gavel_example").cluster
+    grown = workbench.Cluster(
+        accelerators=nodes.accelerators,
+        nodes=(*nodes.nodes, workbench.NodeGroup(name="one-more", accelerator="k80", gpus=1)),
+        network_gbps=nodes.network_gbps,
+    )
+    gpu = workbench.solve(workbench.preset("gavel_example").replace(cluster=grown), "gavel.max_min_fairness")
+    assert gpu.objective == pytest.approx(1.0)
+    assert gpu.objective - result.objective == pytest.approx(0.2727273, abs=1e-6)
+
+
+def test_rows_of_a_run_are_those_of_the_decision_in_force() -> None:
+    """At 45 min of start_here the shares of 30 min are in force: the level 1 as the run recorded it."""
+    run = first_run()
+    table = workbench.rows(run, 45 * 60)
+    assert table.attrs["at_s"] == 1800.0
+    recorded = run.decisions.loc[run.decisions["time_s"] == 1800.0, "objective"].item()
+    held(table, recorded)
+    left = table.set_index(["part", "index"])["left"]
+    shares = run.shares[run.shares["time_s"] == 1800.0]
+    for unit, kind, share in zip(shares["unit"], shares["accelerator"], shares["share"], strict=True):
+        assert left["share", f"{unit},{kind}"].tolist()[0] == pytest.approx(share)
+    assert workbench.rows(run, 30 * 60).equals(table)
+    assert workbench.rows(run, 29 * 60).attrs["at_s"] == 720.0
+    assert workbench.rows(run).attrs["at_s"] == 6840.0
+
+
+def test_relax_and_without_solve_again() -> None:
+    result = example()
+    assert result.objective is not None
+    for name, by in (("capacity[v100]", 0.1), ("job_time[job 2]", -0.2), ("epigraph[job 1]", 0.05)):
+        row = workbench.rows(result).set_index(["part", "index"]).loc[tuple(name.rstrip("]").split("["))]
+        found = workbench.relax(result, name, by)
+        rate = row["right_rate" if by > 0 else "left_rate"]
+        assert abs(by) <= row["right_range" if by > 0 else "left_range"]
+        assert found.after == pytest.approx(result.objective + by * rate)
+    free = workbench.without(result, "job_time")
+    assert free.changes and free.after > result.objective  # type: ignore[operator]
+    assert free.text().startswith("Without job_time (3 rows): worst_job is 0.7347 in place of 0.7273")
+    assert not workbench.without(result, "job_time[job 0]").changes
+    none = workbench.relax(result, "capacity[k80]", -5)
+    assert (none.status, none.after) == ("infeasible", None)
+    assert workbench.without(result, "epigraph").status == "unbounded"
+    in_run = workbench.relax(first_run(), "capacity[v100]", 1, at=45 * 60)
+    assert in_run.before == pytest.approx(1.0) and in_run.after > 1.2  # type: ignore[operator]
+
+
+def test_a_bound_is_a_row() -> None:
+    """Made to be 0, job 0's share of the K80 stays; allowed below 0, the level rises by its dual."""
+    table = workbench.rows(example()).set_index(["part", "index", "sense"])
+    dual = table.loc[("share", "job 0,k80", ">="), "dual"]
+    found = workbench.relax(example(), "share[job 0,k80] >=", 0.1)
+    assert found.after == pytest.approx(8 / 11 - 0.1 * dual)
+    assert found.text().startswith("With share[job 0,k80] >= -0.1 in place of 0:")
+
+
+def test_names_are_text() -> None:
+    result = workbench.solve(world(["<b>x</b>", "y"], 1), "gavel.max_min_fairness")
+    assert "<b>" not in workbench.without(result, "epigraph[<b>x</b>]")._repr_html_()
+
+
+def test_infeasible_problems_show_the_rows_in_conflict() -> None:
+    jobs = [{"name": name, "steps": 1200.0, "rewards": [[1300.0, 100.0]]} for name in ("one", "two")]
+    with pytest.raises(ConflictError) as caught:
+        workbench.solve(one_gpu(jobs), "chronus.leases", all_guaranteed=True)
+    table = workbench.rows(caught.value)
+    assert sorted(table["part"] + "[" + table["index"] + "]") == sorted(
+        name if "[" in name else f"{name}[]" for name in {row.name for row in caught.value.conflict.rows}
+    )
+    assert table["left"].isna().all() and table["row"].str.len().gt(0).all()
+    assert "cannot hold together" in table.attrs["notes"][0]
+    assert pickle.loads(pickle.dumps(caught.value)).stated is None
+
+
+def test_where_an_algorithm_decides_it_says_so() -> None:
+    for name in ("hadar", "hare", "fifo"):
+        run = workbench.simulate("preset:start_here", name)
+        with pytest.raises(InputError, match=r"An algorithm decides.*workbench\.chain"):
+            workbench.rows(run, 600.0)
+
+
+def test_what_has_no_rows_is_told() -> None:
+    with pytest.raises(InputError, match="several in turn, or from an algorithm"):
+        workbench.rows(workbench.solve("preset:gavel_example", "gavel.finish_time_fairness"))
+    with pytest.raises(InputError, match=r"did you mean capacity\[k80\]"):
+        workbench.relax(example(), "capasity[k80]")
+    with pytest.raises(InputError, match="a number"):
+        workbench.relax(example(), "capacity[k80]", math.nan)
+    with pytest.raises(InputError, match=r"workbench\.solve"):
+        workbench.rows(Result("optimal", 1.0, "max", "1", {}))
+    with pytest.raises(InputError, match="seconds from 0"):
+        workbench.rows(first_run(), 1e9)
+    with pytest.raises(InputError, match="no time"):
+        workbench.rows(example(), 3.0)
+    with pytest.raises(InputError, match="a run"):
+        workbench.rows(3)  # type: ignore[arg-type]
+
+
+def test_glpk_finds_the_same_value_of_a_moved_row() -> None:
+    for name in ("capacity[v100]", "job_time", "epigraph[job 2]"):
+        other = workbench.solve("preset:gavel_example", "gavel.max_min_fairness", solver=Solver(name="glpk"))
+        one, two = (workbench.relax(result, name, 0.25) for result in (example(), other))
+        assert one.after == pytest.approx(two.after, abs=1e-7)
+    assert np.isfinite(one.before)
+
+
+def test_a_result_compares_without_its_problem() -> None:
+    result = example()
+    assert result.problem is not None and isinstance(result.problem.formulation, Formulation)

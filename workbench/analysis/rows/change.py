@@ -1,0 +1,177 @@
+"""`workbench.relax` and `workbench.without`: a row moved, or left out; the problem solved again, and the difference.
+
+What a row is worth is not what a GPU in the cluster is worth: all other numbers stay as they are here, also those that
+would move with a GPU (what jobs are measured by, for one). `workbench.what_if` asks for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.analysis.rows.stated import SolvedStatement, solved
+from workbench.base.card import card
+from workbench.base.errors import InputError, counted
+from workbench.base.rounding import short_number
+from workbench.scheduling.contract import Result
+from workbench.scheduling.solvers import InfeasibleError, Programme, UnboundedError, solve_matrix
+from workbench.scheduling.solvers.limits import SENSES
+from workbench.simulation.run import Run
+
+SAME = 1e-9
+"""A variable or an objective that changes by less, relative to the larger of it and 1, has not changed."""
+MOST_SHOWN = 6
+"""Variables that a text names."""
+
+
+class Moved(NamedTuple):
+    """A variable that has another value."""
+
+    variable: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """What a changed row changes. rows: their names; change: in words; objective, sense: of the problem.
+
+    before, after: best values, after None where status says `infeasible` or `unbounded`; moved: variables with other
+    values, most first (of several best solutions the solver gives one).
+    """
+
+    formulation: str
+    rows: tuple[str, ...]
+    change: str
+    objective: str
+    sense: str
+    status: str
+    before: float
+    after: float | None
+    moved: tuple[Moved, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the best value is another."""
+        return self.after is None or not _same(self.before, self.after)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The variables that moved: columns variable, before and after."""
+        return pd.DataFrame(self.moved, columns=list(Moved._fields))
+
+    def as_json(self) -> dict[str, Any]:
+        """Its fields, as JSON has them."""
+        return {**asdict(self), "moved": [each._asdict() for each in self.moved]}
+
+    def text(self) -> str:
+        """In a few sentences."""
+        return " ".join([f"{self.change}: {self._difference()}", *self._others()])
+
+    def _difference(self) -> str:
+        if self.after is None:
+            none = "no point satisfies all constraints" if self.status == "infeasible" else "there is no best value"
+            return f"{none} (before: {_number(self.before)})."
+        if not self.changes:
+            return f"{self.objective} stays {_number(self.before)}."
+        more = "more" if self.after > self.before else "less"
+        better = "better" if (self.after > self.before) == (self.sense == "max") else "worse"
+        by = _number(abs(self.after - self.before))
+        return f"{self.objective} is {_number(self.after)} in place of {_number(self.before)}, {by} {more} ({better})."
+
+    def _others(self) -> list[str]:
+        if not self.moved:
+            return []
+        shown = [f"{name} {_number(old)} to {_number(new)}" for name, old, new in self.moved[:MOST_SHOWN]]
+        left = len(self.moved) - MOST_SHOWN
+        more = f", and {counted(left, 'variable')} more" if left > 0 else ""
+        return [f"What moves: {', '.join(shown)}{more}."]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<RowChange: {self.change}: {self._difference()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, _number(old), _number(new)) for name, old, new in self.moved]
+        return card(f"{self.change}: {self._difference()}", rows, ("Variable", "Before", "After"), [OTHERS_STAY])
+
+
+OTHERS_STAY = "All other numbers of the problem stay as they are; workbench.what_if changes the cluster itself."
+
+
+def relax(found: Result | Run, row: str, by: float = 1.0, *, at: float | None = None) -> RowChange:
+    """Solve again with a row that asks for less: `<=` a larger right side, `>=` a smaller one, by so much.
+
+    found, at: as for `workbench.rows`; row: `part[index]`, such as `capacity[v100]`, a part for all of its rows, or a
+    bound by its variable, with its sense where there are two: `share[game,v100] <=`; by: below 0 tightens it; an
+    equality's right side is raised. Raises InputError for a row that is not there, with the nearest names, and what
+    `workbench.rows` raises.
+    """
+    if isinstance(by, bool) or not isinstance(by, (int, float)) or not math.isfinite(by):
+        raise InputError("by", by, "a number")
+    return _changed(solved(found, at), row, float(by))
+
+
+def without(found: Result | Run, row: str, *, at: float | None = None) -> RowChange:
+    """Solve again without a row, or without all rows of a part (`job_time`). Arguments and errors as for `relax`."""
+    return _changed(solved(found, at), row, math.inf)
+
+
+def _changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
+    numbers = statement.find(row)
+    programme = changed_programme(statement, numbers, by)
+    before = statement.point.solved.value
+    head: dict[str, Any] = {
+        "formulation": statement.problem.formulation.name,
+        "rows": tuple(dict.fromkeys(statement.names[number] for number in numbers)),
+        "change": _in_words(statement, numbers, row, by),
+        "objective": statement.objective,
+        "sense": "max" if programme.maximise else "min",
+        "before": before,
+    }
+    try:
+        point = solve_matrix(programme, statement.solver)
+    except (InfeasibleError, UnboundedError) as error:
+        return RowChange(**head, status=error.status, after=None, moved=())
+    names = [str(column.name) for column in statement.compiled.columns]
+    values = zip(names, statement.point.values.tolist(), point.values.tolist(), strict=True)
+    moved = [Moved(*each) for each in values if abs(each[1] - each[2]) > 1e-7 * max(1.0, abs(each[1]))]
+    moved.sort(key=lambda each: -abs(each.after - each.before))
+    return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved))
+
+
+def changed_programme(statement: SolvedStatement, numbers: Sequence[int], by: float) -> Programme:
+    """The programme with limits that ask for `by` less, or with infinity not at all."""
+    programme, limits = statement.compiled.programme, statement.limits
+    for number in numbers:
+        towards = -by if limits.sense[number] < 0 else by
+        programme = limits.moved(programme, number, towards)
+    return programme
+
+
+def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: float) -> str:
+    """What is done to which rows."""
+    limits = statement.limits
+    several = f" ({counted(len(numbers), 'row')})" if len(numbers) > 1 else ""
+    if math.isinf(by):
+        return f"Without {row}{several}"
+    first = numbers[0]
+    old, sense = limits.right.item(first), limits.sense.item(first)
+    new = old - by if sense < 0 else old + by
+    if several:
+        return f"With {row}{several} each {'relaxed' if by >= 0 else 'tightened'} by {_number(abs(by))}"
+    return f"With {statement.names[first]} {SENSES[sense]} {_number(new)} in place of {_number(old)}"
+
+
+def _same(one: float, other: float) -> bool:
+    return abs(one - other) <= SAME * max(1.0, abs(one), abs(other))
+
+
+def _number(value: float) -> str:
+    return short_number(value, 4)

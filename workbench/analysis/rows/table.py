@@ -1,0 +1,168 @@
+"""`workbench.rows`: every row of a solved problem in numbers, with slack, dual and what is binding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.rows.stated import SolvedStatement, compiled_of, solved
+from workbench.base.errors import InputError, Words
+from workbench.base.labels import listed
+from workbench.scheduling.contract import Result
+from workbench.scheduling.solvers import ConflictError, Point, SolveReport, solve_matrix
+from workbench.scheduling.solvers.limits import SENSES, LimitRows, Rates
+from workbench.simulation.run import Run
+
+COLUMNS = (
+    *("part", "tag", "index", "row", "left", "sense", "right", "slack", "dual"),
+    *("left_rate", "right_rate", "left_range", "right_range", "binding"),
+)
+RATED_ENTRIES = 30_000
+"""Rates cost four small programmes a row: so many numbers of the programme, in all, may be solved again for them."""
+MOST_RATED = 100
+"""Rows that have rates, at most: constraints come before bounds."""
+MOST_LISTED = 8
+"""Rows that a note names."""
+
+
+def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.DataFrame:
+    """The rows of a solved problem with their numbers: constraints in the model's order, then the variables' bounds.
+
+    found: a result of `workbench.solve`, or a run, whose decision in force at `at` seconds is stated and solved again
+    (the latest one that solved anything); or the error of an infeasible solve: then the rows in conflict, `left` NaN.
+
+    Columns: part, tag and index of the row in the model; row: in numbers, a long sum cut in the middle; left, sense,
+    right; slack: |left - right|; dual: change of the objective per unit of `right`; left_rate, right_rate: that change
+    where `right` becomes less, and more, each exact within left_range or right_range (NaN: not asked; where the rates
+    differ the dual is not unique: it is one number between them); binding: slack below 1e-7. Over all rows dual x right
+    adds up to the objective; its constant is a row too.
+    Of an integer problem dual and rates are NaN, and a column `price_of_relaxed` has the duals of the same problem
+    with fractions allowed. `attrs`: formulation, objective, sense, at_s of the decision, and notes.
+
+    Raises InputError for what states no rows (`workbench.chain` then tells the algorithm's own steps) and for a time
+    that the run does not have; a solver's errors.
+    """
+    if isinstance(found, ConflictError):
+        return _in_conflict(found)
+    statement = solved(found, at)
+    limits = statement.limits
+    rates = _rates(statement)
+    numbers = range(len(limits.sense))
+    dual = np.full(len(limits.sense), math.nan) if limits.dual is None else limits.dual
+    named = _named(statement, limits)
+    table = pd.DataFrame(
+        {
+            **named,
+            "row": [statement.text(number) for number in numbers],
+            "left": limits.left,
+            "sense": [SENSES[sense] for sense in limits.sense.tolist()],
+            "right": limits.right,
+            "slack": limits.slack,
+            "dual": dual,
+            **{
+                name: np.array([rates[number][spot] if number in rates else math.nan for number in numbers])
+                for spot, name in enumerate(("left_rate", "right_rate", "left_range", "right_range"))
+            },
+            "binding": limits.met,
+        }
+    )[list(COLUMNS)]
+    if statement.compiled.programme.mixed:
+        table["price_of_relaxed"] = _relaxed(statement)
+    if statement.compiled.programme.offset:
+        table = pd.concat([table, _constant(statement, table)], ignore_index=True)
+    table.attrs.update(_about(statement, rates))
+    return table
+
+
+def _named(statement: SolvedStatement, limits: LimitRows) -> dict[str, list[str]]:
+    """Part, tag and index of each limit."""
+    parts = list(statement.parts)
+    index = [name.removeprefix(part)[1:-1] for part, name in zip(parts, statement.names, strict=True)]
+    return {"part": parts, "tag": [statement.tags.get(part, "") for part in parts], "index": index}
+
+
+def _rates(statement: SolvedStatement) -> dict[int, Rates]:
+    """By limit its rates, of as many as there is time for; the rates of a limit that is not met are 0 up to its slack.
+
+    Constraints come first, then bounds.
+    """
+    limits = statement.limits
+    if limits.dual is None:
+        return {}
+    found: dict[int, Rates] = {}
+    most = min(MOST_RATED, RATED_ENTRIES // max(1, len(limits.matrix.data)))
+    met = np.flatnonzero(limits.met).tolist()
+    for number in met[:most]:
+        found[number] = limits.rates(number, statement.solver)
+    for number in np.flatnonzero(~limits.met).tolist():
+        slack, sense = limits.slack.item(number), limits.sense.item(number)
+        found[number] = Rates(0.0, 0.0, slack if sense > 0 else math.inf, slack if sense < 0 else math.inf)
+    return found
+
+
+def _relaxed(statement: SolvedStatement) -> np.ndarray[Any, Any]:
+    """Duals of the same programme with fractions allowed; at its limits, which are those of the programme."""
+    relaxed = replace(statement.compiled.programme, integer=None, start=None)
+    dual = LimitRows.of(relaxed, solve_matrix(relaxed, statement.solver)).dual
+    return np.full(len(statement.owners), math.nan) if dual is None else dual
+
+
+def _constant(statement: SolvedStatement, table: pd.DataFrame) -> pd.DataFrame:
+    """The number in the objective that no variable changes, as a row."""
+    constant = statement.compiled.programme.offset
+    name = statement.objective
+    row: dict[str, Any] = dict.fromkeys(table.columns, math.nan) | {
+        "part": name, "tag": statement.tags.get(name, ""), "index": "constant", "row": f"{constant:g} = {constant:g}",
+        "left": constant, "sense": "=", "right": constant, "slack": 0.0, "binding": True,
+        "dual": math.nan if statement.limits.dual is None else 1.0,
+    }  # fmt: skip
+    return pd.DataFrame([row])
+
+
+def _about(statement: SolvedStatement, rates: Mapping[int, Rates]) -> dict[str, Any]:
+    """What stands beside the table."""
+    limits, programme = statement.limits, statement.compiled.programme
+    notes = [statement.note] if statement.note else []
+    if programme.mixed:
+        notes.append("a problem in whole numbers has no duals; price_of_relaxed is of the one with fractions allowed")
+    elif len(rates) < len(limits.sense):
+        notes.append(f"{len(limits.sense) - len(rates)} of {len(limits.sense)} rows were not asked for their rates")
+    several = listed((statement.names[number] for number, found in rates.items() if not found.unique), MOST_LISTED)
+    notes += [f"the dual is not unique, the two rates differ: {several}"] if several else []
+    return {
+        "formulation": statement.problem.formulation.name,
+        "objective": statement.point.solved.value,
+        "sense": "max" if programme.maximise else "min",
+        "at_s": statement.at_s,
+        "notes": notes,
+    }
+
+
+def _in_conflict(error: ConflictError) -> pd.DataFrame:
+    """The rows of an infeasible problem that cannot hold together."""
+    if error.stated is None:
+        raise InputError("error", Words("one without its problem"), "the error that workbench.solve raised")
+    model, compiled = compiled_of(error.stated)
+    nowhere = Point(np.full(len(compiled.columns), math.nan), None, None, SolveReport("infeasible", None))
+    statement = SolvedStatement(error.stated, model, compiled, nowhere)
+    names = {row.name for row in error.conflict.rows}
+    limits = statement.limits
+    kept = [number for number, name in enumerate(statement.names) if name in names]
+    named = {name: [values[number] for number in kept] for name, values in _named(statement, limits).items()}
+    table = pd.DataFrame(
+        {
+            **named,
+            "row": [statement.text(number) for number in kept],
+            "left": math.nan,
+            "sense": [SENSES[limits.sense.item(number)] for number in kept],
+            "right": limits.right[kept],
+        }
+    )
+    notes = [error.conflict.told()]
+    table.attrs.update(formulation=error.stated.formulation.name, objective=None, at_s=None, notes=notes)
+    return table
