@@ -41,12 +41,11 @@ def at_60() -> State:
 
 def picture(state: State) -> Any:
     """All that a decision may change, to compare."""
-    book, runners = state.book, state.leasing.runners
+    book = state.book
     arrays = [v.copy() for v in vars(book).values() if isinstance(v, np.ndarray)]
-    arrays += [v.copy() for v in vars(runners).values() if isinstance(v, np.ndarray)]
     arrays += [state.nodes.idle.copy(), state.nodes.up.copy()]
     leases = {
-        unit: (lease.assignment, lease.until_s, lease.slots, lease.mark_s, lease.runners)
+        unit: (lease.assignment, lease.until_s, lease.slots, lease.mark_s, lease.going)
         for unit, lease in (*state.leasing.leases.items(), *state.leasing.ended.items())
     }
     free = copy.deepcopy(state.nodes.pool._free)

@@ -1,4 +1,4 @@
-"""Multiples of a round's length."""
+"""Multiples of a round's length, and times that are the same but for rounding."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 
 LONGEST_ROUND_S = 1e9
 """A round lasts at most so many seconds (thirty years): one without an end would be no round."""
+TIE = 1e-12
+"""Times that differ by no more than this share are the same: `now + 0.1` is not quite `n * 0.1` (ours)."""
 
 
 def boundary_after(now_s: float, round_s: float) -> float:
@@ -24,3 +26,8 @@ def boundary_from(now_s: float, round_s: float) -> float:
     while number * round_s < now_s:
         number += 1
     return number * round_s
+
+
+def is_tie(a_s: float, b_s: float) -> bool:
+    """Whether two times, one of them finite, are the same but for rounding."""
+    return abs(a_s - b_s) <= TIE * min(a_s, b_s)

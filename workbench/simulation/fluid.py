@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.errors import InputError
+from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, Shares, WorkerType, members
@@ -28,7 +29,6 @@ from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, Snapshot
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
-from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import ShareRows, share_table
 
 

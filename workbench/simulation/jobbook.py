@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,26 +21,16 @@ FINISHED = 1e-9
 """A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""
 
 
-class Shown(NamedTuple):
-    """What never changes of the jobs of some ranks, read-only: the same from view to view of the same ranks."""
-
-    ranks: IntArray
-    jobs: tuple[Job, ...]
-    position: IntArray
-    gpus: IntArray
-    arrival_s: FloatArray
-    weight: FloatArray
-
-
 class JobBook:
-    """One entry per rank: a job's place in the order of (arrival, position).
+    """The table `jobs` as it fills, and beside its columns what the core needs to know to fill them.
 
-    left: steps that are neither done nor booked; attained_s, waited_s: up to since_s, the last change of held (GPUs);
-    done_at_s: when it will complete if nothing changes (set by `completes`); stepped: whether steps were booked since
-    the core last asked; fruitless: since the last job left, how often in a row a fault threw a job back to where the
-    one before had;
-    only_profiled: jobs that have had GPUs for nothing but profiles without steps. What is only counted job by job is
-    in lists: one element of an array takes several times as long.
+    One entry per rank: a job's place in the order of (arrival, position). left: steps that are neither done nor booked;
+    attained_s, waited_s: up to since_s, the last change of held (GPUs); rate, ready_s, stop_s, cap: see `run` (without
+    copies of a job, see `Leasing.done`); done_at_s: when it will complete if nothing changes (set by `completes`);
+    stepped: whether steps were booked since the core last asked; fruitless: since the last job left, how often in a row
+    a fault threw a job back to where the one before had; only_profiled: jobs that have had GPUs for nothing but
+    profiles without steps. What is only counted job by job is in lists: one element of an array takes several times as
+    long.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -54,18 +44,20 @@ class JobBook:
         self.steps = np.array([job.steps for job in jobs], dtype=float)
         self.left = np.array([job.steps - job.steps_done for job in jobs], dtype=float)
         self.attained_s = np.array([job.attained_s for job in jobs], dtype=float)
-        self.waited_s, self.run_s, self.lost = np.zeros(count), np.zeros(count), np.zeros(count)
+        self.waited_s, self.run_s, self.steps_lost = np.zeros(count), np.zeros(count), np.zeros(count)
         self.held = np.zeros(count, dtype=np.int64)
         self.since_s = self.arrival_s.copy()
         self.done_at_s = np.full(count, np.inf)
         self._next_done_s: float | None = math.inf
         self.first_start_s, self.finish_s = np.full(count, np.nan), np.full(count, np.nan)
+        self.rate, self.cap = np.zeros(count), np.zeros(count)
+        self.ready_s, self.stop_s = np.zeros(count), np.zeros(count)
         self.restarts = np.zeros(count, dtype=np.int64)
         self.preemptions, self.moves, self.renewals = [0] * count, [0] * count, [0] * count
         self.alive = np.zeros(count, dtype=bool)
         self.verdict = [""] * count
         self._active: IntArray | None = None
-        self._shown: Shown | None = None
+        self._seen: tuple[IntArray, tuple[Job, ...], list[npt.NDArray[Any]]] | None = None
         self.admitted = 0
         self.first_alive = 0
         self.unfinished = count
@@ -137,10 +129,28 @@ class JobBook:
         if more:
             self.held[rank] = held + more
 
+    def run(self, rank: int, rate: float, ready_s: float, stop_s: float, cap: float) -> None:
+        """From now on a job does nothing until ready_s, then `rate` steps/s until stop_s, by when it has done `cap`."""
+        self.rate[rank], self.cap[rank], self.ready_s[rank], self.stop_s[rank] = rate, cap, ready_s, stop_s
+
+    def run_by(self, now_s: float) -> FloatArray:
+        """Steps that the active jobs have done by now since they were last set going: a straight line in time."""
+        found = np.zeros(len(self.active()))
+        at = np.flatnonzero(self.held[self.active()])
+        ranks = self.active()[at]
+        steps = self.rate[ranks] * np.maximum(now_s - self.ready_s[ranks], 0.0)
+        found[at] = np.where(now_s >= self.stop_s[ranks], self.cap[ranks], steps)
+        return found
+
+    def has_worked(self, from_s: float, to_s: float) -> bool:
+        """Whether a job has done a part of a step between two times."""
+        ranks = self.active()
+        return bool(((self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)).any())
+
     def lose(self, rank: int, steps: float) -> None:
         """A fault takes back steps that a job had done."""
         self.left[rank] += steps
-        self.lost[rank] += steps
+        self.steps_lost[rank] += steps
         left, before = float(self.left[rank]), self._left_when_lost.get(rank, math.inf)
         further = left < before - FINISHED * self.steps[rank]
         self.fruitless[rank] = 0 if further else self.fruitless.get(rank, 0) + 1
@@ -162,55 +172,40 @@ class JobBook:
             self.first_alive += 1
 
     def view(self, ranks: IntArray, steps_left: FloatArray, now_s: float) -> JobView:
-        """What a scheduler sees of these jobs."""
-        if self._shown is None or self._shown.ranks is not ranks:
-            self._shown = self._as_given(ranks)
-        given = self._shown
+        """What a scheduler sees of these jobs; what never changes is the same from view to view of the same ranks."""
+        if self._seen is None or self._seen[0] is not ranks:
+            of = (self.position, self.gpus, self.arrival_s, self.weight)
+            self._seen = ranks, tuple(map(self.jobs.__getitem__, ranks.tolist())), [fixed(each[ranks]) for each in of]
+        jobs, (position, gpus, arrival_s, weight) = self._seen[1:]
         pause = np.maximum(now_s - self.since_s[ranks], 0.0)
         held = self.held[ranks]
         return JobView(
-            jobs=given.jobs,
-            position=given.position,
+            jobs=jobs,
+            position=position,
             steps_left=steps_left,
             attained_s=self.attained_s[ranks] + held * pause,
             waited_s=self.waited_s[ranks] + np.where(held == 0, pause, 0.0),
             restarts=self.restarts[ranks],
-            gpus=given.gpus,
-            arrival_s=given.arrival_s,
-            weight=given.weight,
+            gpus=gpus,
+            arrival_s=arrival_s,
+            weight=weight,
         )
 
-    def _as_given(self, ranks: IntArray) -> Shown:
-        jobs = tuple(map(self.jobs.__getitem__, ranks.tolist()))
-        columns = (self.position, self.gpus, self.arrival_s, self.weight)
-        given: list[npt.NDArray[Any]] = [fixed(column[ranks]) for column in columns]
-        return Shown(ranks, jobs, *given)
+    @property
+    def steps_done(self) -> FloatArray:
+        """Steps that are done and booked."""
+        done: FloatArray = self.steps - self.left
+        return done
 
     def table(self) -> pd.DataFrame:
-        """The `jobs` table in the scenario's order."""
+        """The `jobs` table: the book's own columns, and what the jobs say, in the scenario's order."""
         place = np.argsort(self.position)
-        jobs = [self.jobs[i] for i in place.tolist()]
-        return JOBS.frame(
-            {
-                "job": [job.name for job in jobs],
-                "model": [job.model for job in jobs],
-                "gpus": self.gpus[place],
-                "weight": self.weight[place],
-                "entity": [job.entity or "" for job in jobs],
-                "size_class": [job.size_class or "" for job in jobs],
-                "arrival_s": self.arrival_s[place],
-                "first_start_s": self.first_start_s[place],
-                "finish_s": self.finish_s[place],
-                "steps": self.steps[place],
-                "steps_done": (self.steps - self.left)[place],
-                "steps_lost": self.lost[place],
-                "attained_s": self.attained_s[place],
-                "run_s": self.run_s[place],
-                "waited_s": self.waited_s[place],
-                "restarts": self.restarts[place],
-                "preemptions": [self.preemptions[i] for i in place.tolist()],
-                "moves": [self.moves[i] for i in place.tolist()],
-                "renewals": [self.renewals[i] for i in place.tolist()],
-                "verdict": [self.verdict[i] for i in place.tolist()],
-            }
-        )
+        jobs = [self.jobs[rank] for rank in place.tolist()]
+        said = {
+            "job": [job.name for job in jobs],
+            "model": [job.model for job in jobs],
+            "entity": [job.entity or "" for job in jobs],
+            "size_class": [job.size_class or "" for job in jobs],
+        }
+        kept = (name for name in JOBS.names if name in vars(self) or name == "steps_done")
+        return JOBS.frame(said | {name: np.asarray(getattr(self, name))[place] for name in kept})

@@ -4,17 +4,75 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from workbench.base.round_times import TIE
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Observation
-from workbench.simulation.free_slots import SlotSet
 from workbench.simulation.jobbook import FINISHED, JobBook
-from workbench.simulation.lease import Lease
-from workbench.simulation.nodes import Nodes
-from workbench.simulation.progress import TIE, Runners
-from workbench.simulation.recorder import Recorder
+from workbench.simulation.nodes import Nodes, SlotSet
+from workbench.simulation.recorder import Nothing, Recorder
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    """One assignment in force.
+
+    names, jobs: of the unit's jobs, and their ranks; from mark_s on nothing is recorded yet: restart until ready_s,
+    running until stop_s, holding until tail_from_s, consolidating from then on. For each job: rates, its true steps/s;
+    caps, the steps that it does from ready_s on while it is going, and stops, when it has done them; over the whole
+    time from began_s on: done, the steps that are booked, and saved, those of them that the last checkpoint holds.
+    row: its latest one in the recorder's `timeline`.
+    """
+
+    assignment: Assignment
+    names: tuple[str, ...]
+    jobs: tuple[int, ...]
+    slots: SlotSet
+    rates: tuple[float, ...]
+    done: list[float]
+    saved: list[float]
+    until_s: float
+    mark_s: float
+    ready_s: float
+    began_s: float
+    going: bool = False
+    caps: Sequence[float] = ()
+    stops: Sequence[float] = ()
+    stop_s: float = 0.0
+    tail_from_s: float = float("inf")
+    row: int = Nothing
+
+    @property
+    def plain(self) -> bool:
+        """Whether it simply runs to its end: such a lease is renewed by moving its end."""
+        return self.assignment.steps is None and self.assignment.tail_s == 0.0
+
+    def steps(self, spot: int, now_s: float) -> float:
+        """Steps that one of the unit's jobs has done by now since it was last set going."""
+        if now_s >= self.stops[spot] * (1 - TIE):
+            return self.caps[spot]
+        return max(0.0, self.rates[spot] * (now_s - self.ready_s))
+
+    def phases(self, now_s: float) -> Sequence[tuple[str, float, float]]:
+        """(kind, start, end) of each phase between mark_s and now, in order."""
+        kind = self.assignment.kind
+        stop_s = self.tail_from_s if kind == "profile" else min(self.stop_s, self.tail_from_s)
+        if self.ready_s <= self.mark_s < now_s <= stop_s:  # as nearly always: it has only been running
+            return ((kind, self.mark_s, now_s),)
+        edges = (
+            ("restart", self.mark_s, self.ready_s),
+            (kind, self.ready_s, stop_s),
+            ("hold", stop_s, self.tail_from_s),
+            ("consolidate", self.tail_from_s, float("inf")),
+        )
+        cut = [(name, max(start, self.mark_s), min(end, now_s)) for name, start, end in edges]
+        return [phase for phase in cut if phase[2] > phase[1]]
 
 
 class Leasing:
@@ -29,7 +87,7 @@ class Leasing:
         self._table, self._restart = scenario.table, scenario.core.restart
         self._checkpoint_s = scenario.core.checkpoint_s
         self._jobs, self._nodes, self._recorder = book, nodes, recorder
-        self.runners = Runners()
+        self._copies: dict[Unit, Lease] = {}  # which run side by side: the book knows one run of a job
         self.leases: dict[Unit, Lease] = {}
         self.ended: dict[Unit, Lease] = {}
         self.holder: dict[int, list[Unit]] = {}
@@ -138,20 +196,24 @@ class Leasing:
     # Run -------------------------------------------------------------------------------------------------------------
 
     def _run(self, lease: Lease) -> None:
-        """Set the runners of a lease going from ready_s."""
+        """Set the jobs of a lease going from ready_s."""
         limit_s, ready_s = self._tail_from(lease), lease.ready_s
         most = math.inf if lease.assignment.steps is None else float(lease.assignment.steps)
-        runners, caps, stops = [], [], []
+        caps, stops = [], []
         for rank, rate in zip(lease.jobs, lease.rates, strict=True):
             cap, stop = 0.0, ready_s
             if rate > 0:
                 cap = min(self._open_steps(rank), most, rate * (limit_s - ready_s))
                 stop += cap / rate
-            runners.append(self.runners.add(rank, rate, ready_s, stop, cap))
             caps.append(cap)
             stops.append(stop)
-        lease.runners, lease.caps, lease.stops, lease.stop_s = runners, caps, stops, max(stops)
+        lease.going, lease.caps, lease.stops, lease.stop_s = True, caps, stops, max(stops)
         lease.tail_from_s = limit_s
+        if is_copy(lease.assignment.unit):
+            self._copies[lease.assignment.unit] = lease
+            return
+        for rank, rate, cap, stop in zip(lease.jobs, lease.rates, caps, stops, strict=True):
+            self._jobs.run(rank, rate, ready_s, stop, cap)
 
     def _tail_from(self, lease: Lease) -> float:
         """When consolidation begins unless the job completes before."""
@@ -167,7 +229,7 @@ class Leasing:
         given = 0.0
         if len(self.holder[rank]) > 1:
             for lease in self._leases_of(rank):
-                if lease.runners:
+                if lease.going:
                     given += lease.caps[lease.jobs.index(rank)]
         return max(float(self._jobs.left.item(rank)) - given, 0.0)
 
@@ -207,7 +269,7 @@ class Leasing:
             if not lease.plain or a.steps is not None or a.tail_s > 0.0:
                 self.measured.append(tuple(self.measure(lease, self.measured_from_s, now_s)))
                 self._record(lease, now_s)
-                self._stop_runners(lease)
+                lease.going = False
                 if is_copy(unit):  # its steps are in the job's parameters, which all copies start from
                     lease.saved = list(lease.done)
                 lease.ready_s = max(lease.ready_s, now_s)
@@ -250,14 +312,16 @@ class Leasing:
         lease = self.leases.pop(unit, None) or self.ended.pop(unit)
         self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
         self._record(lease, now_s)
-        self._stop_runners(lease)
+        lease.going = False
         self.broken_off += now_s < lease.ready_s
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
         self._next_end_s = None
         book, slots, copied = self._jobs, lease.slots, is_copy(unit)
+        self._copies.pop(unit, None)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             self.former[unit if copied else name] = slots
             book.settle(rank, now_s, -len(slots))
+            book.rate[rank] = book.cap[rank] = 0.0
             units = self.holder[rank]
             units.remove(unit)
             if not units:
@@ -286,13 +350,8 @@ class Leasing:
         self.foresee(lease.jobs, now_s)
         return lost
 
-    def _stop_runners(self, lease: Lease) -> None:
-        for runner in lease.runners:
-            self.runners.remove(runner)
-        lease.runners = ()
-
     def _record(self, lease: Lease, now_s: float) -> None:
-        """Book the steps that a lease's runners have done, and record its phases up to now."""
+        """Book the steps that a lease's jobs have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
             self._save(lease, now_s, self._checkpoint_s)
         a, book, done = lease.assignment, self._jobs, [0.0, 0.0]
@@ -305,8 +364,8 @@ class Leasing:
         for kind, start_s, end_s in lease.phases(now_s):
             running = kind == a.kind
             shares = (done[0], done[1]) if running else (0.0, 0.0)
-            lease.segment = self._recorder.interval(
-                lease.segment, lease.slots, a.unit, lease.names, kind, start_s, end_s, shares
+            lease.row = self._recorder.interval(
+                lease.row, lease.slots, a.unit, lease.names, kind, start_s, end_s, shares
             )
             if running:
                 for rank in lease.jobs:
@@ -322,6 +381,21 @@ class Leasing:
         saved_s = lease.began_s + math.floor(checkpoints) * every_s if checkpoints < math.inf else now_s
         if saved_s >= lease.mark_s:
             lease.saved = [before + lease.steps(spot, min(saved_s, now_s)) for spot, before in enumerate(lease.done)]
+
+    def done(self, now_s: float) -> FloatArray:
+        """Steps done by now and not yet booked, of the active jobs."""
+        found = self._jobs.run_by(now_s)
+        for lease in self._copies.values():
+            steps = lease.caps[0] if now_s >= lease.stops[0] else lease.rates[0] * max(now_s - lease.ready_s, 0.0)
+            found[np.searchsorted(self._jobs.active(), lease.jobs[0])] += steps
+        return found
+
+    def has_worked(self, from_s: float, to_s: float) -> bool:
+        """Whether a job has done a part of a step between two times."""
+        copies = self._copies.values()
+        return self._jobs.has_worked(from_s, to_s) or any(
+            lease.caps[0] > 0 and lease.stops[0] > from_s and lease.ready_s < to_s for lease in copies
+        )
 
     def measure(self, lease: Lease, from_s: float, to_s: float) -> Iterable[Observation]:
         """What could be measured of a lease's jobs between two times."""

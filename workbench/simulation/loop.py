@@ -12,13 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.round_times import boundary_after, boundary_from
+from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, Learns, Snapshot
 from workbench.simulation.observers import Observer, RunProgress
-from workbench.simulation.progress import is_tie
 from workbench.simulation.run import Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop

@@ -13,7 +13,7 @@ import pandas as pd
 
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
-from workbench.simulation.free_slots import SlotSet
+from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
 
 Nothing = -1
@@ -53,7 +53,7 @@ class ShareRows(NamedTuple):
 
 
 class Recorder:
-    """Append-only lists, one per column.
+    """Append-only lists, one per column of a table; of `timeline` an entry is for all slots of a unit.
 
     accelerator_of: type of each node, in cluster order; detail: how many decisions keep shares, signals and reasons.
     """
@@ -63,11 +63,12 @@ class Recorder:
         self._place_of = {node: i for i, node in enumerate(accelerator_of)}
         self._detail = detail
         self._slots: list[SlotSet] = []
-        self._unit: list[Unit | Task | None] = []
-        self._jobs: list[tuple[str, ...]] = []
+        self._unit: list[str] = []
+        self._job: list[str] = []
+        self._with_job: list[str] = []
         self._kind: list[str] = []
-        self._start: list[float] = []
-        self._end: list[float] = []
+        self._start_s: list[float] = []
+        self._end_s: list[float] = []
         self._steps: list[float] = []
         self._with_steps: list[float] = []
         self._decisions: list[tuple[Any, ...]] = []
@@ -91,7 +92,7 @@ class Recorder:
 
     def interval(
         self,
-        segment: int,
+        row: int,
         slots: SlotSet,
         unit: Unit | Task | None,
         jobs: tuple[str, ...],
@@ -100,23 +101,24 @@ class Recorder:
         end_s: float,
         steps: tuple[float, float] = (0.0, 0.0),
     ) -> int:
-        """Record that `slots` did `kind` for a unit; returns the segment's number.
+        """Record that `slots` did `kind` for a unit; returns the number of the row of `timeline`, one for all of them.
 
-        segment: the unit's latest segment on the same slots, extended if the new interval continues it; else Nothing.
+        row: the unit's latest one on the same slots, extended if the new interval continues it; else Nothing.
         jobs: of the unit, two for a pair, none where nobody holds them.
         """
-        if segment != Nothing and self._kind[segment] == kind and self._end[segment] == start_s:
-            self._end[segment] = end_s
-            self._steps[segment] += steps[0]
-            self._with_steps[segment] += steps[1]
-            return segment
+        if row != Nothing and self._kind[row] == kind and self._end_s[row] == start_s:
+            self._end_s[row] = end_s
+            self._steps[row] += steps[0]
+            self._with_steps[row] += steps[1]
+            return row
         self._changed.update(jobs)
         self._slots.append(slots)
-        self._unit.append(unit)
-        self._jobs.append(jobs)
+        self._unit.append("" if unit is None else unit_name(unit))
+        self._job.append(jobs[0] if jobs else "")
+        self._with_job.append(jobs[1] if len(jobs) > 1 else "")
         self._kind.append(kind)
-        self._start.append(start_s)
-        self._end.append(end_s)
+        self._start_s.append(start_s)
+        self._end_s.append(end_s)
         self._steps.append(steps[0])
         self._with_steps.append(steps[1])
         return len(self._kind) - 1
@@ -200,16 +202,16 @@ class Recorder:
     def _timeline(self) -> pd.DataFrame:
         """One row per slot and maximal interval, ordered by (start, node, slot)."""
         counts = np.array([len(slots) for slots in self._slots], dtype=np.int64)
-        segment = np.repeat(np.arange(len(counts)), counts)
+        entry = np.repeat(np.arange(len(counts)), counts)
         slots: list[Slot] = list(chain.from_iterable(self._slots))
         width = np.maximum(counts, 1)
         t = pd.DataFrame(
             {
-                "lane": self._lanes(slots, segment),
-                "start_s": np.array(self._start, dtype=float)[segment],
-                "end_s": np.array(self._end, dtype=float)[segment],
-                "steps": (np.array(self._steps, dtype=float) / width)[segment],
-                "with_steps": (np.array(self._with_steps, dtype=float) / width)[segment],
+                "lane": self._lanes(slots, entry),
+                "start_s": np.array(self._start_s, dtype=float)[entry],
+                "end_s": np.array(self._end_s, dtype=float)[entry],
+                "steps": (np.array(self._steps, dtype=float) / width)[entry],
+                "with_steps": (np.array(self._with_steps, dtype=float) / width)[entry],
             }
         )
         t = _merge(t)
@@ -218,33 +220,27 @@ class Recorder:
         number = np.array([slot.number for slot in shown], dtype=np.int64)
         order = np.lexsort((t["recorded"].to_numpy(), number, node, t["start_s"].to_numpy()))
         t, shown, number = t.iloc[order], [shown[i] for i in order.tolist()], number[order]
-        rows = t["recorded"].to_numpy()
-
-        def spread(values: Sequence[str]) -> list[str]:
-            return [values[i] for i in segment[rows]]
-
+        of = entry[t["recorded"].to_numpy()]
+        texts = {"unit": self._unit, "job": self._job, "with_job": self._with_job, "kind": self._kind}
         return TIMELINE.frame(
             {
                 "node": [slot.node for slot in shown],
                 "slot": number,
                 "accelerator": [self._accelerator_of[slot.node] for slot in shown],
-                "unit": spread(["" if unit is None else unit_name(unit) for unit in self._unit]),
-                "job": spread([jobs[0] if jobs else "" for jobs in self._jobs]),
-                "with_job": spread([jobs[1] if len(jobs) > 1 else "" for jobs in self._jobs]),
-                "kind": spread(self._kind),
+                **{name: [column[i] for i in of.tolist()] for name, column in texts.items()},
                 **{name: t[name].to_numpy() for name in ("start_s", "end_s", "steps", "with_steps")},
-                "gpus": counts[segment[rows]],
+                "gpus": counts[of],
             }
         )
 
-    def _lanes(self, slots: Sequence[Slot], segment: IntArray) -> IntArray:
+    def _lanes(self, slots: Sequence[Slot], entry: IntArray) -> IntArray:
         """A number per row, equal for rows that are one interval if they touch: same slot, unit, kind and GPUs."""
-        sizes = map(len, self._slots)
-        found: dict[Any, int] = {}
-        what = [found.setdefault(key, len(found)) for key in zip(self._unit, self._kind, sizes, strict=True)]
+        what: dict[Any, int] = {}
+        keys = zip(self._unit, self._job, self._kind, map(len, self._slots), strict=True)
+        of_entry = np.array([what.setdefault(key, len(what)) for key in keys], dtype=np.int64)
         places: dict[Slot, int] = {}
-        where = [places.setdefault(slot, len(places)) for slot in slots]
-        lanes: IntArray = np.array(where, dtype=np.int64) * len(found) + np.array(what, dtype=np.int64)[segment]
+        where = np.array([places.setdefault(slot, len(places)) for slot in slots], dtype=np.int64)
+        lanes: IntArray = where * len(what) + of_entry[entry]
         return lanes
 
 

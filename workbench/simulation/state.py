@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from workbench.base.errors import Words, counted
+from workbench.base.round_times import TIE, is_tie
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
@@ -17,10 +18,8 @@ from workbench.scheduling.snapshot import Belief, Observation, Snapshot
 from workbench.simulation.checks import Checker
 from workbench.simulation.faults import FaultPlan
 from workbench.simulation.jobbook import JobBook
-from workbench.simulation.lease import Lease
-from workbench.simulation.leasing import Leasing
+from workbench.simulation.leasing import Lease, Leasing
 from workbench.simulation.nodes import Nodes
-from workbench.simulation.progress import TIE, is_tie
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.task_sequences import Sequences
 
@@ -66,9 +65,7 @@ class State:
 
     def steps_left(self) -> FloatArray:
         """Steps left now of the active jobs."""
-        first, ranks = self.book.first_alive, self.book.active()
-        done = self.leasing.runners.done_by_job(self.now_s, first, self.book.admitted - first)
-        return (self.book.left[ranks] - done[ranks - first]).clip(min=0.0)
+        return (self.book.left[self.book.active()] - self.leasing.done(self.now_s)).clip(min=0.0)
 
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
@@ -112,7 +109,7 @@ class State:
     def has_stepped(self, from_s: float) -> bool:
         """Whether any job did a part of a step from a time on; to be asked with the time of the last call."""
         booked, self.book.stepped = self.book.stepped, False
-        return booked or self.sequences.busy or self.leasing.runners.has_worked(from_s, self.now_s)
+        return booked or self.sequences.busy or self.leasing.has_worked(from_s, self.now_s)
 
     def has_idle_and_waiting(self) -> bool:
         """Whether GPUs are idle on nodes that are up while jobs wait."""

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from workbench.base.errors import Words, counted
+from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
 from workbench.scheduling.decision import Found, Reason, Slot, Switching, Task, unit_name
@@ -31,7 +32,6 @@ from workbench.scheduling.snapshot import Observation, TaskView
 from workbench.simulation.checks import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
-from workbench.simulation.progress import TIE
 from workbench.simulation.recorder import Nothing, Recorder
 
 NO_TASKS = TaskView()
