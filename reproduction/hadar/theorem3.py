@@ -129,12 +129,6 @@ def theorem3(runs: Mapping[int, Finished]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).sort_values("forks", ignore_index=True)
 
 
-def idle_rounds(run: Finished) -> pd.DataFrame:
-    """The rounds that break the corollary: not the last one, and some node holds no copy at its start."""
-    inner = cru_by_round(run).iloc[:-1]
-    return inner[inner["assigned"] < 1.0 - SAME].reset_index(drop=True)
-
-
 def _alone_s(scenario: Scenario, job: Job) -> float:
     """Seconds of a job's training left as one copy on its fastest node."""
     machines = scenario.cluster.machines

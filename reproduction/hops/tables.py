@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.errors import InputError
-from workbench.papers.hops.algorithms.configurations import Rule, learning_rates, may_be_distributed
+from workbench.papers.hops.algorithms.configurations import Rule, learning_rates
 from workbench.papers.hops.algorithms.planning import gain_of, make_plan, objective
 from workbench.papers.hops.algorithms.queue import (
     HopsQueue,
@@ -130,17 +130,6 @@ CONFIGURATION_COLUMNS = [
     *("number", "accelerator", "gpus", "servers", "where", "kind", "steps_per_s", "per_gpu", "gain"),
     *("learning_rate_linear", "learning_rate_square_root"),
 ]
-
-
-def may_spread(snapshot: Snapshot, job: str, knobs: Knobs) -> dict[str, bool]:
-    """By accelerator type, whether a job may be distributed over servers there (sensitivity against sigma)."""
-    if job not in snapshot.jobs.at:
-        raise InputError("job", job, "an unfinished job of the snapshot")
-    row, nodes = snapshot.jobs.at[job], snapshot.nodes
-    rho = float(sensitivities(snapshot.jobs, snapshot.belief, snapshot.cluster)[row])
-    sizes, sigma = sizes_of(snapshot.jobs.jobs[row], knobs), float(knobs.get("sigma", SENSITIVE.default))
-    largest = {name: int(nodes.gpus[nodes.kind == kind].max(initial=0)) for kind, name in enumerate(snapshot.types)}
-    return {name: may_be_distributed(sizes, rho, most, sigma) for name, most in largest.items()}
 
 
 def gain_matrix(data: HopsInstance) -> pd.DataFrame:

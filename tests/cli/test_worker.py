@@ -176,7 +176,7 @@ def test_many_without_requests_starts_the_processes_and_no_more(worker: Worker) 
 
 def test_progress_is_told() -> None:
     from workbench.cli.worker import progress_json
-    from workbench.simulation.observers import RunProgress
+    from workbench.simulation.loop import RunProgress
 
     assert json.loads(json.dumps(progress_json(RunProgress(1.0, 2, 3, 4, 5, 6))))["finished"] == 3
 

@@ -8,7 +8,6 @@ from reproduction.hops.tables import (
     configurations_of,
     frontier,
     gain_matrix,
-    may_spread,
     queue_table,
     sizes_by_lambda,
     weights_by_lambda,
@@ -80,16 +79,14 @@ def test_configurations_of_a_job_by_hand():
         assert chosen[f"learning_rate_{rule}"].tolist() == [0.1, 0.1, 0.3, 0.3], "as the user says"
     with pytest.raises(InputError, match="learning rates: got 3"):
         configurations_of(snapshot_at(made), "a", KNOBS, rates={3: 0.1})
-    assert may_spread(snapshot_at(made), "a", KNOBS) == {"v100": False}
     spread = configurations_of(snapshot_at(made), "a", {**KNOBS, "sigma": 2.0})
     last = spread[spread["kind"] == "distributed"]
-    assert last["gpus"].tolist() == [] and may_spread(snapshot_at(made), "a", {**KNOBS, "sigma": 2.0})["v100"]
+    assert last["gpus"].tolist() == []
     large = scenario([job("a", sizes=(3,))])
     only = configurations_of(snapshot_at(large), "a", {**KNOBS, "sigma": 2.0})
     assert only[["kind", "servers"]].to_numpy().tolist() == [["distributed", 2]] * len(only) and len(only) >= 1
-    for reader in (configurations_of, may_spread):
-        with pytest.raises(InputError, match="nobody"):
-            reader(snapshot_at(made), "nobody", KNOBS)
+    with pytest.raises(InputError, match="nobody"):
+        configurations_of(snapshot_at(made), "nobody", KNOBS)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-import workbench
 from tests.simulation.hand import played, spans
 from tests.simulation.support import ROUND_S, Scripted, check, events, first_fit, give, make, row
-from workbench.scenario.scenario import Scenario, ScenarioError
+from workbench.scenario.job import median_size
+from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, InvalidDecision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
@@ -149,37 +149,11 @@ def test_laws_hold_when_sizes_change_at_random(data: st.DataObject) -> None:
     assert run.jobs.finish_s.notna().all() and run.jobs.steps_done.tolist() == run.jobs.steps.tolist()
 
 
-# --- rigid at the median ----------------------------------------------------------------------------------------------
+# --- the median -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("sizes", "median"), [([4], 4), ([1, 2], 1), ([1, 2, 16], 2), ([1, 2, 4, 8], 2), ([1, 2, 3, 4, 5, 6, 7, 16], 4)]
 )
 def test_the_median_is_a_size_that_was_chosen_the_smaller_of_two(sizes: list[int], median: int) -> None:
-    scenario = make([elastic(10.0, sizes), {"steps": 5.0, "gpus": 3}], 16).with_median_sizes()
-    assert [(job.gpus, job.gpu_choices, job.sizes) for job in scenario.jobs] == [
-        (median, None, (median,)),
-        (3, None, (3,)),
-    ]
-
-
-def test_only_sizes_change() -> None:
-    scenario = make([elastic(10.0, [1, 2, 4], arrival_s=3.0, weight=2.0)], 4, seed=7)
-    expected = scenario.to_dict()
-    expected["jobs"][0] = {"name": "j0", "model": "m", "steps": 10.0, "arrival_s": 3.0, "weight": 2.0, "gpus": 2}
-    rigid = scenario.with_median_sizes()
-    assert rigid == Scenario.from_dict(expected)
-    assert rigid.with_median_sizes() == rigid
-
-
-def test_a_scheduler_for_one_size_runs_the_median() -> None:
-    """`gpus` is 1, the median of 1, 2, 4 is 2: 100 steps take 50 s, not 100."""
-    scenario = make([elastic(100.0, [1, 2, 4])], 4)
-    for each, finish_s in ((scenario, 100.0), (scenario.with_median_sizes(), 50.0)):
-        assert workbench.simulate(each, "fifo").jobs["finish_s"].tolist() == [finish_s]
-
-
-def test_a_job_that_holds_another_number_of_gpus_is_refused() -> None:
-    scenario = make([elastic(100.0, [1, 2, 4])], 4, running=[{"job": "j0", "gpus": {"n-0": 4}}])
-    with pytest.raises(ScenarioError, match=r"running\[0\]"):
-        scenario.with_median_sizes()
+    assert median_size(sizes) == median

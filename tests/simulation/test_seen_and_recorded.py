@@ -14,8 +14,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
-from workbench.simulation.loop import simulate
-from workbench.simulation.observers import ProgressReport, RunProgress
+from workbench.simulation.loop import ProgressReport, RunProgress, simulate
 from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished
 
 # What a scheduler sees -----------------------------------------------------------------------------------------------

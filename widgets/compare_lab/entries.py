@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import KnobPanel
+from widgets.editors.scheduler_choice import titles
 from workbench.base.errors import InputError
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import find_scheduler, schedulers
@@ -75,7 +76,7 @@ class _Row:
         self._settled = find_scheduler(name).settle(knobs)
         self._panel: KnobPanel | None = None
         self.choice = w.Dropdown(
-            options=_offer(), value=name, layout=w.Layout(flex="1 1 0", width="auto", min_width="0")
+            options=titles(), value=name, layout=w.Layout(flex="1 1 0", width="auto", min_width="0")
         )
         self.choice.add_class("wb-scheduler")
         self.choice.observe(lambda _: self._on_choice(), "value")
@@ -142,7 +143,3 @@ def changed_knobs(scheduler: Scheduler, values: Mapping[str, Any]) -> dict[str, 
     first = {"preset": values["preset"]} if "preset" in values and values["preset"] != plain.get("preset") else {}
     base = scheduler.settle(first)
     return {**first, **{name: value for name, value in values.items() if value != base[name] and name not in first}}
-
-
-def _offer() -> list[tuple[str, str]]:
-    return [(found.title, found.name) for found in schedulers()]

@@ -90,7 +90,7 @@ class CompareResults:
         self.tabs.add_class("wb-result-tabs")
         self.tabs.layout.display = "none"
         for page in (self._jct, self._latency):
-            page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+            page.view.on_job(self.select)
         self.box = w.VBox([self._note, self._none, self.tabs])
         self.box.add_class("wb-results")
 
@@ -161,7 +161,7 @@ class CompareResults:
                 page = self._gantts[label] = ChartPage(
                     f"Gantt of {label}", f"gantt-{re.sub(r'[^a-z0-9]+', '-', label)}"
                 )
-                page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+                page.view.on_job(self.select)
         self._show_tools()
         self._stack.children = [self._gantts[label].box for label in runs]
         before, self._followed = self._followed, (self._outcomes, int(self._seed.value)) if self._outcomes else None

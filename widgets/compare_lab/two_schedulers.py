@@ -31,7 +31,7 @@ class DifferencePage:
         self._said, self._table = w.HTML(), w.HTML()
         self._said.add_class("wb-difference-said")
         self._page = ChartPage("differences in JCT", "difference")
-        self._page.view.observe(lambda change: select(change["new"].get("job") or None), "picked")
+        self._page.view.on_job(select)
         tools = w.HBox(self._which)
         tools.add_class("wb-tools")
         self.box = w.VBox([tools, self._said, self._page.box, self._table])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,11 @@ import ipywidgets as w
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.room import Room
 from workbench.session.registry import find_scheduler, schedulers, skipped_rooms
+
+
+def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Every scheduler's title and name, as a list offers them: those of `own` first."""
+    return [(found.title, found.name) for found in sorted(schedulers(), key=lambda each: each.name not in own)]
 
 
 class SchedulerChoice:
@@ -29,7 +34,7 @@ class SchedulerChoice:
         self._quiet = False
         style = {"description_width": "6em"}
         self.widget = w.Dropdown(
-            options=self._offer(), description="Scheduler", style=style, layout=w.Layout(width="97%")
+            options=titles(self._own), description="Scheduler", style=style, layout=w.Layout(width="97%")
         )
         self.widget.add_class("wb-scheduler")
         told = "; ".join(f"{name}: {reason}" for name, reason in skipped_rooms().items())
@@ -64,7 +69,7 @@ class SchedulerChoice:
         """Offer what there is by now, and choose one; `changed` is not called."""
         before, self._quiet = self._quiet, True
         try:
-            offer = self._offer()
+            offer = titles(self._own)
             if list(self.widget.options) != offer:
                 self.widget.options = offer
             self.widget.value = name
@@ -79,10 +84,6 @@ class SchedulerChoice:
         self.choose(self.name)
         if again:
             self._changed()
-
-    def _offer(self) -> list[tuple[str, str]]:
-        found = sorted(schedulers(), key=lambda s: s.name not in self._own)
-        return [(s.title, s.name) for s in found]
 
     def _on_choice(self) -> None:
         if not self._quiet:

@@ -18,10 +18,10 @@ from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import By
 from workbench.analysis.explanation.admission import has_verdicts
 from workbench.base.units import format_duration
-from workbench.papers.hare.algorithms.switching import switch_table
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
 from workbench.simulation.run import Run
+from workbench.simulation.task_sequences import switch_table
 
 TAB_PX = 18.0
 """A tab's border, padding and margin: its charts are so much narrower than the Gantt chart, on each side."""

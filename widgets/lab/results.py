@@ -19,6 +19,7 @@ from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
+from workbench.base.errors import counted
 from workbench.base.units import format_duration
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
@@ -88,7 +89,7 @@ class Results:
         self._belief = DEFAULT
         self._errors: pd.DataFrame | None = None
         self._gantt = ChartPage("Gantt", "gantt")
-        self._gantt.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+        self._gantt.view.on_job(self.select)
         self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
         self._job.add_class("wb-job")
         self._note.add_class("wb-outdated")
@@ -119,7 +120,7 @@ class Results:
     def _make_tabs(self) -> w.Tab:
         self._pages = {tab: ChartPage(name, file) for tab, (name, file) in CHARTS.items()}
         for page in self._pages.values():
-            page.view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+            page.view.on_job(self.select)
         names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
         self._which = w.Dropdown(options=names, description="Table", layout=w.Layout(width="97%"))
         self._which.add_class("wb-which")
@@ -291,9 +292,9 @@ class Results:
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
         unfinished = pd.isna(row["finish_s"])
         took = "not finished" if unfinished else f"took {_time(row['finish_s'] - row['arrival_s'])}"
-        facts = [str(row["model"]), _count(row["gpus"], "GPU"), f"arrived at {_time(row['arrival_s'])}", took]
-        facts += [f"without GPUs for {_time(row['waited_s'])}", f"lost its GPUs {_count(row['preemptions'], 'time')}"]
-        facts += [f"moved {_count(row['moves'], 'time')}"]
+        facts = [str(row["model"]), counted(row["gpus"], "GPU"), f"arrived at {_time(row['arrival_s'])}", took]
+        facts += [f"without GPUs for {_time(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
+        facts += [f"moved {counted(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 
     def _show_table(self) -> None:
@@ -316,10 +317,6 @@ def drawings() -> ModuleType:
     with quick_imports():
         from widgets.lab import drawings as found
     return found
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _short(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from workbench.base.labels import value_text
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 
@@ -47,10 +48,6 @@ def names(tried: Sequence[TriedRun]) -> list[str]:
 def _name(one: TriedRun, tried: Sequence[TriedRun]) -> str:
     alike = [other for other in tried if other.scheduler == one.scheduler]
     changed = [knob for knob in one.knobs if any(other.knobs.get(knob) != one.knobs[knob] for other in alike)]
-    said = [f"{knob} {_text(one.knobs[knob])}" for knob in changed]
+    said = [f"{knob} {value_text(one.knobs[knob])}" for knob in changed]
     said += [one.belief] if any(other.belief != one.belief for other in tried) else []
     return ", ".join([one.scheduler, *said] if len(alike) < len(tried) or not said else said)
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

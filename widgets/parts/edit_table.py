@@ -18,6 +18,7 @@ import traitlets
 
 from widgets.parts.assets import STYLE
 from widgets.parts.columns import EditColumn, describe, parse_clipboard
+from workbench.base.errors import counted
 
 __all__ = ["EditColumn", "EditTable", "Errors", "Row"]
 
@@ -124,8 +125,8 @@ class EditTable(anywidget.AnyWidget):
         self._commit(rows, [*self._ids, *self._new_ids(new)], answer=range(row, row + len(fitting)))
         outside = sum(len(line) for line in lines[len(fitting) :])
         outside += sum(max(0, len(line) - len(places)) for line in fitting)
-        left_out = f"; {_count(outside, 'value')} outside the table left out" if outside else ""
-        self.message = f"Pasted {_count(len(fitting), 'row')}, {new} of them new{left_out}."
+        left_out = f"; {counted(outside, 'value')} outside the table left out" if outside else ""
+        self.message = f"Pasted {counted(len(fitting), 'row')}, {new} of them new{left_out}."
 
     def add(self, after: int | None = None) -> None:
         """Add a row from the template, at the end or after a row."""
@@ -333,7 +334,7 @@ class EditTable(anywidget.AnyWidget):
             else:
                 general.append(f"{place}: {text}" if place else text)
         wrong = sum(map(len, by_row.values()))
-        return by_row, ([f"{_count(wrong, 'cell')} to correct."] if wrong else []) + general
+        return by_row, ([f"{counted(wrong, 'cell')} to correct."] if wrong else []) + general
 
     def _drawn(self, number: int, row: Row, errors: Errors) -> list[Any]:
         """Return a row as the page gets it: id, texts to read, texts to edit where they differ, errors."""
@@ -400,7 +401,3 @@ def _filled(rows: Sequence[Row], fills: Iterable[tuple[int, EditColumn, str]]) -
         except ValueError:
             filled[i][column.name] = text
     return filled
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

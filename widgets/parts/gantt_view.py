@@ -42,7 +42,7 @@ class GanttView:
         for view, drawing in zip(self.views, self.drawings, strict=True):
             view.still = f"{STILL}-{view.model_id}"
             view.show(drawing.named(), drawing.data, selected=None)
-            view.observe(lambda change: self.select(change["new"].get("job") or None), "picked")
+            view.on_job(self.select)
         self.playback = Playback(self.views)
         drawn = zip(shown, self.drawings, strict=True)
         own = [rounds_of(one) if isinstance(one, Run) else drawing.moments for one, drawing in drawn]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,7 +42,7 @@ class VegaView(anywidget.AnyWidget):
     `picked` is what was last clicked: the `pick_fields` of that mark, or `{}` after a click on empty space or Escape.
     `selected` is pushed to the chart's parameter named by `selected_param`, `params` to the parameters named by its
     keys; names the chart does not have are ignored, so that one selection may be linked to many charts. Linking is
-    done in Python: observe `picked`, set `selected` of every chart.
+    done in Python: `on_job`, set `selected` of every chart.
     """
 
     _esm = Path(__file__).parent / "vega_view.js"
@@ -71,6 +71,10 @@ class VegaView(anywidget.AnyWidget):
         super().__init__(_programs=vega_programs(), **traits)
         if chart is not None:
             self.show(chart, data or {})
+
+    def on_job(self, select: Callable[[str | None], None]) -> None:
+        """Tell which job's mark was clicked, None for a click on empty space."""
+        self.observe(lambda change: select(change["new"].get("job") or None), "picked")
 
     def show(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import Control
+from widgets.editors.scheduler_choice import titles
 from widgets.editors.setting import Quiet
 from workbench.analysis.whatif import (
     Change,
@@ -22,7 +23,7 @@ from workbench.analysis.whatif import (
 )
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.session.registry import find_scheduler, schedulers
+from workbench.session.registry import find_scheduler
 
 STYLE = {"description_width": "10em"}
 WIDE = {"width": "97%"}
@@ -51,7 +52,7 @@ class ChangeForm:
         self.type = _field(w.Dropdown, "Accelerator type", "Of which type", options=[""])
         self.count = _field(w.IntText, "Nodes (+ or -)", "More nodes (8), or fewer (-2)", value=1)
         self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; 0: as the type's first node has", value=0)
-        self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=_titles())
+        self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
         self.knob_box = w.VBox()
@@ -93,7 +94,7 @@ class ChangeForm:
                 self._knob_of = scheduler
                 self.knob_name.options = [(knob.label, knob.name) for knob in found.knobs] or [("none", "")]
                 self._show_knob()
-            _options(self.policy, _titles())
+            _options(self.policy, titles())
 
     _knob_of = ""
 
@@ -178,10 +179,6 @@ class ChangeForm:
     def _tell(self) -> None:
         if not self._quiet:
             self._changed()
-
-
-def _titles() -> list[tuple[str, str]]:
-    return [(found.title, found.name) for found in schedulers()]
 
 
 def _options(choice: Any, options: list[Any]) -> None:

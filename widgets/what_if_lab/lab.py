@@ -13,6 +13,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.knob_panel import KnobPanel
+from widgets.editors.scheduler_choice import titles
 from widgets.editors.setting import jsonable
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
 from widgets.lab.words import about, noted
@@ -147,7 +148,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self.trace = TraceChoice(self.open)
         self.buying = BuyingPage(lambda: self._scenario)
         self._about = w.HTML()
-        self._today = w.Dropdown(options=_titles(), description="Scheduler", style=STYLE, layout=WIDE)
+        self._today = w.Dropdown(options=titles(), description="Scheduler", style=STYLE, layout=WIDE)
         self._today.add_class("wb-today")
         self._today.observe(lambda _: self._on_scheduler(), "value")
         self._knobs = KnobPanel(self._on_change)
@@ -320,7 +321,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         other = scenario is not self._scenario
         self._scenario = scenario
         with self._quiet():
-            self._today.options = _titles()
+            self._today.options = titles()
             self._today.value = name
             self._knobs.show(find_scheduler(name), knobs)
             self._form.offer(scenario, name)
@@ -444,10 +445,6 @@ def _planned(scenario: Scenario, name: str | None = None) -> Today | None:
     known = {found.name for found in schedulers()}
     planned = (entry for entry in scenario.plan if entry.scheduler in known and name in (None, entry.scheduler))
     return next(((entry.scheduler, entry.knobs) for entry in planned), None)
-
-
-def _titles() -> list[tuple[str, str]]:
-    return [(found.title, found.name) for found in schedulers()]
 
 
 def _head(text: str) -> Any:

@@ -40,6 +40,11 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit[:-1] if text.lstrip('+−-') == '1' and _PLURAL.fullmatch(unit) else unit}"
 
 
+def value_text(value: object) -> str:
+    """A knob's or label's value: numbers without needless digits."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def listed(given: Iterable[str], most: int = 4) -> str:
     """Names, the first few: `a and b`, `a, b, c, d and 3 more`."""
     names = list(given)

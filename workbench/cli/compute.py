@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from workbench.analysis.metrics import Summary
     from workbench.scenario.scenario import Scenario
     from workbench.scheduling.contract import Result
-    from workbench.simulation.observers import Observer, RunProgress
+    from workbench.simulation.loop import Observer, RunProgress
     from workbench.simulation.run import Run
 
 LATE_S = 86400.0
@@ -386,7 +386,7 @@ def progress_line(as_json: bool) -> Iterator[Callable[[str], None] | None]:
 @contextlib.contextmanager
 def _progress_shown(as_json: bool) -> Iterator[list[Observer]]:
     """Observers that keep the line of progress up to date."""
-    from workbench.simulation.observers import ProgressReport
+    from workbench.simulation.loop import ProgressReport
 
     with progress_line(as_json) as tell:
         yield [] if tell is None else [ProgressReport(lambda progress: tell(_progress(progress)), every_s=PROGRESS_S)]

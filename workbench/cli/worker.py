@@ -51,8 +51,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker, told
 from workbench.scheduling.solvers import warm_up
 from workbench.session.registry import find_formulation, find_scheduler, find_study, rooms
-from workbench.simulation.loop import simulate
-from workbench.simulation.observers import ProgressReport, RunProgress
+from workbench.simulation.loop import ProgressReport, RunProgress, simulate
 from workbench.simulation.run import Run
 from workbench.simulation.stop import AllFinished, Stop, stop_rule
 

@@ -40,7 +40,7 @@ from workbench.scenario.frozen import (
     Text,
     Weight,
 )
-from workbench.scenario.job import Job, median_size
+from workbench.scenario.job import Job
 from workbench.scenario.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
 
 if TYPE_CHECKING:
@@ -290,18 +290,6 @@ class Scenario(Frozen):
         if not {"jobs", "cluster"}.isdisjoint(changes):
             fields["recorded"] = None
         return type(self).from_dict({**fields, **changes})
-
-    def with_median_sizes(self) -> Self:
-        """The same scenario with every job rigid, elastic ones at the median of the sizes that their users chose.
-
-        So a comparison gives schedulers for gangs of one size what Hops gives Gavel (section 4.2), `median_size`. Those
-        that do not read `gpu_choices` run a job on its `gpus`, whatever these are. Raises ScenarioError where a job
-        that already holds GPUs (`running`) holds another number of them.
-        """
-        jobs = [
-            {**job.model_dump(mode="json"), "gpus": median_size(job.sizes), "gpu_choices": None} for job in self.jobs
-        ]
-        return self.replace(jobs=jobs)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:

@@ -33,8 +33,8 @@ from workbench.scheduling.solvers import (
 from workbench.scheduling.solvers import solve_model as solve_plainly
 from workbench.session.registry import find_formulation, find_scheduler, formulations, schedulers
 from workbench.simulation.fluid import Fluid, flow
+from workbench.simulation.loop import Observer
 from workbench.simulation.loop import simulate as run_loop
-from workbench.simulation.observers import Observer
 from workbench.simulation.run import OWN, Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import Stop, stop_rule

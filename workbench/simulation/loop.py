@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, Learns, Snapshot
-from workbench.simulation.observers import Observer, RunProgress
 from workbench.simulation.run import Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
@@ -38,6 +38,39 @@ MOST_LOSSES = 1000
 """After so many faults in a row that throw a job back to the same step, while no other finishes, it never will."""
 
 ORDER: tuple[Cause, ...] = ("round", "fault", "repair", "completion", "arrival", "lease_end", "idle", "timer")
+
+
+class RunProgress(NamedTuple):
+    """Where a simulation stands."""
+
+    now_s: float
+    decisions: int
+    finished: int
+    jobs: int
+    running: int
+    waiting: int
+
+
+class Observer(Protocol):
+    """Something that wants to know."""
+
+    def on_decision(self, progress: RunProgress) -> None:
+        """Called after each decision has been applied."""
+        ...
+
+
+class ProgressReport:
+    """Hands on the progress at most every `every_s` seconds of wall time."""
+
+    def __init__(self, tell: Callable[[RunProgress], None], every_s: float = 0.1) -> None:
+        self._tell, self._every_s, self._last = tell, every_s, -float("inf")
+
+    def on_decision(self, progress: RunProgress) -> None:
+        """Pass it on if enough time has gone by."""
+        now = time.monotonic()
+        if now - self._last >= self._every_s:
+            self._last = now
+            self._tell(progress)
 
 
 class Asks(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,8 @@ from workbench.base.files import new_folder, parse_json
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario, read_json
 from workbench.scheduling.solvers.report import MadeBy
-from workbench.simulation.run_key import knobs_as_json, run_key
 from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES
+from workbench.version import VERSION
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -100,8 +101,7 @@ class Run:
         return {name: getattr(self, name) for name in HEAD} | {"knobs": dict(self.knobs), "scenario": self.scenario}
 
     def key(self) -> str:
-        """SHA-256 of scenario, scheduler, all knobs, seed, version, belief and end, see
-        `workbench.simulation.run_key`."""
+        """SHA-256 of scenario, scheduler, all knobs, seed, version, belief and end, see `run_key`."""
         asked = (self.scenario.key(), self.scheduler, self.knobs, self.seed)
         return run_key(*asked, belief=self.belief, until_s=self.until_s, window=self.window)
 
@@ -163,6 +163,37 @@ class Run:
         for where, value, expected in _strangers(run):
             raise InputError(f"{folder / where}", value, expected)
         return run
+
+
+def run_key(
+    scenario: str,
+    scheduler: str,
+    knobs: Mapping[str, Any],
+    seed: int,
+    *,
+    belief: str | None = None,
+    until_s: float | None = None,
+    window: tuple[int, int] | None = None,
+) -> str:
+    """SHA-256 of all that a run's measures depend on, as 64 hexadecimal digits: runs with the same key are equal.
+
+    scenario: `Scenario.key()`, which leaves out name, description, notes, plan and record; knobs: all of the
+    scheduler's, settled; belief: what told it speeds (`Run.belief`); until_s (s), window: as given to
+    `workbench.simulate`. Those that are not None are parts of the key, and so is the version of the workbench. The
+    code of a scheduler declared in a session is not.
+    """
+    parts: list[Any] = [scenario, scheduler, knobs_as_json(knobs), seed, VERSION]
+    ends = {"belief": belief, "until_s": until_s if until_s is None else float(until_s), "window": window}
+    given = {name: value for name, value in ends.items() if value is not None}
+    if given:
+        parts.append(given)
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def knobs_as_json(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Knob values as JSON has them: an infinite number becomes `{"number": "inf"}`."""
+    infinite = {name for name, value in knobs.items() if isinstance(value, float) and not math.isfinite(value)}
+    return {name: {"number": str(value)} if name in infinite else value for name, value in knobs.items()}
 
 
 def is_result_folder(folder: Path) -> bool:

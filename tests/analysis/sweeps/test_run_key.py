@@ -11,7 +11,7 @@ from pydantic import ValidationError
 import workbench
 from tests.full_scenario import FULL
 from workbench.scenario.scenario import Scenario
-from workbench.simulation.run_key import run_key
+from workbench.simulation.run import run_key
 
 WHOLE = Scenario.from_dict(FULL)
 UNUSED = ("name", "description", "notes", "plan", "recorded", "format")
@@ -121,7 +121,7 @@ def test_the_order_of_knobs_does_not_matter_and_each_part_alone_does(parts):
 
 def test_the_version_is_in_the_key(monkeypatch):
     before = run_key("a", "fifo", {}, 0)
-    monkeypatch.setattr("workbench.simulation.run_key.VERSION", "another")
+    monkeypatch.setattr("workbench.simulation.run.VERSION", "another")
     assert run_key("a", "fifo", {}, 0) != before
 
 

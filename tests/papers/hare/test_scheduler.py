@@ -22,7 +22,7 @@ from workbench import simulate, summary
 from workbench.analysis.contract.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.coarsening import steps_each
-from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of, switch_table, task_table
+from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of, task_table
 from workbench.papers.hare.scheduler import Hare, ProfileHistory
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds
@@ -31,6 +31,7 @@ from workbench.scheduling.memory import plain
 from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
 from workbench.simulation.run import Run
+from workbench.simulation.task_sequences import switch_table
 
 FREE: dict[str, Any] = {"switching": "free"}
 

@@ -28,7 +28,6 @@ from workbench.papers.hare.algorithms.switching import (
     hidden_s,
     hit_rate,
     replay,
-    switch_table,
     switching_table,
     task_table,
 )
@@ -38,6 +37,7 @@ from workbench.simulation.conservation import check
 from workbench.simulation.loop import simulate as run_of
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
+from workbench.simulation.task_sequences import switch_table
 
 SIZES = {"a": Sizes(6.0, 2.0), "b": Sizes(5.0, 1.0), "c": Sizes(9.0, 4.0)}
 

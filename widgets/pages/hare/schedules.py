@@ -33,7 +33,7 @@ class Gantts:
     def __init__(self, count: int, file: str) -> None:
         self.pages = [ChartPage(f"schedule {'abcdef'[i]}", f"{file}-{'abcdef'[i]}") for i in range(count)]
         for page in self.pages:
-            page.view.observe(lambda change: self._select(change["new"].get("job") or None), "picked")
+            page.view.on_job(self._select)
         self.playback = Playback([page.view for page in self.pages])
         self.tools = tools_of(self.pages)
         self.box = w.VBox([w.HBox([self.playback]), *(page.box for page in self.pages), self.tools])

@@ -14,6 +14,7 @@ from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, me
 from workbench.analysis.metrics.confidence import LEVEL, mean_interval
 from workbench.analysis.metrics.declared import METRICS, metric
 from workbench.base.errors import InputError, counted
+from workbench.base.labels import value_text
 
 TRIANGLE_PX = 13.0
 """Height of a triangle: those of several lines at one load stand below each other."""
@@ -276,7 +277,7 @@ def _lines(frame: pd.DataFrame, others: Sequence[str]) -> list[str]:
     names = []
     for row in range(len(frame)):
         cells = {name: frame[name].iloc[row] for name in varying}
-        parts = [f"{name}={_said(value)}" for name, value in cells.items() if not _lacks(value)]
+        parts = [f"{name}={value_text(value)}" for name, value in cells.items() if not _lacks(value)]
         scheduler = [str(frame["scheduler"].iloc[row])] if "scheduler" in others else []
         names.append(", ".join([*scheduler, *parts]) or "every run")
     return names
@@ -285,10 +286,6 @@ def _lines(frame: pd.DataFrame, others: Sequence[str]) -> list[str]:
 def _lacks(value: object) -> bool:
     """Whether a scheduler does not have the knob."""
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _said(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _y_axis(y: str, most: float) -> tuple[str, float]:

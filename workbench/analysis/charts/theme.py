@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 INK = "#222222"
@@ -84,10 +85,10 @@ def shade(colour: str, by: float) -> str:
     return _mixed(colour, 0, by)
 
 
+@lru_cache
 def text_on(colour: str) -> str:
     """Black or white, whichever contrasts more with the colour."""
-    lightness = _luminance(colour)
-    return "#ffffff" if 1.05 / (lightness + 0.05) > (lightness + 0.05) / 0.05 else "#111111"
+    return "#ffffff" if contrast("#ffffff", colour) > contrast("#000000", colour) else "#111111"
 
 
 def contrast(a: str, b: str) -> float:

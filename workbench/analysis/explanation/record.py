@@ -63,10 +63,6 @@ class Explanation:
         rows = [(fact.name, _shown(fact.value), fact.unit) for fact in self.facts]
         return pd.DataFrame(rows, columns=["Fact", "Value", "Unit"], dtype=str)
 
-    def competitors_table(self) -> pd.DataFrame:
-        """The competitors: columns job, role, gpus, since_s, until_s, value and comes."""
-        return pd.DataFrame(self.competitors, columns=list(Competitor._fields))
-
     def as_json(self) -> dict[str, Any]:
         """Everything, as JSON has it; unknown numbers are None."""
         return {

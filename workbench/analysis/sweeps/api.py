@@ -27,7 +27,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
 from workbench.session.registry import is_own
 from workbench.session.runner import RunRequest, check_workers, do, executor_at, outcomes
-from workbench.simulation.run_key import knobs_as_json
+from workbench.simulation.run import knobs_as_json
 from workbench.version import VERSION
 
 AHEAD = 2
@@ -61,7 +61,7 @@ def sweep(
     it. seeds: default each scenario's; window, until_s: as for `workbench.simulate`; belief: as for `compare`.
 
     store: an SQLite file that keeps each run's measures as soon as it has ended, under its
-    `workbench.simulation.run_key`. Runs that it has already are not made again, also those that failed, unless
+    `workbench.simulation.run.run_key`. Runs that it has already are not made again, also those that failed, unless
     `retry_failed`. So a sweep that was stopped, whatever stopped it, goes on when it is called again. Sweeps may share
     a store, one after the other: while one makes runs, others may read what is kept, and are refused if they had to
     make more. out: a folder, which workers must reach, where each whole run is saved under its key. on_progress: called

@@ -16,7 +16,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import told, told_to_all
 from workbench.session.api import Window, check_window, load
 from workbench.session.registry import find_scheduler
-from workbench.simulation.run_key import run_key
+from workbench.simulation.run import run_key
 
 Label = str | int | float
 Source = Scenario | str | Path

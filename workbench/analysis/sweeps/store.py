@@ -1,5 +1,5 @@
 """What runs came to, kept in one SQLite file: a row for each run, written at once, by its key
-(`workbench.simulation.run_key`).
+(`workbench.simulation.run.run_key`).
 
     PRAGMA application_id = APPLICATION; PRAGMA user_version = FORMAT
     runs(key, scenario, scheduler, knobs, seed, belief, until_s, jobs_window, version, status, error, measures, wall_s)

@@ -30,11 +30,6 @@ class Paired:
     high: float
     pairs: int
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether the interval leaves out 0: a difference that chance alone would rarely make."""
-        return self.low > 0 or self.high < 0
-
 
 Numbers = npt.NDArray[np.float64]
 NOTHING = Paired(math.nan, math.nan, math.nan, math.nan, math.nan, 0)

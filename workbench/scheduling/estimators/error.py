@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
-import pandas as pd
 
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.estimators.low_rank import LowRank
 from workbench.scheduling.snapshot import Belief
 
 
@@ -37,22 +33,3 @@ def pair_error(scenario: Scenario, belief: Belief) -> float:
     if not errors.size:
         raise InputError("colocated", len(scenario.colocated), "speeds > 0 of at least one pair of models")
     return float(errors.mean())
-
-
-def error_by_profiling(
-    scenario: Scenario,
-    profiled: Iterable[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
-    seeds: Iterable[int] = range(5),
-    rank: int = 10,
-    references: int | None = None,
-) -> pd.DataFrame:
-    """The error of Gavel's estimator before it has learnt anything, by the part of the pairs that are profiled.
-
-    Columns: profiled, error (mean over the seeds), lowest and highest error of a seed.
-    """
-    numbers = tuple(seeds)
-    rows = []
-    for part in profiled:
-        found = [pair_error(scenario, LowRank(scenario, part, rank, references, seed)) for seed in numbers]
-        rows.append((part, float(np.mean(found)), min(found), max(found)))
-    return pd.DataFrame(rows, columns=["profiled", "error", "lowest", "highest"])

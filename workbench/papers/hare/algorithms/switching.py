@@ -13,7 +13,8 @@ Models that the table does not name cost the mean of its column (ours).
 
 A run says of every switch that takes time what it cost and what it found: an event `switch` when it begins, whose
 reason reads `hit: 0.00277 s`, `miss: 0.00401 s` or, where early cleaning let the model be loaded beside the task
-before, `miss: 0.00301 s, loaded 0.001 s sooner`. `switch_table` has them as a table.
+before, `miss: 0.00301 s, loaded 0.001 s sooner`; `workbench.simulation.task_sequences.switch_table` has them as a
+table.
 
 Speculative memory management (section 4) is about what a GPU still holds when its next task comes. A GPU keeps the
 models of the tasks that computed on it last, the latest first, as long as they fit beside the next task, which has
@@ -179,10 +180,6 @@ def cost_of(model: str) -> SwitchCost:
     return _BY_NAME.get(_plain(model), _MEAN)
 
 
-NOTE = r"^(?P<load>\w+): (?P<switch_s>\S+) s(?:, loaded (?P<sooner_s>\S+) s sooner)?$"
-"""The reason of an event `switch`."""
-
-
 class HeldOnGpu(NamedTuple):
     """What a GPU holds, and the seconds of one step of its last task."""
 
@@ -298,33 +295,6 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     found["synchronised_s"] = found["synchronised_s"].fillna(found["end_s"])
     columns = [*key, "node", "slot", "accelerator", "switch_s", "start_s", "end_s", "synchronised_s", "steps"]
     return found[columns].sort_values(["start_s", *key], kind="stable").reset_index(drop=True)
-
-
-SWITCHES = ("job", "round", "task", "gpu", "time_s", "load", "switch_s", "sooner_s")
-
-
-def switch_table(events: pd.DataFrame) -> pd.DataFrame:
-    """The switches of a run that took time, in their order, from its events `switch`.
-
-    Columns job, round, task, gpu (`node/slot`), time_s (when the switch begins), load (hit, miss or unknown), switch_s,
-    sooner_s (the model's loading began so much before time_s, beside the task before: early cleaning). No rows for
-    a run without switches. Raises InputError for events `switch` that are not Hare's.
-    """
-    rows = events[events["event"] == "switch"]
-    parts = task_parts(rows["unit"])
-    found = rows["reason"].astype(str).str.extract(NOTE)
-    bad = parts["job"].isna() | found["load"].isna()
-    if bad.any():
-        raise InputError("events, switch", str(rows["reason"][bad].iloc[0]), "`load: seconds s`, as Hare records it")
-    table = rows.assign(
-        round=parts["round"].astype("int64"),
-        task=parts["task"].astype("int64"),
-        gpu=rows["where"],
-        load=found["load"],
-        switch_s=found["switch_s"].astype(float),
-        sooner_s=found["sooner_s"].astype(float).fillna(0.0),
-    )
-    return table[list(SWITCHES)].reset_index(drop=True)
 
 
 def hit_rate(switches: pd.DataFrame) -> float:
