@@ -108,7 +108,7 @@ def hops_round(power: float = 1.0) -> Callable[[int], Work]:
             data = list_configurations(*given)
             found = make_plan(data, {"lambda": power})
             gap = "" if found.solved.gap is None else f", gap {100 * found.solved.gap:.2f} %"
-            return f"{found.model}, {len(found.plan)} of {len(data.jobs)} jobs{gap}"
+            return f"{found.form}, {len(found.plan)} of {len(data.jobs)} jobs{gap}"
 
         return work
 
@@ -259,7 +259,7 @@ def hops_model(model: str) -> Callable[[int], Work]:
         from workbench.scheduling.notation import model_size
 
         given, formulation = hops_data(gpus), HopsRound()
-        knobs = formulation.settle({"model": model})
+        knobs = formulation.settle({"form": model})
 
         def work() -> str:
             data = list_configurations(*given)

@@ -91,7 +91,7 @@ def optimise(case: Case, header: Case) -> Case:
         data = round_data(instance, shift)
         found = {}
         for model in ("printed", "aggregated"):
-            knobs = FORMULATION.settle({"lambda": _power(options), "model": model, "gap": gap})
+            knobs = FORMULATION.settle({"lambda": _power(options), "form": model, "gap": gap})
             found[model] = FORMULATION.run(data, knobs)
             gain = gain_of(data, make_plan(data, knobs).plan)
             if gap == 0 and not _alike(data, found[model], gain):
@@ -123,7 +123,7 @@ def _alike(data: HopsInstance, result: Result, gain: FloatArray) -> bool:
 
 def _complaint(instance: Case, expect: Case, data: HopsInstance, result: Result, gap: float) -> str:
     picked = _picked(data, instance, result)
-    model = result.values["model"]
+    model = result.values["form"]
     if not _feasible(instance, picked):
         return f"{model}: a server gives out more than it has"
     if expect["status"] not in FINE:

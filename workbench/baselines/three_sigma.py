@@ -38,7 +38,7 @@ from workbench.base.errors import InputError, counted
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
+from workbench.scheduling.contract import MODEL, Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -131,7 +131,7 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     m.hold = pyo.Param(m.OPTIONS, m.SLOTS, initialize=chances, doc="h_iot | chance that it holds them in a slot | 1")
     room = {(j, t): float(data.room[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
     m.room = pyo.Param(m.TYPES, m.SLOTS, initialize=room, doc="c_jt | GPUs expected to be left of a type | GPUs")
-    m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, doc="(3Sigma) x_io | whether a job starts so | 1")
+    m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, initialize=0, doc="(3Sigma) x_io | whether a job starts so | 1")
     of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
         of_job[key[0]].append(key)
@@ -152,29 +152,39 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     return m
 
 
-def choose(data: ThreeSigmaData, solver: Solver | None = None) -> tuple[IntArray, SolveReport]:
-    """The best options (their numbers), by the same programme as a sparse matrix; it begins from nobody starting."""
+def assemble(data: ThreeSigmaData) -> Programme:
+    """The same programme as arrays; it begins from nobody starting."""
     count, slots = data.hold.shape
-    option, t = np.nonzero(data.hold)
-    jobs = len(data.jobs)
-    rows = jobs + data.room.size
-    programme = Programme(
+    option, t = np.nonzero(data.hold > 0)
+    jobs, job = np.unique(data.job, return_inverse=True)
+    held, place = np.unique(data.kind[option] * slots + t, return_inverse=True)
+    rows = {"one_start": np.arange(len(jobs)), "capacity": len(jobs) + np.arange(len(held))}
+    return Programme(
         cost=data.value,
         matrix=Columns.of(
-            np.concatenate([data.job, jobs + data.kind[option] * slots + t]),
+            np.concatenate([job, len(jobs) + place]),
             np.concatenate([np.arange(count), option]),
             np.concatenate([np.ones(count), data.gpus[option] * data.hold[option, t]]),
-            (rows, count),
+            (len(jobs) + len(held), count),
         ),
-        row_lower=np.full(rows, -np.inf),
-        row_upper=np.concatenate([np.ones(jobs), data.room.ravel()]),
+        row_lower=np.full(len(jobs) + len(held), -np.inf),
+        row_upper=np.concatenate([np.ones(len(jobs)), data.room.ravel()[held]]),
         lower=np.zeros(count),
         upper=np.ones(count),
         integer=np.ones(count, dtype=bool),
         maximise=True,
         start=np.zeros(count),
         name=NAME,
+        columns={"start": np.arange(count)},
+        rows=rows,
     )
+
+
+def choose(data: ThreeSigmaData, solver: Solver | None = None, *, stated: bool = False) -> tuple[IntArray, SolveReport]:
+    """The best options (their numbers), by the arrays, or by what the stated model compiles to."""
+    from workbench.scheduling.solvers.compile import compile_model
+
+    programme = compile_model(build(data), start=True).programme if stated else assemble(data)
     found = solve_matrix(programme, solver)
     return _checked(data, np.flatnonzero(found.values > 0.5)), found.solved
 
@@ -213,19 +223,17 @@ class ThreeSigma(Formulation[ThreeSigmaData]):
         """The unsolved model."""
         return build(data)
 
-    def read(self, model: pyo.ConcreteModel, data: ThreeSigmaData, knobs: Knobs) -> Result:
+    def assemble(self, data: ThreeSigmaData, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        return assemble(data)
+
+    def found(self, values: Mapping[str, FloatArray], data: ThreeSigmaData, knobs: Knobs) -> Result:
         """Who starts; raises SolverFailedError for values that break a limit."""
-        return _result(data, _checked(data, read(model, data)))
+        return _result(data, _checked(data, np.flatnonzero(values["start"] > 0.5)))
 
     def trivial(self, data: ThreeSigmaData, knobs: Knobs) -> Result | None:
         """No options, nothing to choose."""
         return None if len(data.job) else _result(data, np.zeros(0, dtype=np.int64))
-
-
-def read(model: pyo.ConcreteModel, data: ThreeSigmaData) -> IntArray:
-    """The options that a solved model chooses."""
-    found = [option for option in range(len(data.job)) if model.start[data.key(option)].value > 0.5]
-    return np.array(found, dtype=np.int64)
 
 
 def _result(data: ThreeSigmaData, chosen: IntArray) -> Result:
@@ -336,7 +344,7 @@ class ThreeSigmaScheduler(Scheduler):
 
     name = NAME
     title = "3Sigma: MILP over start times, jobs with deadlines not preempted"
-    knobs = (ROUND_S, *PROBLEM, GAP, NODE_LIMIT)
+    knobs = (ROUND_S, *PROBLEM, GAP, NODE_LIMIT, MODEL)
     uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
 
     def route(self, knobs: Knobs) -> Route:
@@ -354,7 +362,7 @@ class ThreeSigmaScheduler(Scheduler):
         planned = gather(snapshot, knobs)
         build_s = time.perf_counter() - began
         solver = Solver(gap=float(knobs["gap"]), node_limit=int(knobs["node_limit"]), start=True)
-        chosen, solved = choose(planned.data, solver)
+        chosen, solved = choose(planned.data, solver, stated=knobs["model"] == "pyomo")
         held = _place(snapshot, planned, chosen)
         leases = snapshot.leases
         gone = frozenset(unit for unit, lease in leases.items() if held.get(str(unit)) != lease.gpus)

@@ -209,6 +209,15 @@ class Formulation(ABC, Generic[Data]):
         return settle(self.knobs, given, self.name, self.presets)
 
 
+MODEL = Knob(
+    "model",
+    "assembly",
+    "How the programme comes about: put together as arrays (fast), or compiled from the Pyomo model that states it",
+    kind="str",
+    choices=("assembly", "pyomo"),
+)
+
+
 def assembled(knobs: Knobs) -> bool:
     """Whether a faster assembly is to stand in for the stated model."""
     return knobs.get("model") == "assembly"

@@ -11,7 +11,7 @@ from workbench.papers.hops.algorithms.planning import checked, make_plan
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations, JobRequest, list_configurations, shape_of
 from workbench.scheduling.solvers import SolverFailedError
 
-EXACT = {"lambda": 1.0, "model": "aggregated", "gap": 0.0}
+EXACT = {"lambda": 1.0, "form": "aggregated", "gap": 0.0}
 
 
 def cut_of(data, *patterns):

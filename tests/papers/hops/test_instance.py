@@ -128,7 +128,7 @@ def test_no_jobs_and_servers_that_are_down():
 @pytest.mark.parametrize("name", ["latency_ratio", "ftf", "las", "sjf", "srtf"])
 def test_every_priority_gives_a_plan(name):
     made = preset("hops_64")
-    found = solve(made, "hops.round", {"priority": name, "model": "aggregated"}, at=3600.0)
+    found = solve(made, "hops.round", {"priority": name, "form": "aggregated"}, at=3600.0)
     assert found.status in ("optimal", "feasible")
     assert any(found.values["choices"].values())
 
@@ -157,7 +157,7 @@ def test_the_layered_estimator_is_a_belief_to_plan_by():
     object.__setattr__(snapshot, "belief", maker("layered")(made))
     data = HopsInstance.from_snapshot(snapshot, HOPS.settle({}))
     assert len(data.job) > 0
-    assert HOPS.run(data, HOPS.settle({"model": "aggregated"})).objective > 0
+    assert HOPS.run(data, HOPS.settle({"form": "aggregated"})).objective > 0
 
 
 def test_elastic_sizes_are_thinned_to_the_knob():

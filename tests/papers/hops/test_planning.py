@@ -79,7 +79,7 @@ def test_the_start_changes_no_optimum(seed):
     before = make_plan(data, {"lambda": 0.0}).plan
     previous = {row: placed.layout for row, placed in before.items()}
     for model in ("printed", "aggregated"):
-        knobs = {"lambda": 1.0, "gap": 0.0, "model": model}
+        knobs = {"lambda": 1.0, "gap": 0.0, "form": model}
         values = [
             make_plan(data, {**knobs, "start": start}, previous=previous).solved.objective for start in (True, False)
         ]
@@ -92,6 +92,6 @@ def test_the_formulation_starts_from_the_previous_round():
     data = replace(two_jobs(), previous={0: ((0, 1),)})
     formulation = HopsRound()
     for model in ("printed", "aggregated"):
-        knobs = formulation.settle({"gap": 0.0, "model": model})
+        knobs = formulation.settle({"gap": 0.0, "form": model})
         with_start, without = (formulation.run(data, {**knobs, "start": start}) for start in (True, False))
         assert with_start.objective == pytest.approx(without.objective)

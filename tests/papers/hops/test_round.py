@@ -14,7 +14,7 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from tests.papers.hops.plan_support import SEEDS, best, best_ladder, best_pooled, random_round
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.aggregation import aggregate
-from workbench.papers.hops.algorithms.planning import class_gains, gain_of, make_plan, model_of
+from workbench.papers.hops.algorithms.planning import class_gains, form_of, gain_of, make_plan
 from workbench.papers.hops.formulations import aggregated, lexicographic
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
@@ -25,7 +25,7 @@ from workbench.scheduling.solvers import Solver, SolverFailedError, TimeLimitErr
 HOPS = HopsRound()
 FOLDER = Path(__file__).parent
 BOTH = pytest.mark.parametrize("solver", ["highs", "glpk"])
-MODELS = pytest.mark.parametrize("model", ["printed", "aggregated"])
+FORMS = pytest.mark.parametrize("form", ["printed", "aggregated"])
 POWERS = pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
 
 TWO = HopsInstance.of(
@@ -37,8 +37,8 @@ TWO = HopsInstance.of(
 )
 
 
-def knobs(power=1.0, model="printed", gap=0.0, **more):
-    return HOPS.settle({"lambda": power, "model": model, "gap": gap, **more})
+def knobs(power=1.0, form="printed", gap=0.0, **more):
+    return HOPS.settle({"lambda": power, "form": form, "gap": gap, **more})
 
 
 def fits(data, choices):
@@ -50,10 +50,10 @@ def fits(data, choices):
 
 
 @BOTH
-@MODELS
-def test_the_two_job_round_by_hand(solver, model):
+@FORMS
+def test_the_two_job_round_by_hand(solver, form):
     """y on 2 GPUs of a counts 1.5 x 2.9 = 4.35, on three 4.5; with x on a (2 x 1) it could have one: 2 + 1.5 = 3.5."""
-    found = HOPS.run(TWO, knobs(model=model), Solver(solver))
+    found = HOPS.run(TWO, knobs(form=form), Solver(solver))
     assert (found.status, found.sense) == ("optimal", "max")
     assert found.objective == pytest.approx(4.5)
     assert found.bound == pytest.approx(4.5)
@@ -63,9 +63,9 @@ def test_the_two_job_round_by_hand(solver, model):
     assert found.values["weight"] == pytest.approx({"x": 2.0, "y": 1.5})
 
 
-@MODELS
-def test_with_lambda_infinite_the_first_in_the_queue_comes_first(model):
-    found = HOPS.run(TWO, knobs("inf", model))
+@FORMS
+def test_with_lambda_infinite_the_first_in_the_queue_comes_first(form):
+    found = HOPS.run(TWO, knobs("inf", form))
     assert found.values["choices"] == {"x": {"a": 1}, "y": {"a": 1}}
     assert found.values["gains_by_class"] == pytest.approx([1.0, 1.0])
     assert found.objective is None
@@ -97,7 +97,7 @@ def test_the_aggregated_model_is_the_best_of_all_pooled_plans_and_never_below_th
     for solver in ("highs", "glpk"):
         found = HOPS.run(data, knobs(power, "aggregated"), Solver(solver))
         assert found.objective == pytest.approx(expected, rel=1e-6)
-        assert found.values["model"] == "aggregated"
+        assert found.values["form"] == "aggregated"
         assert fits(data, found.values["choices"])
     matrix = make_plan(data, knobs(power, "aggregated"))
     assert matrix.solved.objective == pytest.approx(expected, rel=1e-6)
@@ -107,7 +107,7 @@ def test_the_aggregated_model_is_the_best_of_all_pooled_plans_and_never_below_th
 @settings(max_examples=40)
 def test_both_models_agree_where_every_configuration_is_on_one_server(seed):
     data = random_round(seed, spread=False)
-    first, second = (HOPS.run(data, knobs(model=model)) for model in ("printed", "aggregated"))
+    first, second = (HOPS.run(data, knobs(form=form)) for form in ("printed", "aggregated"))
     assert first.objective == pytest.approx(second.objective, rel=1e-6)
 
 
@@ -116,19 +116,19 @@ def test_without_neighbours_the_aggregated_model_finds_more():
     servers, both = {"a": 8, "b": 8, "c": 8}, [({"a": 8, "b": 4}, 1.0), ({"b": 8, "c": 4}, 1.0)]
     data = HopsInstance.of(servers, [JobConfigurations("x", 1.0, both), JobConfigurations("y", 1.0, both)], [0, 0, 0])
     assert HOPS.run(data, knobs()).objective == pytest.approx(1.0)
-    found = HOPS.run(data, knobs(model="aggregated"))
+    found = HOPS.run(data, knobs(form="aggregated"))
     assert found.objective == pytest.approx(2.0)
     assert sorted(sorted(gpus.values()) for gpus in found.values["choices"].values()) == [[4, 8], [4, 8]]
 
 
-@MODELS
+@FORMS
 @given(seed=SEEDS)
 @settings(max_examples=40)
-def test_lambda_zero_maximises_the_gain(model, seed):
+def test_lambda_zero_maximises_the_gain(form, seed):
     data = random_round(seed)
-    found = HOPS.run(data, knobs(0.0, model))
+    found = HOPS.run(data, knobs(0.0, form))
     assert found.objective == pytest.approx(sum(found.values["gain"].values()))
-    expected = (best if model == "printed" else best_pooled)(data, 0.0)
+    expected = (best if form == "printed" else best_pooled)(data, 0.0)
     assert sum(found.values["gain"].values()) == pytest.approx(expected, rel=1e-6)
 
 
@@ -152,11 +152,11 @@ def test_a_large_lambda_does_what_an_infinite_one_does(seed):
     """Weights of 3.01, 1.51, 1.01 and 0.01 to the 40th lie tiers apart; nobody is lost to rounding."""
     data = random_round(seed)
     expected = best_ladder(data)
-    for model in ("printed", "aggregated"):
-        found, planned = HOPS.run(data, knobs(40.0, model)), make_plan(data, knobs(40.0, model))
+    for form in ("printed", "aggregated"):
+        found, planned = HOPS.run(data, knobs(40.0, form)), make_plan(data, knobs(40.0, form))
         assert found.objective == pytest.approx(planned.solved.objective, rel=1e-5)
         assert found.bound is None or found.bound >= found.objective * (1 - 1e-6)
-        if model == "printed":
+        if form == "printed":
             for plan in (found.values["gain"].values(), gain_of(data, planned.plan).tolist()):
                 gain = np.array(list(plan))
                 assert class_gains(data, gain) == pytest.approx(expected, abs=1e-4)
@@ -175,10 +175,10 @@ def test_the_matrix_serves_the_classes_of_interchangeable_servers_as_the_model_d
 @settings(max_examples=25)
 def test_a_start_from_the_last_plan_changes_no_optimum_and_keeps_who_can_stay(seed):
     data = random_round(seed)
-    for model in ("printed", "aggregated"):
-        first = make_plan(data, knobs(model=model))
+    for form in ("printed", "aggregated"):
+        first = make_plan(data, knobs(form=form))
         layouts = {row: placed.layout for row, placed in first.plan.items()}
-        again = make_plan(data, knobs(model=model), previous=layouts)
+        again = make_plan(data, knobs(form=form), previous=layouts)
         assert again.solved.objective == pytest.approx(first.solved.objective, rel=1e-6)
 
 
@@ -187,27 +187,27 @@ def test_a_job_stays_on_its_server_if_its_shape_stays():
     data = HopsInstance.of(
         {"a": 2, "b": 2, "c": 2}, [JobConfigurations("x", 1.0, on), JobConfigurations("y", 2.0, on)], [0, 0, 0]
     )
-    planned = make_plan(data, knobs(model="aggregated"), previous={0: ((2, 2),), 1: ((1, 2),)})
+    planned = make_plan(data, knobs(form="aggregated"), previous={0: ((2, 2),), 1: ((1, 2),)})
     assert {row: placed.layout for row, placed in planned.plan.items()} == {0: ((2, 2),), 1: ((1, 2),)}
 
 
-@MODELS
-def test_equal_and_negative_priorities_and_one_huge_job(model):
+@FORMS
+def test_equal_and_negative_priorities_and_one_huge_job(form):
     on = {"a": 4}
     equal = HopsInstance.of(
         on, [JobConfigurations("x", 0.0, [({"a": 4}, 1.0)]), JobConfigurations("y", 0.0, [({"a": 4}, 1.0)])]
     )
-    assert HOPS.run(equal, knobs(model=model)).objective == pytest.approx(0.01)
+    assert HOPS.run(equal, knobs(form=form)).objective == pytest.approx(0.01)
     negative = HopsInstance.of(
         on, [JobConfigurations("x", -3.0, [({"a": 4}, 1.0)]), JobConfigurations("y", -1.0, [({"a": 4}, 1.0)])]
     )
-    assert HOPS.run(negative, knobs(model=model)).values["choices"] == {"x": None, "y": {"a": 4}}
-    assert HOPS.run(negative, knobs(model=model)).objective == pytest.approx(2.01)
+    assert HOPS.run(negative, knobs(form=form)).values["choices"] == {"x": None, "y": {"a": 4}}
+    assert HOPS.run(negative, knobs(form=form)).objective == pytest.approx(2.01)
     huge = HopsInstance.of(on, [JobConfigurations("x", 1.0, [({"a": 9}, 5.0), ({"a": 3}, 2.0)])])
-    found = HOPS.run(huge, knobs(model=model))
+    found = HOPS.run(huge, knobs(form=form))
     assert found.values["choices"] == {"x": {"a": 3}}
     none = HopsInstance.of(on, [JobConfigurations("x", 1.0, [({"a": 9}, 5.0)])])
-    assert HOPS.run(none, knobs(model=model)).values["choices"] == {"x": None}
+    assert HOPS.run(none, knobs(form=form)).values["choices"] == {"x": None}
 
 
 @pytest.mark.parametrize("power", [1.0, "inf"])
@@ -220,9 +220,9 @@ def test_no_jobs_no_configurations_and_no_idle_gpus_need_no_luck(power):
     nothing = HopsInstance.of({"a": 4}, [JobConfigurations("x", 1.0, [])])
     assert HOPS.run(nothing, knobs(power), unheard).values["choices"] == {"x": None}
     busy = HopsInstance.of({"a": 0}, [JobConfigurations("x", 1.0, [({"a": 1}, 1.0)])])
-    for model in ("printed", "aggregated"):
-        assert HOPS.run(busy, knobs(power, model)).values["choices"] == {"x": None}
-        assert make_plan(busy, knobs(power, model)).plan == {}
+    for form in ("printed", "aggregated"):
+        assert HOPS.run(busy, knobs(power, form)).values["choices"] == {"x": None}
+        assert make_plan(busy, knobs(power, form)).plan == {}
 
 
 @pytest.mark.parametrize(
@@ -257,11 +257,11 @@ def test_an_unknown_server_and_unlike_servers_of_a_pool_are_named():
 
 def test_of_a_configuration_listed_twice_the_faster_counts_and_both_count_for_the_smallest():
     twice = HopsInstance.of({"a": 1}, [JobConfigurations("x", 2.0, [({"a": 1}, 1.0), ({"a": 1}, 3.0)])])
-    for model in ("printed", "aggregated"):
-        assert HOPS.run(twice, knobs(model=model)).objective == pytest.approx(6.0)
+    for form in ("printed", "aggregated"):
+        assert HOPS.run(twice, knobs(form=form)).objective == pytest.approx(6.0)
 
 
-@pytest.mark.parametrize("given_", [{"lambda": -1}, {"lambda": math.nan}, {"gap": -0.1}, {"gap": 2}, {"model": "both"}])
+@pytest.mark.parametrize("given_", [{"lambda": -1}, {"lambda": math.nan}, {"gap": -0.1}, {"gap": 2}, {"form": "both"}])
 def test_knobs_out_of_range_are_refused(given_):
     with pytest.raises(InputError):
         HOPS.settle(given_)
@@ -302,26 +302,26 @@ def test_limits_are_checked_when_values_are_read():
 
 
 def test_auto_takes_the_printed_model_for_few_configurations():
-    assert model_of(TWO, {"model": "auto"}) == "printed"
+    assert form_of(TWO, {"form": "auto"}) == "printed"
     many = [({f"s{i}": 1}, 1.0) for i in range(101)]
     data = HopsInstance.of(
         {f"s{i}": 1 for i in range(101)}, [JobConfigurations(name, 1.0, many) for name in "xyz"], [0] * 101
     )
-    assert model_of(data, {"model": "auto"}) == "aggregated"
-    assert HOPS.run(data, knobs(model="auto")).values["model"] == "aggregated"
+    assert form_of(data, {"form": "auto"}) == "aggregated"
+    assert HOPS.run(data, knobs(form="auto")).values["form"] == "aggregated"
 
 
 def test_servers_that_can_be_cut_in_too_many_ways_are_not_aggregated():
     sizes = [({"s": size}, float(size)) for size in range(1, 65)]
     data = HopsInstance.of({"s": 64}, [JobConfigurations(f"j{i}", 1.0, sizes) for i in range(6)])
-    assert model_of(data, {"model": "auto"}) == "printed"
+    assert form_of(data, {"form": "auto"}) == "printed"
     with pytest.raises(InputError, match="ways to cut"):
         aggregate(data)
 
 
 @pytest.mark.parametrize(
     ("name", "changed"),
-    [("round", {}), ("aggregated", {"model": "aggregated"}), ("lexicographic", {"lambda": "inf"})],
+    [("round", {}), ("aggregated", {"form": "aggregated"}), ("lexicographic", {"lambda": "inf"})],
 )
 def test_golden_models_of_two_jobs(name, changed, tmp_path):
     """Every row and bound of the two-job round, compared by meaning."""
@@ -332,7 +332,7 @@ def test_golden_models_of_two_jobs(name, changed, tmp_path):
     assert got == expected
 
 
-@pytest.mark.parametrize("changed", [{}, {"model": "aggregated"}, {"lambda": "inf"}])
+@pytest.mark.parametrize("changed", [{}, {"form": "aggregated"}, {"lambda": "inf"}])
 def test_the_statements_are_those_of_the_models(changed):
     """Docstring and model say the same for every model; also for lambda = inf, whose knob is a number."""
     settled = HOPS.settle(changed)
@@ -365,6 +365,6 @@ def test_units_of_throughput_do_not_matter(seed):
 def test_more_idle_gpus_never_hurt(seed):
     data = random_round(seed)
     more = dataclasses.replace(data, idle=data.idle + 1)
-    for model in ("printed", "aggregated"):
-        before, after = (HOPS.run(found, knobs(model=model)).objective for found in (data, more))
+    for form in ("printed", "aggregated"):
+        before, after = (HOPS.run(found, knobs(form=form)).objective for found in (data, more))
         assert after >= before - 1e-6

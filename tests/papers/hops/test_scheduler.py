@@ -118,7 +118,7 @@ def test_out_of_time_the_last_round_goes_on_and_the_decision_says_so(monkeypatch
 
 @pytest.mark.parametrize(
     "knobs",
-    [{}, {"lambda": "inf"}, {"lambda": 0}, {"priority": "srtf", "lambda": 2}, {"overlap": True}, {"model": "printed"}],
+    [{}, {"lambda": "inf"}, {"lambda": 0}, {"priority": "srtf", "lambda": 2}, {"overlap": True}, {"form": "printed"}],
 )
 def test_every_job_of_the_papers_cluster_finishes(knobs):
     raw = preset("hops_64").to_dict()

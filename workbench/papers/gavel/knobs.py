@@ -52,13 +52,6 @@ PARTITIONS = Knob(
     minimum=1,
     maximum=64,
 )
-MODEL = Knob(
-    "model",
-    "assembly",
-    "How the programme comes about: put together as arrays (fast), or compiled from the Pyomo model that states it",
-    kind="str",
-    choices=("assembly", "pyomo"),
-)
 NORMALISED = Knob(
     "normalised",
     False,

@@ -39,9 +39,9 @@ from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate as max_min_fairness
 from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
-from workbench.papers.gavel.knobs import MODEL, PARTITIONS
+from workbench.papers.gavel.knobs import PARTITIONS
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Route, StatedProblem
+from workbench.scheduling.contract import MODEL, Formulation, Knobs, Route, StatedProblem
 from workbench.scheduling.decision import Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot

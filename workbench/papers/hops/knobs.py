@@ -91,7 +91,7 @@ PLANS = (REPLAN, ADJUST, OVERLAP, DECISION_S, TIME_LIMIT_S)
 LARGE, GAP, LARGE_GAP = 1000, 0.01, 0.05
 """Up to so many idle GPUs a plan may be 1 % off the best, above them 5 % (4.7; 3.6 prints 0.05 % and 5 % at once)."""
 SMALL = 300
-"""Up to so many configurations `model=auto` takes the printed model."""
+"""Up to so many configurations `form=auto` takes the printed model."""
 
 LAMBDA = Knob(
     "lambda",
@@ -102,8 +102,8 @@ LAMBDA = Knob(
     minimum=0.0,
     main=True,
 )
-MODEL = Knob(
-    "model",
+FORM = Knob(
+    "form",
     "auto",
     "The printed model of single servers, the aggregated one of interchangeable servers, or (auto) the printed one for "
     f"up to {SMALL} configurations and the aggregated one above",
@@ -147,7 +147,7 @@ SPEED_CLASSES = Knob(
     optional=True,
 )
 START = Knob("start", True, "The solver starts from the GPUs that jobs had until now", kind="bool")
-PLAN = (LAMBDA, MODEL, TOLERANCE, SENSITIVE, SIZES, WINDOW, SPEED_CLASSES, START)
+PLAN = (LAMBDA, FORM, TOLERANCE, SENSITIVE, SIZES, WINDOW, SPEED_CLASSES, START)
 
 
 def power_of(knobs: Knobs) -> float:

@@ -35,7 +35,7 @@ from workbench.papers.hops.algorithms.queue import queue, remembered_ages
 from workbench.papers.hops.algorithms.round_state import Due, Past, Placements, RoundState
 from workbench.papers.hops.knobs import ITERATIONS, LARGE, PLAN, PLANS, PRIORITY, REFRESH_S, ROUND_S, RULE, START_S
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Route, Scheduler, Timing
+from workbench.scheduling.contract import MODEL, Knobs, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision
 from workbench.scheduling.snapshot import Snapshot
 
@@ -72,7 +72,7 @@ class Hops(Scheduler):
 
     name = "hops"
     title = "Hops: prior-weighted plans, latency ratio fairness"
-    knobs = (ROUND_S, *PLAN, PRIORITY, REFRESH_S, *PLANS, ITERATIONS, START_S, RULE)
+    knobs = (ROUND_S, *PLAN, MODEL, PRIORITY, REFRESH_S, *PLANS, ITERATIONS, START_S, RULE)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
     belief = "servers"
 

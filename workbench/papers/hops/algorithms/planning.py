@@ -1,4 +1,4 @@
-"""One plan from its data, as the scheduler makes it: the twin of the model that `model` names, solved and lifted.
+"""One plan from its data, as the scheduler makes it: the programme of the form that `form` names, solved and lifted.
 
 A plan is what each job gets, checked against the limits, and what it is worth. Some need no solver: nothing has changed
 since the last one (`fingerprint`), or every job has its best already (`unbeatable`).
@@ -18,12 +18,12 @@ import numpy as np
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
 from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
-from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed, serve
+from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed, assemble, serve
 from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, RoundPlan
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError
+from workbench.scheduling.solvers import Programme, Solver, SolveReport, SolverFailedError
 
 NAME = "hops.round"
 
@@ -65,14 +65,14 @@ def class_gains(data: HopsInstance, gain: FloatArray) -> list[float]:
     return [float(gain[rows].sum()) for rows in classes(data.priority)]
 
 
-def result(data: HopsInstance, plan: Mapping[int, PlacedJob], power: float, model: str) -> Result:
+def result(data: HopsInstance, plan: Mapping[int, PlacedJob], power: float, form: str) -> Result:
     """What the formulation reports of a plan, which is checked."""
     gain = gain_of(data, checked(data, plan))
     values: dict[str, Any] = {
         "choices": choices(data, plan),
         "gain": _column(data, gain),
         "priority": _column(data, data.priority),
-        "model": model,
+        "form": form,
         "idle_gpus": int(data.idle.sum()) - sum(gpus for placed in plan.values() for _, gpus in placed.layout),
     }
     if np.isinf(power):
@@ -135,7 +135,7 @@ def unbeatable(data: HopsInstance, previous: Mapping[int, Layout]) -> RoundPlan 
     return plan if all(count <= data.idle[server] for server, count in used.items()) else None
 
 
-Model = Literal["printed", "aggregated"]
+Form = Literal["printed", "aggregated"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +144,12 @@ class SolvedPlan:
 
     plan: RoundPlan
     solved: SolveReport
-    model: Model
+    form: Form
 
 
-def model_of(data: HopsInstance, knobs: Knobs) -> Model:
-    """The model to solve: as the knob `model` says, or by the number of configurations."""
-    given = knobs.get("model", "auto")
+def form_of(data: HopsInstance, knobs: Knobs) -> Form:
+    """The form to solve: as the knob `form` says, or by the number of configurations."""
+    given = knobs.get("form", "auto")
     if given != "auto":
         return "aggregated" if given == "aggregated" else "printed"
     return "printed" if len(data.job) <= SMALL or too_fine(data) else "aggregated"
@@ -169,21 +169,31 @@ def make_plan(
     stays where it was if it keeps its shape. No solver is asked if all jobs have their best there. Raises the errors of
     `workbench.scheduling.solvers`; TimeLimitError if time runs out before there is a plan.
     """
-    model = model_of(data, knobs)
+    form = form_of(data, knobs)
     if nobody(data):
-        return SolvedPlan({}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0, solver="none needed"), model)
+        return SolvedPlan({}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0, solver="none needed"), form)
     power, began = power_of(knobs), time.perf_counter()
     stay = unbeatable(data, previous)
     if stay is not None:
-        return SolvedPlan(stay, _proven(data, stay, power, time.perf_counter() - began), model)
+        return SolvedPlan(stay, _proven(data, stay, power, time.perf_counter() - began), form)
     order = levels(data, power)
-    twin = Printed(data) if model == "printed" else Aggregated(aggregate(data))
-    start = twin.start(previous) if previous and knobs.get("start", START.default) else None
+    twin = Printed(data) if form == "printed" else Aggregated(aggregate(data))
+    programme = _stated(data, form, knobs) if knobs.get("model") == "pyomo" else assemble(twin, power)
+    if previous and knobs.get("start", START.default):
+        programme = replace(programme, start=twin.start(previous))
     build_s = time.perf_counter() - began
-    values, solved = serve(twin, order, stopping(solver or Solver(), data, knobs), start)
+    values, solved = serve(twin, programme, order, stopping(solver or Solver(), data, knobs))
     plan = checked(data, twin.plan(values, previous))
     solved = in_paper_units(solved, objective(data, gain_of(data, plan), power), order, data)
-    return SolvedPlan(plan, replace(solved, build_s=solved.build_s + build_s), model)
+    return SolvedPlan(plan, replace(solved, build_s=solved.build_s + build_s), form)
+
+
+def _stated(data: HopsInstance, form: Form, knobs: Knobs) -> Programme:
+    """The programme that the stated model compiles to."""
+    from workbench.papers.hops.formulations.round import build_form  # which is read by this room's words
+    from workbench.scheduling.solvers.compile import compile_model
+
+    return compile_model(build_form(data, form, knobs)).programme
 
 
 def _proven(data: HopsInstance, plan: RoundPlan, power: float, build_s: float) -> SolveReport:

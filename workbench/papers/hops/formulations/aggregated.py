@@ -5,7 +5,7 @@ s.t.  sum_c X_ic <= 1                                       for all i      (12) 
       sum_i sum_c u_vkc X_ic <= sum_g sum_q a_vkq n_gq       for all v, k   (13)    pieces
       sum_q n_gq <= N_g                                     for all g      (ours)  servers
       X_ic in {0, 1}                                        for all i, c   (11)    choose
-      n_gq in {0, 1, 2, ...}                                for all g, q   (ours)  cut
+      0 <= n_gq <= N_g integer                              for all g, q   (ours)  cut
 
 c is a shape: how many pieces of k GPUs a configuration takes of the servers v, which are interchangeable (one type, one
 speed). `N_g` servers of group g have equally many idle GPUs, and `n_gq` of them are cut by pattern q, which gives
@@ -61,7 +61,12 @@ def lay_out(data: Aggregate) -> pyo.ConcreteModel:
     m.given = pyo.Param(gives.keys(), initialize=gives, doc="a_vkq | pieces that a pattern gives | 1")
     m.number = pyo.Param(m.GROUPS, initialize=dict(enumerate(data.number.tolist())), doc="N_g | servers | 1")
     m.choose = pyo.Var(m.CHOICES, domain=pyo.Binary, doc="(11) X_ic | whether a job gets a shape | 1")
-    m.cut = pyo.Var(m.CUTS, domain=pyo.NonNegativeIntegers, doc="(ours) n_gq | servers cut by a pattern | 1")
+    m.cut = pyo.Var(
+        m.CUTS,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda m, group, q: (0, m.number[group]),
+        doc="(ours) n_gq | servers cut by a pattern | 1",
+    )
     of_job: dict[str, list[tuple[str, int]]] = {job: [] for job in jobs}
     for key in keys:
         of_job[key[0]].append(key)

@@ -9,7 +9,7 @@ s.t.  sum_j X_ij <= 1                                  for all i      (12)      
 and suits a solver's tolerances. bias is 0 if all priorities are positive, else |min| + 0.01. `G_ij` is the throughput
 of job i in its configuration j over the smallest of all its configurations (before any are left out). lambda = 0
 maximises the summed gain alone, lambda = inf serves one priority class after the other (`lexicographic`).
-(erratum): (13) is printed with a sum over j alone; servers are shared, so it sums over the jobs too. The knob `model`
+(erratum): (13) is printed with a sum over j alone; servers are shared, so it sums over the jobs too. The knob `form`
 chooses between this and the model of interchangeable servers, `aggregated`, the one for large clusters.
 """
 
@@ -23,15 +23,15 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, lift
-from workbench.papers.hops.algorithms.planning import NAME, Model, model_of, nobody, result, stopping
+from workbench.papers.hops.algorithms.planning import NAME, Form, form_of, nobody, result, stopping
 from workbench.papers.hops.formulations import aggregated, lexicographic
 from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
-from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed
+from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed, assemble
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver
+from workbench.scheduling.solvers import Programme, Solver
 
 
 def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
@@ -109,11 +109,15 @@ class HopsRound(Formulation[HopsInstance]):
         """The model that the knobs name; `auto` builds the printed one."""
         if np.isinf(power_of(knobs)):
             return lexicographic
-        return aggregated if knobs.get("model") == "aggregated" else self
+        return aggregated if knobs.get("form") == "aggregated" else self
 
     def build(self, data: HopsInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model that the knobs name (`auto`: the printed one); with lambda = inf the first class's."""
-        return _build(data, "aggregated" if knobs.get("model") == "aggregated" else "printed", knobs)
+        return build_form(data, _stated(knobs), knobs)
+
+    def assemble(self, data: HopsInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        return assemble(Printed(data) if _stated(knobs) == "printed" else Aggregated(aggregate(data)), power_of(knobs))
 
     def read(self, model: pyo.ConcreteModel, data: HopsInstance, knobs: Knobs) -> Result:
         """The choices of a solved model, on real servers, checked against (12) and (13)."""
@@ -124,7 +128,7 @@ class HopsRound(Formulation[HopsInstance]):
 
     def trivial(self, data: HopsInstance, knobs: Knobs) -> Result | None:
         """No configurations, no choices."""
-        return result(data, {}, power_of(knobs), model_of(data, knobs)) if nobody(data) else None
+        return result(data, {}, power_of(knobs), form_of(data, knobs)) if nobody(data) else None
 
     def run(self, data: HopsInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build, solve, read; with lambda = inf `iterations` list what each priority class got."""
@@ -133,7 +137,7 @@ class HopsRound(Formulation[HopsInstance]):
             return super().run(data, knobs, stop)
         power, began = power_of(knobs), time.perf_counter()
         order = levels(data, power)
-        model = _build(data, model_of(data, knobs), knobs)
+        model = build_form(data, form_of(data, knobs), knobs)
         build_s = time.perf_counter() - began
         if len(order) > 1 and not np.isinf(power):
             lexicographic.prepare(model)
@@ -153,8 +157,13 @@ def _start(model: pyo.ConcreteModel, data: HopsInstance) -> None:
         variable.set_value(value)
 
 
-def _build(data: HopsInstance, model: Model, knobs: Knobs) -> pyo.ConcreteModel:
-    every: Aggregate | None = aggregate(data) if model == "aggregated" else None
+def _stated(knobs: Knobs) -> Form:
+    return "aggregated" if knobs.get("form") == "aggregated" else "printed"
+
+
+def build_form(data: HopsInstance, form: Form, knobs: Knobs) -> pyo.ConcreteModel:
+    """The unsolved model of that form; with lambda = inf the first class's."""
+    every: Aggregate | None = aggregate(data) if form == "aggregated" else None
     power = power_of(knobs)
     if not np.isinf(power):
         return build(data, power) if every is None else aggregated.build(every, power)

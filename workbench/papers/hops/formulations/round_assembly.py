@@ -1,7 +1,6 @@
-"""The integer programmes of one plan as sparse matrices, tested equal to the Pyomo models that state them.
+"""The integer programmes of one plan as arrays, the same as the Pyomo models that state them compile to.
 
-`round.build`, `aggregated.build` and `lexicographic.build` are the statements; these are what the scheduler solves, as
-they are made faster.
+`round.build`, `aggregated.build` and `lexicographic.build` are the statements; these are made faster.
 
 `serve` is the problem of `lexicographic` with several priority classes at a time. If all jobs of a block get the most
 that each could have by itself, or all get nothing, one solve settles the block; else it is halved. What is settled is
@@ -15,14 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, lift
 from workbench.papers.hops.algorithms.configurations import Layout
-from workbench.papers.hops.formulations.lexicographic import SLACK, Level
+from workbench.papers.hops.formulations.lexicographic import SLACK, Level, classes
 from workbench.papers.hops.instance import HopsInstance, RoundPlan, shape_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import Columns, Point, Programme, Solver, SolveReport, TimeLimitError, solve_matrix
+from workbench.scheduling.solvers.programme import Positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +46,18 @@ class Printed:
         """The limits, without an objective."""
         data, columns = self.data, len(self.data.job)
         configuration, server, gpus = data.consumption()
-        rows = len(data.jobs) + len(data.servers)
-        return Programme(
-            cost=np.zeros(columns),
-            matrix=Columns.of(
-                np.concatenate([data.job, len(data.jobs) + server]),
-                np.concatenate([np.arange(columns), configuration]),
-                np.concatenate([np.ones(columns), gpus]),
-                (rows, columns),
-            ),
-            row_lower=np.full(rows, -np.inf),
-            row_upper=np.concatenate([np.ones(len(data.jobs)), data.idle]),
-            lower=np.zeros(columns),
+        jobs, job = np.unique(data.job, return_inverse=True)
+        servers, place = np.unique(server, return_inverse=True)
+        rows = {"one_configuration": np.arange(len(jobs)), "capacity": len(jobs) + np.arange(len(servers))}
+        return _programme(
+            "hops_round",
+            np.concatenate([job, len(jobs) + place]),
+            np.concatenate([np.arange(columns), configuration]),
+            np.concatenate([np.ones(columns), gpus]),
+            row_upper=np.concatenate([np.ones(len(jobs)), data.idle[servers]]),
             upper=np.ones(columns),
-            integer=np.ones(columns, dtype=bool),
-            maximise=True,
-            name="hops_round",
+            columns={"choose": np.arange(columns)},
+            rows=rows,
         )
 
     def plan(self, values: FloatArray, previous: Mapping[int, Layout]) -> RoundPlan:
@@ -102,28 +99,28 @@ class Aggregated:
     def programme(self) -> Programme:
         """The limits, without an objective."""
         every = self.aggregate
-        choices, jobs, pieces = len(every.job), len(self.data.jobs), len(every.pieces)
+        choices, (jobs, job) = len(every.job), np.unique(every.job, return_inverse=True)
         used, chosen, needed = every.used
         supplied, cut, given = every.supplied
         group = np.array([spot for spot, _ in every.cuts], dtype=np.int64)
-        columns, rows = choices + len(group), jobs + pieces + len(every.groups)
-        cuts = choices + np.arange(len(group))
-        limits = [np.ones(jobs), np.zeros(pieces), every.number]
-        return Programme(
-            cost=np.zeros(columns),
-            matrix=Columns.of(
-                np.concatenate([every.job, jobs + used, jobs + supplied, jobs + pieces + group]),
-                np.concatenate([np.arange(choices), chosen, choices + cut, cuts]),
-                np.concatenate([np.ones(choices), needed, -given, np.ones(len(group))]),
-                (rows, columns),
-            ),
-            row_lower=np.full(rows, -np.inf),
-            row_upper=np.concatenate(limits),
-            lower=np.zeros(columns),
+        cuts, pieces = choices + np.arange(len(group)), np.unique(used)
+        at = np.full(len(every.pieces), -1)  # of pieces that no choice takes there is no row
+        at[pieces] = np.arange(len(pieces))
+        taken = at[supplied] >= 0
+        below = len(jobs) + len(pieces)
+        return _programme(
+            "hops_round_aggregated",
+            np.concatenate([job, len(jobs) + at[used], len(jobs) + at[supplied[taken]], below + group]),
+            np.concatenate([np.arange(choices), chosen, choices + cut[taken], cuts]),
+            np.concatenate([np.ones(choices), needed, -given[taken], np.ones(len(group))]),
+            row_upper=np.concatenate([np.ones(len(jobs)), np.zeros(len(pieces)), every.number]),
             upper=np.concatenate([np.ones(choices), every.number[group]]),
-            integer=np.ones(columns, dtype=bool),
-            maximise=True,
-            name="hops_round_aggregated",
+            columns={"choose": np.arange(choices), "cut": cuts},
+            rows={
+                "one_configuration": np.arange(len(jobs)),
+                "pieces": len(jobs) + np.arange(len(pieces)),
+                "servers": below + np.arange(len(every.groups)),
+            },
         )
 
     def plan(self, values: FloatArray, previous: Mapping[int, Layout]) -> RoundPlan:
@@ -142,20 +139,60 @@ class Aggregated:
         return np.concatenate([known, np.full(len(every.cuts), np.nan)])
 
 
+def _programme(
+    name: str,
+    row: npt.ArrayLike,
+    column: npt.ArrayLike,
+    value: npt.ArrayLike,
+    row_upper: FloatArray,
+    upper: FloatArray,
+    columns: Positions,
+    rows: Positions,
+) -> Programme:
+    """A programme of whole numbers from 0 on, whose rows have upper limits alone; without an objective."""
+    return Programme(
+        cost=np.zeros(len(upper)),
+        matrix=Columns.of(row, column, value, (len(row_upper), len(upper))),
+        row_lower=np.full(len(row_upper), -np.inf),
+        row_upper=row_upper,
+        lower=np.zeros(len(upper)),
+        upper=upper,
+        integer=np.ones(len(upper), dtype=bool),
+        maximise=True,
+        name=name,
+        columns=columns,
+        rows=rows,
+    )
+
+
+def assemble(twin: Printed | Aggregated, power: float) -> Programme:
+    """The programme of the form at that lambda; at infinity of its first class, with nobody served before it."""
+    programme, weight = twin.programme(), np.zeros(len(twin.data.jobs))
+    if np.isinf(power):
+        weight[classes(twin.data.priority)[0]] = 1.0
+        rows = {**programme.rows, "kept": np.zeros(0, dtype=np.int64)}
+        programme = replace(programme, name=f"{programme.name}_lexicographic", rows=rows)
+    else:
+        weight = twin.data.weights(power).scaled
+    cost = programme.cost.copy()
+    cost[: len(twin.job)] = weight[twin.job] * twin.gain
+    return replace(programme, cost=cost)
+
+
 FIRST = 8
 """Levels in the first block, where each is solved to its optimum; with a gap they are solved one by one."""
 
 
 def serve(
-    twin: Printed | Aggregated, order: Sequence[Level], solver: Solver, start: FloatArray | None = None
+    twin: Printed | Aggregated, programme: Programme, order: Sequence[Level], solver: Solver
 ) -> tuple[FloatArray, SolveReport]:
-    """Values of the twin's columns in the plan, and the report on the first solve with the time of all.
+    """Values of the columns in the plan, and the report on the first solve with the time of all.
 
-    start: (columns,) values to begin the first solve from, NaN where there is none.
+    programme: the twin's, however it came about; each solve has the objective of its levels.
     Raises the errors of `workbench.scheduling.solvers`. A time limit counts for all solves together; when it has
     passed, those left keep what the last solve left them, and the status says so.
     """
-    ladder = _Ladder(twin, start)
+    ladder = _Ladder(twin, programme)
     solved: list[SolveReport] = []
     began, spot, values = time.perf_counter(), 0, np.zeros(0)
     width = 1 if solver.gap else FIRST
@@ -198,10 +235,12 @@ class _Ladder:
     """A programme whose settled classes are fixed."""
 
     twin: Printed | Aggregated
-    start: FloatArray | None
+    programme: Programme
 
     def __post_init__(self) -> None:
-        self.programme: Programme = replace(self.twin.programme(), start=self.start)
+        self._row = np.full(len(self.twin.data.jobs), -1)
+        able = np.unique(self.twin.job)
+        self._row[able] = np.arange(len(able))
         most = np.zeros(len(self.twin.data.jobs))
         np.maximum.at(most, self.twin.job, self.twin.gain)
         self._most = most
@@ -242,7 +281,7 @@ class _Ladder:
         apart = np.abs(self.twin.gain - wanted[self.twin.job]) > SLACK
         upper, lower = self.programme.upper.copy(), self.programme.row_lower.copy()
         upper[: len(apart)][apart] = 0.0
-        lower[jobs[gain > SLACK]] = 1.0
+        lower[self._row[jobs[gain > SLACK]]] = 1.0
         self.programme = replace(self.programme, upper=upper, row_lower=lower, start=None)
 
     def _keep(self, level: Level, value: float) -> None:
