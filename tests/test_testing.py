@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ import pytest
 import workbench
 from tests.package_support import skeleton
 from workbench.baselines.las import Las
+from workbench.scheduling.contract import Timing
 from workbench.testing import ContractError, check
 
 FORMULATION, INSTANCE, KNOBS = "formulations/max_min_share.py", "instance.py", "knobs.py"
@@ -72,13 +73,62 @@ WRONG = {
         FORMULATION,
         "        return m\n",
         "        import random\n        return m\n",
-        "got a clock, file or rand",
+        "got a clock, file or random state: random; expected only",
+    ),
+    "clock": (
+        FORMULATION,
+        "        return m\n",
+        "        # no time. (open)\n        time = m\n        time.name\n        np.random.rand()\n        return m\n",
+        "random state: np.random.rand; exp",
+    ),
+    "none": (
+        FORMULATION,
+        "        return m\n",
+        "        return None\n",
+        "build, answer: got None; expected a pyomo ConcreteModel",
+    ),
+    "unread": (
+        FORMULATION,
+        r"return _result\(data, shares\)",
+        "return None",
+        "answer: got None; expected a workbench.Result",
+    ),
+    "unstated": (
+        FORMULATION,
+        r"(?s)^\"\"\".*?\"\"\"",
+        '"""Nothing."""',
+        "docstring: got nothing; expected lines such as",
+    ),
+    "aimless": (
+        FORMULATION,
+        r"(?s)        @m.Objective.*?level\n",
+        "",
+        "worst_job: got nothing; expected a part of the model",
+        r"objective: got \[\]; expected one active objective",
+    ),
+    "no_data": (
+        FORMULATION,
+        r"return from_snapshot\(snapshot\)",
+        "return None",
+        "data: got .*NoneType.*; expected a frozen",
+    ),
+    "raises": (
+        FORMULATION,
+        "        return m\n",
+        "        return m.nothing\n",
+        r"build .*raises/wrong_raises/formulations/max_min_share.py:\d+\): got AttributeError",
     ),
     "wrong": (
         FORMULATION,
         r"worst = float",
         "worst = 2 * float",
-        "objective: got .*; expected the model's at the same",
+        "objective: got .* where the model has .*; expected the model's at the same",
+    ),
+    "best": (
+        FORMULATION,
+        r"sum\(axis=1\)\.min\(\)\)",
+        "sum(axis=1).max())",
+        "objective away from the optimum with highs: got .*; expected the model's at the same",
     ),
     "sense": (
         FORMULATION,
@@ -108,7 +158,7 @@ WRONG = {
     ),
     "no_help": (KNOBS, '"Largest .*?"', '""', "most_share: got nothing; expected help"),
 }
-"""Of a package by name: the file, what is replaced by what, and what is told of it (by both solvers, of an answer)."""
+"""Of a package by name: the file, what is replaced by what, and what is told of it."""
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +182,7 @@ def test_a_formulation_that_breaks_a_rule(packages: Path, name: str) -> None:
             importlib.import_module(f"wrong_{name}")
         return
     [formulation] = importlib.import_module(f"wrong_{name}").ROOM.formulations
-    expected = WRONG[name][3:]
-    again = expected if name in ("wrong", "sense", "unit", "json") else ()
-    told(formulation, *expected, *again, more=name in ("wrong", "unordered"))
+    told(formulation, *WRONG[name][3:], more=name == "unordered")
 
 
 def test_what_is_no_formulation_or_scheduler() -> None:
@@ -216,6 +264,21 @@ class Half(Mine):
         return workbench.Decision()
 
 
+class Falls(Mine):
+    """Where a job is called three."""
+
+    line = 0
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        if "three" in snapshot.jobs.names:
+            raise KeyError("three")
+        return super().decide(snapshot, memory, knobs, rng)
+
+
+Falls.line = Falls.decide.__code__.co_firstlineno + 2
+HERE = "tests/test_testing.py"
+
+
 def changed(**fields: Any) -> Any:
     """Mine with other fields."""
     return type("Mine", (Mine,), fields)()
@@ -231,24 +294,38 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         (changed(name=None), ["declaration, room x, schedulers: got Mine without a name"]),
         (changed(knobs=ENDLESS), ["mine, knobs, round_s: got inf; expected a maximum"]),
         (changed(presets={"a": {"haste": 1}}), ["preset a: got 'haste'; expected one of"]),
-        (changed(uses=frozenset({"haste"})), ["mine, uses: got 'haste'; expected one of"] * 2),
+        (changed(belief="hearsay"), ["declaration, belief: got 'hearsay'; expected one of oracle"]),
+        (changed(packs="no"), ["mine, packs: got 'no'; expected True or False"]),
+        (changed(uses=frozenset({"haste"})), ["mine, uses: got 'haste'; expected one of"]),
+        (changed(timing=lambda self, knobs: None), [rf"mine, timing \({HERE}:\d+\): got None; expected Timing"]),
         (
-            changed(timing=lambda self, knobs: 360.0),
-            ["mine, timing: got 360.0; expected Timing", "mine, decide: got"] * 2,
+            changed(timing=lambda self, knobs: Timing(-1)),
+            [rf"round_s \({HERE}:\d+\): got -1; expected seconds"],
         ),
-        (Writes(), ["snapshot: got written into; expected copies of its arrays"] * 2),
-        (Moody(), ["mine at .* s: got two answers to one question"] * 2),
-        (Remembers(object()), [r"memory.value: got <object"] * 4),
-        (Remembers({1, 2}), [r"memory.value: got {1, 2}; expected what JSON can hold"] * 4),
-        (Remembers({1: 2}), [r"memory.value, a key: got 1; expected what JSON can hold"] * 4),
-        (Scribbles(), ["memory: got written into; expected a new value"] * 2),
-        (Idle(), ["mine, job .*: got unfinished after 200000 s; expected every job finishes"] * 6),
-        (Half(), [r"answer: got .*; expected a pair \(Decision, memory\)"] * 2),
+        (
+            changed(timing=lambda self, knobs: Timing(9, cast("Any", "lunch"))),
+            ["causes .*: got 'lunch'; expected a list of"],
+        ),
+        (Writes(), [rf"snapshot \({HERE}:\d+\): got written into; expected copies of its arrays"]),
+        (Moody(), [rf"mine at .* s \({HERE}:\d+\): got two answers to one question"]),
+        (Remembers(object()), [r"memory.value .*: got <object"]),
+        (Remembers({1, 2}), [r"memory.value .*: got {1, 2}; expected what JSON can hold"]),
+        (Remembers({1: 2}), [r"memory.value, a key .*: got 1; expected what JSON can hold"]),
+        (Scribbles(), ["memory .*: got written into; expected a new value"]),
+        (
+            Idle(),
+            ["got vision, game and translation unfinished after 200000 s; expected every job finishes"],
+        ),
+        (Half(), [r"answer .*: got .*; expected a pair \(Decision, memory\)"]),
+        (
+            Falls(),
+            [rf"mine, decide \({HERE}:{Falls.line}\) on three jobs with a failure: got KeyError: 'three'"],
+        ),
     ],
     ids=lambda each: type(each).__name__,
 )
 def test_a_scheduler_that_breaks_a_rule(scheduler: Any, expected: list[str]) -> None:
-    """On both scenarios."""
+    """Once for both scenarios, with the line of its code; with the scenario, where it is only in one."""
     told(scheduler, *expected)
 
 

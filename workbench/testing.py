@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.analysis.contract.formulations import posed, wrong_formulation
@@ -21,6 +21,7 @@ from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.room import Room
 from workbench.session.api import load
 from workbench.session.registry import find_formulation, rooms
@@ -53,10 +54,7 @@ def _wrong(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
         yield Problem(f"room {offered.name}, example", offered.example, expected)
         return
     if isinstance(offered, Room):
-        yield from _wrong_room(offered)
-        for each in (*offered.formulations, *offered.schedulers):
-            named = scenario is None and isinstance(each, Formulation)
-            yield from _wrong(each, f"preset:{offered.example}" if named else scenario)
+        yield from _wrong_room(offered, scenario)
         return
     if isinstance(offered, type) or not isinstance(offered, (Formulation, Scheduler)):
         made = f": {offered.__name__}()" if isinstance(offered, type) else ""
@@ -71,8 +69,8 @@ def _wrong(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
     if isinstance(offered, Formulation):
         yield from wrong_formulation(offered, load(scenario or f"preset:{_example(offered)}"))
     else:
-        for world in [load(scenario)] if scenario is not None else [load(f"preset:{SMALL}"), with_failures()]:
-            yield from wrong_scheduler(offered, world)
+        worlds = [load(f"preset:{SMALL}"), with_failures()] if scenario is None else [load(scenario)]
+        yield from wrong_scheduler(offered, worlds)
 
 
 def _example(formulation: Formulation[Any]) -> str:
@@ -101,6 +99,11 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
             for key, value in values.items():
                 if settled[key] != offered.settle({key: value})[key]:
                     yield Problem(f"{where}, preset {name}, {key}", settled[key], f"{value}, as the preset says")
+        if isinstance(offered, Scheduler):
+            maker(offered.belief)
+            for flag in ("offline", "packs"):
+                if not isinstance(getattr(offered, flag), bool):
+                    yield Problem(f"{offered.name}, {flag}", getattr(offered, flag), "True or False")
         json.dumps(offered.settle({}))
         try:
             offered.settle({"no such knob": 1})
@@ -111,32 +114,50 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
     yield from told
 
 
-def _wrong_room(room: Room) -> Iterator[Problem]:
-    """Its picture, symbols and explanations."""
-    where = f"room {room.name}"
+def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem]:
+    """What is wrong with all that it offers; of what is right, its symbols and explanations; its picture."""
+    where, told = f"room {room.name}", list[Problem]()
     if importlib.util.find_spec(f"workbench.analysis.charts.{room.picture}") is None:
         yield Problem(f"{where}, picture", room.picture, "a chart: a module of workbench.analysis.charts")
-    told: list[Problem] = []
-    known: set[str] = set()
+    wrong = {each.name: [*_wrong(each, scenario or f"preset:{room.example}")] for each in room.formulations}
+    known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
+    for each in room.schedulers:  # one that solves a wrong formulation meets the same again
+        problems = [found for found in _wrong(each, scenario) if (repr(found.value), found.expected) not in known]
+        wrong[each.name] = problems
+    for problems in wrong.values():
+        yield from problems
     with telling(f"{where}, symbols", "models whose symbols can be read", told):
-        for formulation in room.formulations if room.symbols else ():
-            model = formulation.build(*posed(formulation, load(f"preset:{room.example}")))
-            known |= {f"{formulation.name} {symbol}" for symbol in notation.symbols(model)["symbol"]}
-        for idea, named in room.letters().items():
-            for each in named:
-                if each not in known:
-                    yield Problem(f"{where}, symbols, {idea}", each, "a symbol of that formulation's model")
+        told += _wrong_symbols(room, [each for each in room.formulations if not wrong[each.name]])
     for scheduler in room.schedulers:
         if scheduler.name not in room.explanations:
             yield Problem(f"{where}, explanations", NOTHING, f"a function for {scheduler.name}")
-            continue
-        with telling(f"{where}, explanations, {scheduler.name}", "an Explained", told):
-            run = simulate(load(f"preset:{SMALL}"), scheduler, stop=Until(LATEST_S))
-            for job, part in ((job, part) for job in run.jobs["job"] for part in (0.0, 0.3, 1.0)):
-                found = room.explanations[scheduler.name](JobAtTime(run, job, part * run.end_s))
-                if not isinstance(found, Explained):
-                    raise InputError("answer", found, "an Explained")
+        elif not any(wrong.values()):
+            told += _wrong_explanation(f"{where}, explanations, {scheduler.name}", room, scheduler)
     yield from told
+
+
+def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iterator[Problem]:
+    known = {
+        f"{formulation.name} {symbol}"
+        for formulation in formulations
+        for symbol in notation.symbols(formulation.build(*posed(formulation, load(f"preset:{room.example}"))))["symbol"]
+    }
+    for idea, named in room.letters().items():
+        for each in named:
+            if each.partition(" ")[0] in {found.name for found in formulations} and each not in known:
+                yield Problem(f"room {room.name}, symbols, {idea}", each, "a symbol of that formulation's model")
+
+
+def _wrong_explanation(where: str, room: Room, scheduler: Scheduler) -> list[Problem]:
+    told: list[Problem] = []
+    with telling(where, "an Explained", told):
+        run = simulate(load(f"preset:{SMALL}"), scheduler, stop=Until(LATEST_S))
+        for job, part in ((job, part) for job in run.jobs["job"] for part in (0.0, 0.3, 1.0)):
+            found: Any = room.explanations[scheduler.name](JobAtTime(run, job, part * run.end_s))
+            if not isinstance(found, Explained):
+                told.append(Problem(f"{where}, answer", found, "an Explained"))
+                return told
+    return told
 
 
 def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mapping[str, Any] | None = None) -> None:

@@ -5,11 +5,12 @@ Papers and baselines implement it, mechanisms help them, `workbench.session.regi
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -202,7 +203,10 @@ class Formulation(ABC, Generic[Data]):
         build_s = time.perf_counter() - began
         point = self.solve(compiled.programme, data, knobs, solver)
         load(model, compiled, point)
-        return self.read(model, data, knobs).reported(point.solved, build_s)
+        found: Any = self.read(model, data, knobs)
+        if not isinstance(found, Result):
+            raise InputError(f"{self.name}, read", found, "a workbench.Result")
+        return found.reported(point.solved, build_s)
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""
@@ -225,10 +229,24 @@ def assembled(knobs: Knobs) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes."""
+    """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes.
+
+    Raises InputError for a length of rounds that cannot be, and for causes that are none.
+    """
 
     round_s: float | None = None
     causes: frozenset[Cause] = frozenset()
+
+    def __post_init__(self) -> None:
+        given, wrong = self.round_s, isinstance(self.round_s, bool) or not isinstance(self.round_s, (int, float))
+        if given is not None and (wrong or not 0 < given < math.inf):
+            raise InputError("round_s", given, "seconds > 0, or None for no rounds")
+        listed = isinstance(self.causes, Iterable) and not isinstance(self.causes, str)
+        causes = list(self.causes) if listed else []
+        unknown = [cause for cause in causes if cause not in get_args(Cause)]
+        if unknown or not listed:
+            raise InputError("causes", unknown or self.causes, "a list of " + ", ".join(get_args(Cause)))
+        object.__setattr__(self, "causes", frozenset(causes))
 
 
 RouteKind = Literal["same programme", "other route", "algorithm"]

@@ -7,18 +7,17 @@ that cannot be saved when `decide` first returns it.
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Cause, Decision, Found, InvalidDecision
+from workbench.scheduling.decision import Decision, Found, InvalidDecision
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.memory import plain
 from workbench.scheduling.snapshot import Snapshot
@@ -48,26 +47,11 @@ class Declaration:
             expected = "a text of 1 to 200 characters without , : = and without spaces around it"
             raise InputError("scheduler name", name, expected)
         where = f"scheduler {name}"
-        timing = Timing(_round_s(where, round_s), _causes(where, causes))
+        try:
+            timing = Timing(round_s, causes)
+        except InputError as error:
+            raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
         return cls(name, checked_knobs(where, knobs), timing, _uses(where, uses))
-
-
-def _round_s(where: str, given: Any) -> float | None:
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
-        raise InputError(f"{where}, round_s", given, "seconds > 0, or None for no rounds")
-    return float(given)
-
-
-def _causes(where: str, given: Any) -> frozenset[Cause]:
-    known = get_args(Cause)
-    listed = isinstance(given, Iterable) and not isinstance(given, str)
-    causes = list(given) if listed else []
-    wrong = [cause for cause in causes if cause not in known]
-    if wrong or not listed:
-        raise InputError(f"{where}, causes", wrong or given, "a list of " + ", ".join(known))
-    return frozenset(causes)
 
 
 def _uses(where: str, given: Any) -> frozenset[str]:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Timing
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, Learns, Snapshot
@@ -73,16 +74,6 @@ class ProgressReport:
             self._tell(progress)
 
 
-class Asks(Protocol):
-    """When a scheduler is asked (`workbench.scheduling.contract.Timing`)."""
-
-    @property
-    def round_s(self) -> float | None: ...
-
-    @property
-    def causes(self) -> frozenset[Cause]: ...
-
-
 class Schedules(Protocol):
     """What the core needs of a scheduler (`workbench.scheduling.contract.Scheduler`)."""
 
@@ -90,7 +81,7 @@ class Schedules(Protocol):
     offline: bool
     uses: frozenset[str]
 
-    def timing(self, knobs: Mapping[str, Any]) -> Asks: ...
+    def timing(self, knobs: Mapping[str, Any]) -> Timing: ...
 
     def start(self, scenario: Scenario, knobs: Mapping[str, Any]) -> Any: ...
 
@@ -153,6 +144,8 @@ def simulate(
     observers = tuple(observers)
     shown = MappingProxyType(settled)
     timing = scheduler.timing(shown)
+    if not isinstance(timing, Timing):
+        raise InputError(f"scheduler {scheduler.name}, timing", timing, "a Timing(round_s=seconds > 0, or None)")
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
     seen = scenario.with_attributes(scheduler.uses)
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
@@ -188,7 +181,7 @@ def _progress(state: State) -> RunProgress:
 class Clock:
     """Finds the next moment at which the scheduler is asked."""
 
-    def __init__(self, timing: Asks, latest_s: float) -> None:
+    def __init__(self, timing: Timing, latest_s: float) -> None:
         self._round_s = timing.round_s
         self._causes = timing.causes
         self._latest_s = latest_s

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 import dataclasses
 import inspect
@@ -10,27 +12,34 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
 
-from workbench.analysis.contract.telling import telling
+from workbench.analysis.contract.telling import once, telling
 from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.solvers import Solver, SolverName, solve_model
+from workbench.scheduling.solvers import SolveError, Solver, SolverName, solve_model
 from workbench.session.api import snapshot_at, time_of_solve
 
 LIMITED = Solver(time_limit_s=60, gap=0.05)
+SAME = "the model's at the same values"
+POINTS = 2
+"""That are not optimal, at which an objective is compared."""
 TOLERANCE = 1e-6
 """How far, relative, a recomputed objective may be from the model's."""
 _SYMBOL = re.compile(r"\S+( \S+)?")
 _PARTS = (pyo.Set, pyo.Param, pyo.Var, pyo.Constraint, pyo.Objective)
 _SHOWN = (pyo.Var, pyo.Objective, pyo.Constraint, pyo.Expression)
+_MOODS = ("time", "random", "secrets", "numpy.random")
 _KNOBS_OF_ALL = ("preset", "space_sharing")
 """Knobs that choose others, or need a scenario that has pairs."""
 
@@ -42,24 +51,25 @@ def posed(formulation: Formulation[Any], scenario: Scenario, **changed: Any) -> 
     return formulation.data(snapshot_at(scenario, at_s, offline=formulation.offline), knobs), knobs
 
 
-def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> Iterator[Problem]:
-    """All that is wrong with a formulation, solved on a scenario."""
-    name = formulation.name
-    told: list[Problem] = []
+def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
+    """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told."""
+    name, told, model = formulation.name, list[Problem](), None
+    answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
     with telling(f"{name}, docstring", "a statement, line by line", told):
-        yield from _wrong_statement(formulation)
+        told += _wrong_statement(formulation)
+    if not notation.equations(formulation):
+        return told
     with telling(f"{name}, data", "the numbers of the problem", told):
         data, knobs = posed(formulation, scenario)
-        yield from _not_frozen(f"{name}, data", data)
-        with telling(f"{name}, build", "an unsolved model", told):
+        told += _not_frozen(f"{name}, data", data)
+        with telling(f"{name}, build", "an unsolved model", told if data is not None else []):
             model, more = _built(formulation, data, knobs)
-            yield from more
-            yield from _wrong_model(formulation, model)
-            yield from _wrong_with_other_knobs(formulation, scenario)
-        for solver in get_args(SolverName):
-            with telling(f"{name}, {solver}", "an answer", told):
-                yield from _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
-    yield from told
+            told += [*more, *_wrong_model(formulation, model), *_wrong_with_other_knobs(formulation, scenario)]
+    if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
+        for solver, found in answers.items():
+            with telling(f"{name}, answer", "an answer", found):
+                found += _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
+    return [*told, *once(answers, "with")]
 
 
 def _wrong_statement(formulation: Formulation[Any]) -> Iterator[Problem]:
@@ -125,9 +135,28 @@ def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.
     for part in model.component_objects(pyo.Set):
         if not part.is_constructed() or not all(each.isordered() for each in part.values()):
             found.append(Problem(f"{where}, {part.local_name}", Words("an unordered set"), "a list or tuple in order"))
-    if re.search(r"\b(open|random|time\.)\b", inspect.getsource(type(formulation).build)):
-        found.append(Problem(where, Words("a clock, file or random state"), "only its data and knobs"))
+    for each in dict.fromkeys(_moody(type(formulation).build)):
+        found.append(Problem(where, Words(f"a clock, file or random state: {each}"), "only its data and knobs"))
     return model, found
+
+
+def _moody(function: Any) -> Iterator[str]:
+    """The names in a function that stand for a clock, a file or a random state; what it calls is not searched."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    code, local = function.__globals__, {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else [str(node.module)]
+            yield from (name for name in names if name in _MOODS)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            text = ast.unparse(node)
+            first, *rest = text.split(".")
+            found = None if first in local else code.get(first, vars(builtins).get(first))
+            for each in rest:
+                found = getattr(found, each, None) if isinstance(found, (ModuleType, type)) else None
+            home = getattr(found, "__module__", None) or type(getattr(found, "__self__", None)).__module__
+            if found is open or home in _MOODS or text.endswith(("datetime.now", "date.today")):
+                yield text
 
 
 def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
@@ -196,16 +225,16 @@ def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario) -
 
 def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver: Solver) -> Iterator[Problem]:
     """What `read` gives, whose objective is held to the model's; one that iterates has a `run` of its own instead."""
-    where = f"{formulation.name}, answer of {solver.name}"
+    where = f"{formulation.name}, answer"
     sense = notation.equations(formulation)[0].sense
     found: Any
+    stated = model = None
     if type(formulation).run is not Formulation.run:
-        found, stated = formulation.run(data, knobs, solver), None
+        found = formulation.run(data, knobs, solver)
     else:
         model = formulation.build(data, knobs)
         solved = solve_model(model, formulation.options(knobs, solver))
-        [active] = model.component_data_objects(pyo.Objective, active=True)
-        stated, found = float(pyo.value(active)), formulation.read(model, data, knobs)
+        stated, found = pyo.value(_objective(model)), formulation.read(model, data, knobs)
         found = found.reported(solved) if isinstance(found, Result) else found
     if not isinstance(found, Result):
         yield Problem(where, found, "a workbench.Result")
@@ -216,10 +245,93 @@ def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver
         yield Problem(f"{where}, sense", found.sense, f"{sense}, as in the docstring")
     if not found.unit:
         yield Problem(f"{where}, unit", NOTHING, "the objective's unit, 1 if it has none")
-    yield from _wrong_objective(where, found, sense, stated)
-    text = json.dumps(found.values, allow_nan=False)
-    if solver == LIMITED and text != json.dumps(formulation.run(data, knobs, solver).values):
-        yield Problem(where, Words("another answer to the same question"), "the same values again")
+    wrong = [*_wrong_objective(where, found, sense, stated)]
+    yield from wrong
+    if solver == LIMITED:
+        if model is not None and not wrong:
+            yield from _wrong_elsewhere(where, formulation, model, data, knobs)
+        text = json.dumps(found.values, allow_nan=False)
+        if text != json.dumps(formulation.run(data, knobs, solver).values):
+            yield Problem(where, Words("another answer to the same question"), "the same values again")
+    else:
+        json.dumps(found.values, allow_nan=False)
+
+
+def _objective(model: pyo.ConcreteModel) -> Any:
+    [found] = model.component_data_objects(pyo.Objective, active=True)
+    return found
+
+
+def _wrong_elsewhere(
+    where: str, formulation: Formulation[Any], model: pyo.ConcreteModel, data: Any, knobs: Knobs
+) -> Iterator[Problem]:
+    """The objective as `read` has it against the model's, at feasible points that are not optimal.
+
+    A point: the least of random costs, at which what the objective does not name is held while it is optimised, so that
+    what follows from the rest (the t of a max-min) does so. Where that is not all that follows, what one part alone
+    decides is held instead. Points that `read` refuses, or a solver, are none.
+    """
+    objective, best = _objective(model), pyo.value(_objective(model))
+    parts = {part.local_name: [v for v in part.values() if not v.fixed] for part in model.component_objects(pyo.Var)}
+    named = {v.parent_component().local_name for v in identify_variables(objective.expr)}
+    rest = [each for part, each in parts.items() if part not in named]
+    held = [[v for each in rest or parts.values() for v in each], *(rest if len(rest) > 1 else ())]
+    for seed in range(POINTS):
+        rng = np.random.default_rng(seed)
+        at = _least(model, objective, [v for each in parts.values() for v in each], rng)
+        found = [_compared(formulation, model, data, knobs, [(v, at[v.name]) for v in each]) for each in held if at]
+        pairs = [(stated, said) for stated, said in filter(None, found) if not _near(stated, best)]
+        if pairs and not any(_near(*pair) for pair in pairs):
+            stated, said = pairs[0]
+            yield Problem(f"{where}, objective away from the optimum", _beside(said, stated), SAME)
+            return
+
+
+def _beside(said: float, stated: float) -> Words:
+    return Words(f"{said:.9g} where the model has {stated:.9g}")
+
+
+def _near(one: float, other: float) -> bool:
+    return abs(one - other) <= TOLERANCE * max(1.0, abs(one))
+
+
+def _least(
+    model: pyo.ConcreteModel, objective: Any, variables: Sequence[Any], rng: np.random.Generator
+) -> dict[str, float]:
+    """A feasible point, by variable: the least of random costs; empty where there is none to be had."""
+
+    def cost(variable: Any) -> float:
+        low, high = variable.bounds
+        sign = rng.choice([-1.0, 1.0]) if low is not None and high is not None else (high is None) - (low is None)
+        return float(rng.uniform(0.1, 1.0) * sign)
+
+    objective.deactivate()
+    model.random_costs = pyo.Objective(expr=sum(cost(variable) * variable for variable in variables))
+    try:
+        solve_model(model, dataclasses.replace(LIMITED, gap=1e6))
+    except SolveError:
+        return {}
+    finally:
+        model.del_component("random_costs")
+        objective.activate()
+    return {v.name: v.value if v.is_continuous() else round(v.value) for v in variables}
+
+
+def _compared(
+    formulation: Formulation[Any], model: pyo.ConcreteModel, data: Any, knobs: Knobs, held: Sequence[tuple[Any, float]]
+) -> tuple[float, float] | None:
+    """The model's objective and the one that `read` gives, at the best point with some variables held; None if none."""
+    for variable, value in held:
+        variable.fix(value)
+    try:
+        solve_model(model, LIMITED)
+        said = formulation.read(model, data, knobs).objective
+    except SolveError:
+        return None
+    finally:
+        for variable, _ in held:
+            variable.unfix()
+    return float(pyo.value(_objective(model))), math.nan if said is None else said
 
 
 def _wrong_objective(where: str, found: Result, sense: str, stated: float | None) -> Iterator[Problem]:
@@ -228,8 +340,9 @@ def _wrong_objective(where: str, found: Result, sense: str, stated: float | None
         yield Problem(f"{where}, objective", found.objective, "a number")
         return
     slack = TOLERANCE * max(1.0, abs(found.objective))
-    if stated is not None and abs(found.objective - stated) > slack:
-        yield Problem(f"{where}, objective", found.objective, f"the model's at the same values, {stated}")
+    if stated is not None and not _near(stated, found.objective):
+        yield Problem(f"{where}, objective", _beside(found.objective, stated), SAME)
+        return
     better = 0.0 if found.bound is None else (found.bound - found.objective) * (1 if sense == "max" else -1)
     if better < -slack:
         yield Problem(f"{where}, bound", found.bound, f"no worse than the objective, {found.objective}")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import math
+import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from workbench.analysis.contract.telling import telling
+from workbench.analysis.contract.telling import at, once, telling
+from workbench.base.blame import is_users, line_of_code
 from workbench.base.errors import InputError, Problem, Words, one_of
+from workbench.base.labels import listed
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
@@ -23,39 +25,70 @@ from workbench.session.api import READ_BY_SOME
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 
+TIMING = "Timing(round_s=seconds > 0, or None)"
 LATEST_S = 200_000.0
 """A run of a check ends then, finished or not."""
 
 
-def wrong_scheduler(scheduler: Scheduler, scenario: Scenario) -> Iterator[Problem]:
-    """All that is wrong with a scheduler, run on a scenario."""
-    name = scheduler.name
-    told: list[Problem] = []
+def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario]) -> list[Problem]:
+    """All that is wrong with a scheduler, run on each of some scenarios: once, with the scenario where it is only one.
+
+    Each with `file:line` of its author's code, of the method that is concerned where nothing was raised.
+    """
+    problems = [*_wrong_uses(scheduler), *_wrong_timing(scheduler)]
+    if problems:
+        return problems
+    return once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
+
+
+def _wrong_uses(scheduler: Scheduler) -> Iterator[Problem]:
+    where = f"{scheduler.name}, uses"
+    if not isinstance(scheduler.uses, (frozenset, set)) or not all(isinstance(each, str) for each in scheduler.uses):
+        yield Problem(where, scheduler.uses, "a frozenset of texts such as weight, attributes.lora_rank")
+        return
     known = {
         *(field for field in Job.model_fields if field != "attributes"),
         *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
     }
-    if not isinstance(scheduler.uses, (frozenset, set)) or not all(isinstance(each, str) for each in scheduler.uses):
-        yield Problem(f"{name}, uses", scheduler.uses, "a frozenset of texts such as weight, attributes.lora_rank")
-        return
     for each in sorted(scheduler.uses):
         if each not in known and not re.fullmatch(r"((models|nodes)\.)?attributes\..+", each):
-            yield Problem(f"{name}, uses", each, one_of(each, sorted(known)))
-    with telling(f"{name}, timing", "a Timing", told):
-        timing = scheduler.timing(scheduler.settle({}))
-        if not isinstance(timing, Timing) or not (timing.round_s is None or 0 < timing.round_s < math.inf):
-            yield Problem(f"{name}, timing", timing, "Timing(round_s=seconds > 0, or None)")
+            yield Problem(where, each, one_of(each, sorted(known)))
+
+
+def _wrong_timing(scheduler: Scheduler) -> list[Problem]:
+    where, told = f"{scheduler.name}, timing", list[Problem]()
+    with telling(where, TIMING, told):
+        timing: Any = scheduler.timing(scheduler.settle({}))
+        if not isinstance(timing, Timing):
+            told.append(Problem(at(where, _line(scheduler, "timing")), timing, TIMING))
+    return told
+
+
+def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
+    """What is wrong with its first memory, or else with its decisions."""
+    name, knobs, told = scheduler.name, scheduler.settle({}), list[Problem]()
     with telling(f"{name}, start", "its first memory", told):
-        knobs = scheduler.settle({})
         if as_text(scheduler.start(scenario, knobs)) != as_text(scheduler.start(scenario, knobs)):
-            yield Problem(f"{name}, start", Words("two memories"), "the same memory for the same scenario and knobs")
-    with telling(f"{name}, decide", "a decision", told):
-        watched = simulate(scenario, Watched(scheduler), seed=1, stop=Until(LATEST_S))
-        if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
-            yield Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs")
-        for job in watched.jobs.loc[watched.jobs["finish_s"].isna() & watched.jobs["arrival_s"].notna(), "job"]:
-            yield Problem(f"{name}, job {job}", Words(f"unfinished after {LATEST_S:g} s"), "every job finishes")
-    yield from told
+            told.append(Problem(f"{name}, start", Words("two memories"), "one for the same scenario and knobs"))
+    if not told:
+        with telling(f"{name}, decide", "a decision", told):
+            watched = simulate(scenario, Watched(scheduler), seed=1, stop=Until(LATEST_S))
+            if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
+                told.append(Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs"))
+            jobs = watched.jobs
+            left = jobs.loc[jobs["finish_s"].isna() & jobs["arrival_s"].notna(), "job"]
+            if len(left):
+                found = Words(f"{listed(left)} unfinished after {LATEST_S:g} s")
+                told.append(Problem(f"{name}, decide", found, "every job finishes"))
+    method = "decide" if any(", decide" in each.where for each in told) else "start"
+    line = _line(scheduler, method)
+    return [each if each.where.endswith(")") else each._replace(where=at(each.where, line)) for each in told]
+
+
+def _line(scheduler: Scheduler, method: str) -> str:
+    """`file:line` of a method, or of the function of somebody's own that the scheduler was made of."""
+    made_of = [each for each in vars(scheduler).values() if inspect.isfunction(each) and is_users(each.__module__)]
+    return line_of_code(next(iter(made_of), getattr(type(scheduler), method)))
 
 
 def with_failures() -> Scenario:
@@ -64,6 +97,7 @@ def with_failures() -> Scenario:
     rows = [*rates, ("c", "fast", 3, 2.0), ("c", "slow", 3, 0.0)]
     return Scenario.from_dict(
         {
+            "name": "three jobs with a failure",
             "cluster": {
                 "accelerators": [{"name": "fast", "price_per_hour": 2.0}, {"name": "slow", "price_per_hour": 1.0}],
                 "nodes": [

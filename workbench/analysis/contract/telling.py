@@ -1,21 +1,50 @@
-"""What is raised inside a check becomes a problem of it."""
+"""What is raised inside a check becomes a problem of it, with the line of its author's code."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
+from workbench.base.blame import line_of
 from workbench.base.errors import Problem, ScenarioError, Words, WorkbenchError
+from workbench.base.text import on_one_line
+
+Place = TypeVar("Place", bound=str)
 
 
 @contextlib.contextmanager
 def telling(where: str, expected: str, told: list[Problem]) -> Iterator[None]:
-    """Whatever is raised inside becomes a problem: of ours with its own words."""
+    """Whatever is raised inside becomes a problem: of ours with its own words. So does `sys.exit`."""
     try:
         yield
     except ScenarioError as error:
-        told += [Problem(f"{where}, {each.where}", each.value, each.expected) for each in error.problems]
+        told += [Problem(at(f"{where}, {each.where}", line_of(error)), *each[1:]) for each in error.problems]
     except WorkbenchError as error:
-        told.append(Problem(f"{where}, {error.where}", error.value, error.expected))
-    except Exception as error:
-        told.append(Problem(where, Words(f"{type(error).__name__}: {error}"), expected))
+        told.append(Problem(at(f"{where}, {error.where}", line_of(error)), error.value, error.expected))
+    except (Exception, SystemExit) as error:
+        found = Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": ")))
+        told.append(Problem(at(where, line_of(error)), found, expected))
+
+
+def at(where: str, line: str) -> str:
+    """Where, with `file:line` if there is one."""
+    return f"{where} ({line})" if line else where
+
+
+def once(told: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:
+    """What was told of several runs, each kind of problem once; with the run's name, after a word, if not of all.
+
+    Of one kind are problems that are the same but for times, jobs and values.
+    """
+    found: dict[tuple[str, str], list[tuple[Place, Problem]]] = {}
+    for run, problems in told.items():
+        for each in problems:
+            kind = (re.sub(r" at \S+ s\b.*?(?= \(|$)", "", each.where), each.expected)
+            found.setdefault(kind, []).append((run, each))
+    runs = [(dict.fromkeys(run for run, _ in each), each[0][1]) for each in found.values()]
+    return [
+        first if len(names) == len(told) else first._replace(where=f"{first.where} {word} {', '.join(names)}")
+        for names, first in runs
+    ]

@@ -17,6 +17,7 @@ from pyomo.network import Port
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.util import categorize_valid_components
 
+from workbench.base.errors import InputError
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
 from workbench.scheduling.solvers.report import PROVEN
@@ -52,8 +53,11 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
     Columns are the variables with a coefficient other than 0, in the order in which the model declares them. Raises
-    InfeasibleError for a constraint of constants that does not hold, and SolverFailedError for what is not linear.
+    InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear, and
+    InputError for what is no model.
     """
+    if not isinstance(model, pyo.ConcreteModel):
+        raise InputError("model", model, "a pyomo ConcreteModel, as `build` returns")
     try:
         _check_components(model)
         objective = _objective(model)

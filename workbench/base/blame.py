@@ -1,0 +1,45 @@
+"""Whose code an error comes from: file and line of what is neither ours nor a library's."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from types import CodeType
+from typing import Any
+
+OURS = "workbench"
+LIBRARIES = frozenset(
+    {"altair", "highspy", "numpy", "pandas", "pydantic", "pyomo", "scipy", "threadpoolctl", "widgets"}
+)
+"""Those through which code of a room is called back."""
+
+
+def is_users(module: Any) -> bool:
+    """Whether a module of that name is somebody's own: a room's package, a script, a notebook."""
+    top = str(module).partition(".")[0]
+    return top == "__main__" or (top != OURS and top not in LIBRARIES and top not in sys.stdlib_module_names)
+
+
+def line_of(error: BaseException) -> str:
+    """`file:line` of the innermost frame that is somebody's own; empty without one.
+
+    Of a file that cannot be compiled it is the line that is wrong.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return _shown(error.filename, error.lineno or 0)
+    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(frame, line) for frame, line in frames if is_users(frame.f_globals.get("__name__"))]
+    return _shown(own[-1][0].f_code.co_filename, own[-1][1]) if own else ""
+
+
+def line_of_code(function: Any) -> str:
+    """`file:line` where a function or class is written; empty for what has no source of its own."""
+    code = getattr(function, "__code__", None)
+    return _shown(code.co_filename, code.co_firstlineno) if isinstance(code, CodeType) else ""
+
+
+def _shown(file: str, line: int) -> str:
+    """Relative to the working directory where the file is below it."""
+    below = os.path.relpath(file) if os.path.isabs(file) and os.path.splitdrive(file)[0] == "" else file
+    return f"{file if below.startswith(os.pardir) else below}:{line}"
