@@ -264,6 +264,14 @@ class Half(Mine):
         return workbench.Decision()
 
 
+class Asks(Mine):
+    """For what it does not declare."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        snapshot.jobs.jobs[0].attributes.get("rank")
+        return super().decide(snapshot, memory, knobs, rng)
+
+
 class Falls(Mine):
     """Where a job is called three."""
 

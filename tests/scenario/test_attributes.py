@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,52 @@ def test_a_scheduler_sees_those_it_declares(scenario: Scenario, own: None) -> No
     assert workbench.ignored(scenario, "largest_rank") == ("attributes.team", "models.attributes.family")
     assert set(ALL) <= set(workbench.ignored(scenario, "fifo"))
     assert set(uses) <= workbench.find_scheduler("largest_rank").uses
+
+
+def ask(scenario: Any, read: Any, *more: str) -> workbench.Run:
+    """A run in which a scheduler reads something of its first snapshot."""
+
+    @workbench.scheduler("asks", uses=["attributes.lora_rank", "nodes.attributes.rack", *more])
+    def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        """Gives nobody anything."""
+        read(snapshot)
+        return workbench.Decision(), memory
+
+    return workbench.simulate(scenario, "asks", until_s=400)
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        (
+            lambda s: s.jobs.jobs[0].attributes["lora_rnk"],
+            "got 'lora_rnk'; expected what the scheduler declares",
+        ),
+        (
+            lambda s: s.jobs.jobs[0].attributes.get("lora_rnk"),
+            r"\(did you mean lora_rank\?\); to declare it:",
+        ),
+        (lambda s: "team" in s.jobs.jobs[0].attributes, r"got 'team'; .* to declare it: uses = {\"attributes.team\"}"),
+        (lambda s: s.jobs.jobs[0].attributes["size"], "got 'size'; expected what is set, one of lora_rank"),
+        (lambda s: s.cluster.machines[0].attributes["row"], 'nodes.attributes: .*; to .* {"nodes.attributes.row"}'),
+        (lambda s: s.models[0].attributes.get("family"), "models.attributes: .* declares, one of none"),
+    ],
+)
+def test_what_is_not_declared_cannot_be_asked_for(scenario: Scenario, own: None, read: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        ask(scenario, read, "attributes.size")
+
+
+def test_what_nobody_has_is_told(scenario: Scenario, own: None) -> None:
+    ask(scenario, lambda s: [job.attributes.get("lora_rank") for job in s.jobs.jobs])
+    with pytest.raises(InputError, match=r"got 'x'; expected what the scheduler declares, one of lora_rank; .*\.x"):
+        ask("preset:start_here", lambda s: s.jobs.jobs[0].attributes["x"])
+    with pytest.raises(KeyError, match=r"expected what is set, one of none; a scheduler declares what it reads"):
+        workbench.preset("start_here").jobs[0].attributes["x"]
+    copied = pickle.loads(pickle.dumps(scenario.seen_by(ALL[:1])))
+    assert copied.jobs[0].attributes == {"lora_rank": 8} and copy.deepcopy(copied) == copied
+    with pytest.raises(KeyError):
+        copied.jobs[0].attributes.get("team")
 
 
 def test_a_run_without_them_is_the_same(scenario: Scenario) -> None:

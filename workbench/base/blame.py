@@ -9,9 +9,7 @@ from types import CodeType
 from typing import Any
 
 OURS = "workbench"
-LIBRARIES = frozenset(
-    {"altair", "highspy", "numpy", "pandas", "pydantic", "pyomo", "scipy", "threadpoolctl", "widgets"}
-)
+LIBRARIES = frozenset({"altair", "numpy", "pandas", "pydantic", "pyomo", "scipy", "threadpoolctl", "widgets"})
 """Those through which code of a room is called back."""
 
 

@@ -69,13 +69,8 @@ class Cluster(Frozen):
     def _machines(self) -> Iterator[Node]:
         for group in self.nodes:
             for name in group.node_names():
-                yield Node(
-                    name=name,
-                    accelerator=group.accelerator,
-                    gpus=group.gpus,
-                    speed=group.speed,
-                    attributes=group.attributes,
-                )
+                node = Node(name=name, accelerator=group.accelerator, gpus=group.gpus, speed=group.speed)
+                yield node.model_copy(update={"attributes": group.attributes})  # with what may be asked for
 
     @cached_property
     def workers(self) -> dict[str, int]:

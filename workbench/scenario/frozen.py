@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
 
+from workbench.base.errors import UnknownNameError, one_of
 from workbench.base.text import MOST_LETTERS, UNSEEN, UNSEEN_IN_PROSE, is_name
 
 
@@ -90,16 +92,54 @@ def _attribute(value: Any) -> float | str:
 ATTRIBUTE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ -]{0,59}$"
 
 
+class Facts(dict[str, Any]):
+    """Attributes by name. One that is not there is told with the names that there are (UnknownNameError, a KeyError).
+
+    As a scheduler sees them (`seen`), it may ask for those alone that it declares, whether they are there or not.
+    """
+
+    declared: frozenset[str] | None = None
+    part = ""
+
+    def seen(self, part: str, uses: Collection[str]) -> Facts:
+        """Those that `uses` declares; part: `models.`, `nodes.`, or nothing for a job's."""
+        prefix = f"{part}attributes."
+        declared = frozenset(name.removeprefix(prefix) for name in uses if name.startswith(prefix))
+        found = Facts({name: value for name, value in self.items() if name in declared})
+        found.declared, found.part = declared, part
+        return found
+
+    def __missing__(self, name: Any) -> Any:
+        self._require(name)
+        declare = "" if self.declared else f'; a scheduler declares what it reads: uses = {{"attributes.{name}"}}'
+        raise UnknownNameError(f"{self.part}attributes", name, f"what is set, {one_of(name, self)}{declare}")
+
+    def __contains__(self, name: Any) -> bool:
+        self._require(name)
+        return super().__contains__(name)
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        self._require(name)
+        return super().get(name, default)
+
+    def _require(self, name: Any) -> None:
+        if self.declared is not None and name not in self.declared:
+            known, how = one_of(name, sorted(self.declared)), f'uses = {{"{self.part}attributes.{name}"}}'
+            raise UnknownNameError(
+                f"{self.part}attributes", name, f"what the scheduler declares, {known}; to declare it: {how}"
+            )
+
+
 def _named(attributes: dict[str, Any]) -> dict[str, Any]:
     if all(re.fullmatch(ATTRIBUTE_NAME, name) for name in attributes):
-        return attributes
+        return Facts(attributes)
     raise ValueError("names of 1 to 60 letters, digits, _, - and spaces, no space and no - in front")
 
 
 Attributes = Annotated[
     dict[str, Annotated[Any, AfterValidator(_attribute), WithJsonSchema({"type": ["number", "string"]})]],
     AfterValidator(_named),
-    Field(json_schema_extra={"propertyNames": {"pattern": ATTRIBUTE_NAME}}),
+    Field(validate_default=True, json_schema_extra={"propertyNames": {"pattern": ATTRIBUTE_NAME}}),
 ]
 """Facts that the core knows nothing of, by name, for schedulers that declare them in `uses`: numbers or texts."""
 Probability = Annotated[float, Field(strict=True, ge=0, le=1)]

@@ -300,21 +300,13 @@ class Scenario(Frozen):
         found = ((part, name) for part, records in parts.items() for each in records for name in each.attributes)
         return tuple(f"{part}attributes.{name}" for part, name in dict.fromkeys(found))
 
-    def with_attributes(self, names: Collection[str]) -> Self:
-        """The same scenario without the attributes that are not among `names` (named as in `attributes`)."""
-        if set(self.attributes) <= set(names):
+    def seen_by(self, uses: Collection[str]) -> Self:
+        """The same scenario with the attributes alone that a scheduler declares; it may ask for no others (`Facts`)."""
+        if not self.attributes and not any(ATTRIBUTE in name for name in uses):
             return self
 
         def told(part: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
-            """The records with only what may be read."""
-            kept = (
-                {name: value for name, value in each.attributes.items() if f"{part}attributes.{name}" in names}
-                for each in found
-            )
-            return tuple(
-                each if new == each.attributes else each.model_copy(update={"attributes": new})
-                for each, new in zip(found, kept, strict=True)
-            )
+            return tuple(each.model_copy(update={"attributes": each.attributes.seen(part, uses)}) for each in found)
 
         parts = {name: getattr(self.cluster, name) for name in Cluster.model_fields}
         cluster = Cluster(**{**parts, "nodes": told("nodes.", self.cluster.nodes)})

@@ -41,7 +41,8 @@ class JobView:
 
     steps_left; attained_s: GPU-seconds held so far, before the scenario began included; waited_s: seconds without GPUs
     since arrival; restarts so far; gpus: the gang; arrival_s; weight; position: in the scenario's list of jobs. jobs:
-    as submitted, `jobs[row].attributes.get("lora_rank")` for a scheduler that declares it in `uses`.
+    as submitted, `jobs[row].attributes.get("lora_rank")` for a scheduler that declares it in `uses`: to ask for another
+    is an InputError.
     """
 
     jobs: tuple[Job, ...]

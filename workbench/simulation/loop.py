@@ -147,7 +147,7 @@ def simulate(
     if not isinstance(timing, Timing):
         raise InputError(f"scheduler {scheduler.name}, timing", timing, "a Timing(round_s=seconds > 0, or None)")
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
-    seen = scenario.with_attributes(scheduler.uses)
+    seen = scenario.seen_by(scheduler.uses)
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
     memory = scheduler.start(seen, shown)
     clock = Clock(timing, stop.latest_s())

@@ -26,6 +26,8 @@ from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 
 TIMING = "Timing(round_s=seconds > 0, or None)"
+UNDECLARED = {"attributes": {"declared by nobody": 1}}
+"""With an attribute in a scenario, one that a scheduler does not declare cannot be asked for."""
 LATEST_S = 200_000.0
 """A run of a check ends then, finished or not."""
 
@@ -108,7 +110,7 @@ def with_failures() -> Scenario:
             "jobs": [
                 {"name": "one", "model": "a", "gpus": 1, "steps": 2000},
                 {"name": "two", "model": "b", "gpus": 2, "steps": 1500, "arrival_s": 10.0, "weight": 2.0},
-                {"name": "three", "model": "c", "gpus": 3, "steps": 600, "arrival_s": 100.5},
+                {"name": "three", "model": "c", "gpus": 3, "steps": 600, "arrival_s": 100.5, **UNDECLARED},
             ],
             "throughputs": [
                 {"model": model, "accelerator": kind, "gpus": gpus, "steps_per_s": rate}
