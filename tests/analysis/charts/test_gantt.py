@@ -208,12 +208,12 @@ def test_twenty_thousand_bars_are_usable() -> None:
     ]
     table = timeline(*rows)
     names: dict[str, float | None] = {f"job {i}": None for i in range(200)}
-    begun = time.perf_counter()
+    begun = time.process_time()
     drawing = gantt(table, jobs_named(names), decisions(*(360.0 * k for k in range(417))))
     drawing.chart.to_dict()
-    took_s = time.perf_counter() - begun
+    took_s = time.process_time() - begun
     assert len(drawing.data["bars"]) == len(table) > 20_000
-    assert took_s < 10, "measured 1 s on two busy cores"
+    assert took_s < 10, "CPU seconds; measured 1"
     assert (drawing.data["bars"]["label"] != "").sum() <= 4000
 
 

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tests.load import crowding
 from workbench.scheduling.solvers import (
     CancelledError,
     Columns,
@@ -306,7 +307,7 @@ def test_time_limit_with_an_incumbent_says_so():
 def test_glpk_time_limit_with_an_incumbent_says_so():
     began = time.monotonic()
     solved = solve_matrix(knapsack(300, 60), Solver("glpk", time_limit_s=0.4)).solved
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 10 * crowding()
     assert solved.status == "time_limit"
     assert solved.bound > solved.objective > 0
 
