@@ -36,7 +36,7 @@ lint: setup ## style and types only
 
 lock: setup ## bring requirements.lock in step with pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --extra test --extra dask --extra build --custom-compile-command "make lock" $(LOCK_ARGS) \
+	    --extra test --extra reproduction --extra dask --extra build --custom-compile-command "make lock" $(LOCK_ARGS) \
 	    pyproject.toml --output-file requirements.lock
 
 clean: ## remove .venv and what tools left behind

@@ -12,8 +12,8 @@ from tests.simulation.support import check, events, greedy, make, row
 from workbench.analysis.metrics.summary import summary
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
-from workbench.simulation.faults import FaultPlan
 from workbench.simulation.loop import simulate
+from workbench.simulation.nodes import FaultPlan
 from workbench.simulation.run import Run
 
 MTBF_S, MTTR_S = 1000.0, 250.0

@@ -16,10 +16,9 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Belief, Observation, Snapshot
 from workbench.simulation.checks import Checker
-from workbench.simulation.faults import FaultPlan
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.leasing import Lease, Leasing
-from workbench.simulation.nodes import Nodes
+from workbench.simulation.nodes import FaultPlan, Nodes
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.task_sequences import Sequences
 

@@ -28,7 +28,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import told_to_all
 from workbench.session.api import load
 from workbench.session.registry import find_scheduler
-from workbench.session.runner import RunRequest, check_workers, checked_seeds, run_all
+from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.simulation.run import Run
 
 TODAY = "today"
@@ -213,7 +213,7 @@ def what_if(
         raise InputError("on_run", on_run, "a function of the number of runs made and of all")
     requests, made = plan.requests(), 0
 
-    def ended(number: int, outcome: Run | WorkbenchError) -> None:
+    def ended(number: int, outcome: Outcome) -> None:
         nonlocal made
         made += 1
         if on_run is not None:
@@ -245,7 +245,7 @@ def planned(
     return WhatIfPlan(today, changes, chosen, bootstrap, level, belief, until_s)
 
 
-def concluded(plan: WhatIfPlan, outcomes: Sequence[Run | WorkbenchError]) -> WhatIf:
+def concluded(plan: WhatIfPlan, outcomes: Sequence[Outcome]) -> WhatIf:
     """The answer from the outcomes of `plan.requests()`; raises the first failure, saying which run it was."""
     runs: list[Run] = []
     for number, outcome in enumerate(outcomes):
