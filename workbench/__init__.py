@@ -20,6 +20,8 @@ from workbench.version import VERSION as __version__
 if TYPE_CHECKING:
     from workbench.analysis.comparison import Comparison as Comparison
     from workbench.analysis.comparison import compare as compare
+    from workbench.analysis.exact import ExactAnswer as ExactAnswer
+    from workbench.analysis.exact import exact as exact
     from workbench.analysis.explanation import Explanation as Explanation
     from workbench.analysis.explanation import explain as explain
     from workbench.analysis.explanation import one_more as one_more
@@ -119,6 +121,7 @@ _MODULES = {
         ("session.api", "Run"),
         ("analysis.metrics", "summary"),
         ("analysis.explanation", "explain Explanation one_more"),
+        ("analysis.exact", "exact ExactAnswer"),
         ("analysis.comparison", "Comparison"),
         ("analysis.whatif.ask", "WhatIf"),
         ("analysis.whatif.marginal", "MarginalValues"),

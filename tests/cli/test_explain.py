@@ -1,4 +1,4 @@
-"""explain: why a job waits, of a scenario and of a saved run."""
+"""explain: why a job waits, of a scenario and of a saved run; exact: an algorithm beside the problem that it is for."""
 
 from __future__ import annotations
 
@@ -90,3 +90,14 @@ def test_an_infeasible_solve_names_its_rows(cli, tmp_path):
     code, out, _ = cli(*argv, "--json")
     told = strict(out)
     assert told["status"] == "infeasible" and told["conflict"]["minimal"] is True and len(told["conflict"]["rows"]) >= 3
+
+
+def test_an_algorithm_beside_its_problem(ask, cli, refused, tmp_path):
+    said = ask("exact", "preset:hadar_example", "--scheduler", "hadar", "--time-limit", "60")
+    assert said["formulation"] == "hadar.offline" and said["best"] >= said["own"] and said["time_limit_s"] == 60.0
+    assert said["schedule"][0].keys() >= {"job", "slot", "gpus", "start_s", "end_s"}
+    workbench.simulate("preset:start_here", "hare").save(tmp_path / "run")
+    code, out, _ = cli("exact", tmp_path / "run")
+    assert code == 0 and out.startswith("hare.exact was not solved, as it is too large (120 tasks;")
+    assert "Not in the problem: what switching costs" in out
+    assert "An algorithm decides" in str(refused("exact", "preset:start_here", "--scheduler", "fifo")[2])

@@ -1,4 +1,4 @@
-"""The command `explain`: why a job ran, waited or moved at a time."""
+"""The commands `explain`, why a job ran, waited or moved at a time, and `exact`, an algorithm beside its problem."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ ONLY_TO_SIMULATE = ("scheduler", "seed", "settings", "belief")
 
 def add_commands(commands: Commands[Parser]) -> None:
     """Declare the command of this file."""
+    about = "a paper's algorithm beside the optimum of the problem that it is for, or a bound if time runs out"
+    parser = add_command(commands, "exact", about)
+    _add_run(parser)
+    help = "seconds after which the solver stops and its bound is shown (default: 20)"
+    parser.add_argument("--time-limit", metavar="S", dest="time_limit_s", type=seconds("--time-limit"), help=help)
+    parser.set_defaults(command=exact)
+
     about = "why a job ran, waited or moved at a time, and what it lost to"
     parser = add_command(commands, "explain", about)
-    help = "a scenario (a file, - for standard input, or preset:NAME), or the folder of a saved run"
-    parser.add_argument("source", metavar="SCENARIO|RUN", help=help)
-    parser.add_argument("--scheduler", metavar="NAME", help="see `workbench list`; a saved run has its own")
+    _add_run(parser)
     parser.add_argument("--job", metavar="NAME", required=True, help="a job of the scenario")
     help = "the time, in seconds or as `2 h`"
     parser.add_argument("--at", metavar="S", type=seconds("--at"), required=True, help=help)
-    add_set(parser, "KNOB=VALUE")
-    parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
-    add_belief(parser, ITS_OWN)
     help = "also simulate again with one more node from that time on, and say when the job would then have run"
     parser.add_argument("--more", action="store_true", help=help)
     help = "the same with a node of this accelerator type (default: the one on which the job is fastest)"
@@ -38,6 +40,28 @@ def add_commands(commands: Commands[Parser]) -> None:
     help = "also simulate without the other jobs, and say when the job would then have run"
     parser.add_argument("--alone", action="store_true", help=help)
     parser.set_defaults(command=explain)
+
+
+def _add_run(parser: Parser) -> None:
+    """Declare a saved run, or what to simulate."""
+    help = "a scenario (a file, - for standard input, or preset:NAME), or the folder of a saved run"
+    parser.add_argument("source", metavar="SCENARIO|RUN", help=help)
+    parser.add_argument("--scheduler", metavar="NAME", help="see `workbench list`; a saved run has its own")
+    add_set(parser, "KNOB=VALUE")
+    parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
+    add_belief(parser, ITS_OWN)
+
+
+def exact(args: argparse.Namespace) -> Answer:
+    """Simulate, or read a run, and solve the problem that its algorithm is for."""
+    from workbench.analysis.exact import TIME_LIMIT_S
+    from workbench.analysis.exact import exact as solved_beside
+
+    limit_s = TIME_LIMIT_S if args.time_limit_s is None else args.time_limit_s
+    found = solved_beside(_run(args), time_limit_s=limit_s)
+    left_out = f"\nNot in the problem: {found.leaves_out}."
+    rows = "" if found.schedule.empty else f"\n\n{found.schedule.to_string(index=False)}"
+    return Answer(found.as_json(), lambda: f"{found.sentence}{left_out}{rows}")
 
 
 def explain(args: argparse.Namespace) -> Answer:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
 from workbench.base.card import card
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, Words
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -47,6 +47,22 @@ class StatedProblem:
     data: Any
     knobs: Knobs
     solver: Solver | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ExactProblem:
+    """The problem that an algorithm is for, of all jobs of a scenario, and what a run is worth in its terms.
+
+    worth: of (jobs,) completion times in s, in the order of the data's jobs, NaN for one that has none, the objective;
+    plan: of a result, the schedule as rows of a table; leaves_out: what a run has and the problem has not, in words.
+    """
+
+    formulation: Formulation[Any]
+    data: Any
+    knobs: Knobs
+    worth: Callable[[FloatArray], float]
+    plan: Callable[[Result], list[dict[str, Any]]]
+    leaves_out: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -332,6 +348,14 @@ class Scheduler(ABC):
         """The programme that `decide` solves for this snapshot and memory, as its formulation states it, for
         `workbench.rows`; None where an algorithm decides."""
         return None
+
+    def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
+        """The problem that its algorithm is for, of all jobs, those to come included (`workbench.exact`).
+
+        snapshot: at 0 s, offline; end_s: when the run ended. Raises InputError where none is stated for a whole run.
+        """
+        expected = "a scheduler whose paper states the problem of a whole run: hadar, hare"
+        raise InputError(f"exact problem of {self.name}", Words(self.route(knobs).sentence), expected)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""

@@ -55,8 +55,9 @@ from workbench.papers.hadar.algorithms.dual_subroutine import (
 )
 from workbench.papers.hadar.algorithms.forking import CopyPlan, copy_ids, plan_copies, register, unforked
 from workbench.papers.hadar.algorithms.tracker import Given, Tracker, aggregate
+from workbench.papers.hadar.formulations.offline import Offline
 from workbench.papers.hadar.formulations.utility import READS
-from workbench.papers.hadar.instance import CopyInstance, HadarQueue, require_time
+from workbench.papers.hadar.instance import ROUNDING_SLOTS, CopyInstance, HadarQueue, require_time
 from workbench.papers.hadar.knobs import (
     COPY_PAYOFF,
     COPY_UTILITY,
@@ -75,7 +76,7 @@ from workbench.papers.hadar.knobs import (
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
@@ -95,7 +96,23 @@ class Hadar(Scheduler):
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
 
     def route(self, knobs: Knobs) -> Route:
-        return Route("algorithm", "hadar.schedules", "Algorithm 2 chooses the jobs of each round by price and payoff")
+        return Route("algorithm", "hadar.offline", "Algorithm 2 chooses the jobs of each round by price and payoff")
+
+    def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
+        """P1 with a round for a slot, in as many slots as the run took."""
+        slot_s = float(knobs["round_s"])
+        asked = {"slot_s": slot_s, "slots": max(1, math.ceil(end_s / slot_s)), "utility": knobs["utility"]}
+        formulation = Offline()
+        settled = formulation.settle(asked)
+        data = formulation.data(snapshot, settled)
+
+        def worth(finish_s: FloatArray) -> float:
+            done = np.flatnonzero(~np.isnan(finish_s))
+            slot = np.maximum(np.ceil(finish_s[done] / slot_s - ROUNDING_SLOTS).astype(np.int64) - 1, 0)
+            return float(data.utility[done, np.minimum(slot, data.slots - 1)].sum())
+
+        without = "costs of restarts and of gangs on several servers; its plans have no more slots than the run took"
+        return ExactProblem(formulation, data, settled, worth, lambda found: list(found.values["plan"]), without)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the utility reads them."""

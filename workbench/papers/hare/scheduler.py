@@ -39,12 +39,13 @@ from workbench.papers.hare.algorithms.synchronisation import (
     place_adaptive,
     place_together,
 )
+from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.formulations.relaxed import relax
 from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, tasks_left
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
@@ -105,6 +106,18 @@ class Hare(Scheduler):
     def route(self, knobs: Knobs) -> Route:
         order = "the relaxation's" if knobs["relaxation"] != "fluid" else "a fluid relaxation's"
         return Route("algorithm", "hare.exact", f"Algorithm 1 places tasks in the order of {order} middle times")
+
+    def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
+        """Hare_Sched of all jobs, in rounds as coarse as the run's."""
+        formulation = Exact()
+        settled = formulation.settle({knob.name: knobs[knob.name] for knob in formulation.knobs if knob.name in knobs})
+        data = formulation.data(snapshot, settled)
+
+        def worth(finish_s: FloatArray) -> float:
+            return float(data.weight @ finish_s)
+
+        without = "what switching costs; its jobs are known ahead"
+        return ExactProblem(formulation, data, settled, worth, lambda found: list(found.values["tasks"]), without)
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(None, frozenset({"arrival", "fault", "repair"}))
