@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from workbench.analysis.chain import Chain as Chain
+    from workbench.analysis.chain import chain as chain
     from workbench.analysis.comparison import Comparison as Comparison
     from workbench.analysis.comparison import compare as compare
     from workbench.analysis.exact import ExactAnswer as ExactAnswer
@@ -122,6 +124,7 @@ _MODULES = {
         ("analysis.metrics", "summary"),
         ("analysis.explanation", "explain Explanation one_more"),
         ("analysis.exact", "exact ExactAnswer"),
+        ("analysis.chain", "chain Chain"),
         ("analysis.comparison", "Comparison"),
         ("analysis.whatif.ask", "WhatIf"),
         ("analysis.whatif.marginal", "MarginalValues"),

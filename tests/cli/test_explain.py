@@ -101,3 +101,24 @@ def test_an_algorithm_beside_its_problem(ask, cli, refused, tmp_path):
     assert code == 0 and out.startswith("hare.exact was not solved, as it is too large (120 tasks;")
     assert "Not in the problem: what switching costs" in out
     assert "An algorithm decides" in str(refused("exact", "preset:start_here", "--scheduler", "fifo")[2])
+
+
+def test_the_chain_of_a_gpu(ask, cli):
+    where = ("chain", "preset:start_here", "--scheduler", "gavel.max_min_fairness", "--gpu", "fast-0/1")
+    found = ask(*where, "--at", "45 min", "--recorded")
+    assert [link["step"] for link in found["links"]] == ["share", "rank", "placement"]
+    assert found["asked"] == "vision" and found["rows"] == [] and found["otherwise"] == ""
+    code, out, _ = cli(*where, "--at", "45 min", "--job", "game", "--recorded")
+    assert code == 0 and out.startswith("fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once")
+    code, _, err = cli(*where[:-1], "fast-0/7", "--at", "45 min")
+    assert code == 2 and err.startswith("error: --gpu: got 'fast-0/7'; expected one of fast-0/0, fast-0/1, slow-0/0")
+
+
+def test_the_rows_of_a_run(ask, cli):
+    where = ("rows", "preset:start_here", "--at", "45 min", "--scheduler")
+    found = ask(*where, "gavel.max_min_fairness")
+    assert found["at_s"] == 1800.0 and found["rows"][3]["row"].endswith("share[translation,v100] <= 2")
+    code, out, _ = cli(*where, "gavel.max_min_fairness")
+    assert code == 0 and out.startswith("gavel.max_min_fairness, decided at 1800 s\nrow")
+    code, _, err = cli(*where, "hare")
+    assert code == 2 and "An algorithm decides" in err

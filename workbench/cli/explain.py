@@ -1,4 +1,4 @@
-"""The commands `explain`, why a job ran, waited or moved at a time, and `exact`, an algorithm beside its problem."""
+"""The commands `explain`, `chain`, `rows` and `exact`: why it was so, by which rows, and how near the best."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.base.errors import NOTHING, InputError, Words
 from workbench.cli.inputs import read_scenario, require_jobs, seconds, settings, whole
-from workbench.cli.output import Answer
+from workbench.cli.output import Answer, aligned, short
 from workbench.cli.parser import ITS_OWN, Commands, Parser, add_belief, add_command, add_set
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ ONLY_TO_SIMULATE = ("scheduler", "seed", "settings", "belief")
 
 
 def add_commands(commands: Commands[Parser]) -> None:
-    """Declare the command of this file."""
+    """Declare the commands of this file."""
     about = "a paper's algorithm beside the optimum of the problem that it is for, or a bound if time runs out"
     parser = add_command(commands, "exact", about)
     _add_run(parser)
@@ -27,12 +27,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--time-limit", metavar="S", dest="time_limit_s", type=seconds("--time-limit"), help=help)
     parser.set_defaults(command=exact)
 
-    about = "why a job ran, waited or moved at a time, and what it lost to"
-    parser = add_command(commands, "explain", about)
-    _add_run(parser)
+    parser = _of_a_run(commands, "explain", "why a job ran, waited or moved at a time, and what it lost to")
     parser.add_argument("--job", metavar="NAME", required=True, help="a job of the scenario")
-    help = "the time, in seconds or as `2 h`"
-    parser.add_argument("--at", metavar="S", type=seconds("--at"), required=True, help=help)
     help = "also simulate again with one more node from that time on, and say when the job would then have run"
     parser.add_argument("--more", action="store_true", help=help)
     help = "the same with a node of this accelerator type (default: the one on which the job is fastest)"
@@ -40,6 +36,49 @@ def add_commands(commands: Commands[Parser]) -> None:
     help = "also simulate without the other jobs, and say when the job would then have run"
     parser.add_argument("--alone", action="store_true", help=help)
     parser.set_defaults(command=explain)
+
+    parser = _of_a_run(commands, "chain", "why a GPU has the job it has at a time, or none, link by link")
+    parser.add_argument("--gpu", metavar="NODE/N", required=True, help="a node and the number of its GPU from 0")
+    parser.add_argument("--job", metavar="NAME", help="who else might be there; default: the first that could")
+    help = "only what the run recorded: do not simulate again to try rows, and to find what would change it"
+    parser.add_argument("--recorded", action="store_true", help=help)
+    parser.set_defaults(command=chain)
+
+    parser = _of_a_run(commands, "rows", "the rows, with numbers, of the programme behind what is in force at a time")
+    parser.set_defaults(command=rows)
+
+
+def _of_a_run(commands: Commands[Parser], name: str, about: str) -> Parser:
+    """A command about one time of a run."""
+    parser = add_command(commands, name, about)
+    _add_run(parser)
+    help = "the time, in seconds or as `2 h`"
+    parser.add_argument("--at", metavar="S", type=seconds("--at"), required=True, help=help)
+    return parser
+
+
+def chain(args: argparse.Namespace) -> Answer:
+    """Simulate, or read a run, and follow a GPU back."""
+    from workbench.analysis.chain import chain as followed
+
+    found = followed(_run(args), args.gpu, args.at, job=args.job, again=not args.recorded)
+    return Answer(found.as_json(), found.text)
+
+
+def rows(args: argparse.Namespace) -> Answer:
+    """Simulate, or read a run, and show the rows."""
+    from workbench.analysis.rows import rows as found_rows
+
+    table = found_rows(_run(args), args.at)
+    data = {**table.attrs, "rows": table.to_dict("records")}
+    shown = ["row", "slack", "dual", "left_rate", "right_rate", "binding"]
+
+    def text() -> str:
+        cells = [[short(cell) for cell in row] for row in table[shown].astype(object).to_numpy().tolist()]
+        head = f"{table.attrs['formulation']}, decided at {table.attrs['at_s']:g} s"
+        return "\n".join([head, aligned(shown, cells), *table.attrs["notes"]])
+
+    return Answer(data, text)
 
 
 def _add_run(parser: Parser) -> None:

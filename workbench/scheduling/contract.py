@@ -65,6 +65,10 @@ class ExactProblem:
     leaves_out: str
 
 
+Answer = Callable[[StatedProblem], Mapping[str, FloatArray]]
+"""From a problem to {variable: its values in the order of its index}."""
+
+
 @dataclass(frozen=True, repr=False)
 class Result(SolveReport):
     """What a formulation found, in the words of the command line.
@@ -356,6 +360,11 @@ class Scheduler(ABC):
         """
         expected = "a scheduler whose paper states the problem of a whole run: hadar, hare"
         raise InputError(f"exact problem of {self.name}", Words(self.route(knobs).sentence), expected)
+
+    def answered_by(self, answer: Answer) -> Scheduler | None:
+        """The same scheduler with another answer to its problems, which may break a limit: what would a row change?
+        None where it cannot go by that."""
+        return None
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""

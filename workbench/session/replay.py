@@ -42,14 +42,14 @@ See = Callable[[int, Snapshot], Snapshot]
 
 
 class _Replayed(Scheduler):
-    """A scheduler that hands each call on, and keeps those that solved something and the last one."""
+    """A scheduler that hands each call on, and keeps the latest that gave GPUs and the latest that solved."""
 
     def __init__(self, owner: Scheduler, choose: Choose, see: See) -> None:
         self._owner, self._choose, self._see = owner, choose, see
         self.name, self.title, self.knobs, self.presets = owner.name, owner.title, owner.knobs, owner.presets
         self.uses, self.offline, self.packs, self.belief = owner.uses, owner.offline, owner.packs, owner.belief
         self.calls = 0
-        self.last: Asked | None = None
+        self.acted: Asked | None = None
         self.solved: Asked | None = None
 
     def timing(self, knobs: Knobs) -> Timing:
@@ -65,19 +65,27 @@ class _Replayed(Scheduler):
         number, self.calls = self.calls, self.calls + 1
         snapshot = self._see(number, snapshot)
         decision, after = self._choose(number).decide(snapshot, memory, knobs, rng)
-        self.last = Asked(number, snapshot, memory, decision)
+        asked = Asked(number, snapshot, memory, decision)
+        if decision.assign or decision.sequences:
+            self.acted = asked
         if decision.solved is not None and decision.solved.made_by != "kept":
-            self.solved = self.last
+            self.solved = asked
         return decision, after
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A run made again up to `at_s`: the run, the latest call, and the latest that solved something by then."""
+    """A run made again up to a time, and the latest calls by then that gave GPUs, and that solved something."""
 
     run: Run
-    last: Asked | None
+    acted: Asked | None
     solved: Asked | None
+
+    @property
+    def since(self) -> int:
+        """The call from which on what is in force now was decided."""
+        asked = self.solved or self.acted
+        return 0 if asked is None else asked.number
 
 
 def replay(
@@ -103,7 +111,7 @@ def replay(
     again = simulate(
         run.scenario, watched, run.knobs, seed=run.seed, until_s=until_s, belief=belief or run.belief, detail=run.detail
     )
-    return Replay(again, watched.last, watched.solved)
+    return Replay(again, watched.acted, watched.solved)
 
 
 class StatedDecision(NamedTuple):
@@ -126,14 +134,19 @@ def stated_at(run: Run, at: float | None, *, belief: Beliefs | None = None) -> S
     owner = find_scheduler(run.scheduler)
     if owner.route(run.knobs).kind == "algorithm":
         raise InputError(f"rows of {run.scheduler}", *_algorithm(owner, run.knobs))
-    asked = replay(run, at_s, belief=belief).solved
-    if asked is None:
+    found = stated_in(run, replay(run, at_s, belief=belief))
+    if found is None:
         raise InputError("at", at_s, "a time by which a programme had been solved")
-    problem = owner.stated(asked.snapshot, asked.memory, run.knobs)
-    if problem is None:
-        raise InputError(f"rows of {run.scheduler}", *_algorithm(owner, run.knobs))
+    return found
+
+
+def stated_in(run: Run, again: Replay) -> StatedDecision | None:
+    """The same of a run made again; None where no programme is stated for what is in force."""
+    asked = again.solved
+    problem = None if asked is None else find_scheduler(run.scheduler).stated(asked.snapshot, asked.memory, run.knobs)
+    if asked is None or problem is None or asked.decision.solved is None:
+        return None
     solved = asked.decision.solved
-    assert solved is not None
     return StatedDecision(problem, asked.snapshot.now_s, asked.number, solved.objective, solved.gap)
 
 

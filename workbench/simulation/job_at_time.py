@@ -113,12 +113,21 @@ class Order(NamedTuple):
         return "after" if not self.equal(one, other) or self.before(other, one) else "equal"
 
 
+class Link(NamedTuple):
+    """One step from what was computed to who holds a GPU: `share`, `rank`, `placement`; in words, with its numbers."""
+
+    step: str
+    text: str
+    facts: tuple[Fact, ...] = ()
+
+
 @dataclass(frozen=True)
 class Explained:
     """What a scheduler's room says of a job at a time.
 
     binding: the constraint or rule that decided, in words, with its tag in the paper where it has one; order: what jobs
-    were put in order by; gang: whether a waiting job needs its GPUs at once, so that it may lack so many free ones.
+    were put in order by; gang: whether a waiting job needs its GPUs at once, so that it may lack so many free ones;
+    links: the steps to its GPUs, or to having none, in the order in which the scheduler takes them.
     """
 
     sentences: tuple[str, ...] = ()
@@ -126,6 +135,7 @@ class Explained:
     binding: str = ""
     order: Order | None = None
     gang: bool = True
+    links: tuple[Link, ...] = ()
 
 
 class Said(NamedTuple):
@@ -365,6 +375,27 @@ class JobAtTime:
         """GPUs of each type that nobody holds, on nodes that are up."""
         held = self._holding.drop_duplicates(["node", "slot"])["accelerator"].value_counts()
         return {kind: gpus - int(held.get(kind, 0)) for kind, gpus in self.up.items()}
+
+    @cached_property
+    def holders(self) -> Mapping[str, Mapping[str, int]]:
+        """{type: {job: GPUs that it holds}} of all types."""
+        rows = self._holding.drop_duplicates(["node", "slot"])
+        found: dict[str, dict[str, int]] = {kind: {} for kind in self.run.scenario.cluster.types}
+        for job, kind in zip(rows["job"], rows["accelerator"], strict=True):
+            found[str(kind)][str(job)] = found[str(kind)].get(str(job), 0) + 1
+        return found
+
+    def placement(self) -> Link:
+        """Who holds how many GPUs of each type, what is left, and who waits with how large a gang."""
+        parts = []
+        for kind, held in self.holders.items():
+            who = ", ".join(f"{job} {gpus}" for job, gpus in held.items()) or "nobody"
+            parts.append(f"{kind}: {who}, {self.free[kind]} of {self.up[kind]} left")
+        gangs = {job.name: job.gpus for job in self.run.scenario.jobs}
+        facts = [Fact(f"{kind} left", float(gpus), "GPUs") for kind, gpus in self.free.items()]
+        facts += [Fact(f"gang of {name}, which waits", float(gangs[name]), "GPUs") for name in self.waiting]
+        waits = f"; waiting: {', '.join(f'{name} for {gangs[name]}' for name in self.waiting)}" if self.waiting else ""
+        return Link("placement", f"GPUs by type: {'; '.join(parts)}{waits}.", tuple(facts))
 
     @cached_property
     def has_room(self) -> bool:

@@ -24,7 +24,7 @@ def explain(run: Run, job: str, at: float) -> Explanation:
     It goes by what the run recorded: a run with `detail` has reasons and numbers of its first decisions only, and later
     on it is told that there are none. Raises InputError for a job or a time that the run does not have.
     """
-    moment = replace(JobAtTime(run, job, at), elastic=_is_elastic(run), mixed=_is_mixed(run))
+    moment = replace(JobAtTime(run, job, at), elastic=is_elastic(run), mixed=is_mixed(run))
     return Explanation(
         scheduler=run.scheduler,
         job=moment.job,
@@ -35,13 +35,13 @@ def explain(run: Run, job: str, at: float) -> Explanation:
     )
 
 
-def _is_elastic(run: Run) -> bool:
+def is_elastic(run: Run) -> bool:
     """Whether the scheduler may choose the size of a gang; of one that is not shipped nobody knows: it may."""
     shipped = find_explainer(run.scheduler) is not None
     return not shipped or "gpu_choices" in find_scheduler(run.scheduler).about(run.knobs)
 
 
-def _is_mixed(run: Run) -> bool:
+def is_mixed(run: Run) -> bool:
     """Whether the scheduler may give a job GPUs of several types at once, as Hadar a gang and HadarE its copies."""
     mixes = bool(run.knobs.get("mixed_types", False)) or "forks" in run.knobs
     return mixes or find_explainer(run.scheduler) is None

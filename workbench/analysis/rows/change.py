@@ -7,17 +7,18 @@ would move with a GPU (what jobs are measured by, for one). `workbench.what_if` 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.analysis.rows.stated import SolvedStatement, solved
+from workbench.analysis.rows.stated import SolvedStatement, solved, unsolved
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
-from workbench.scheduling.contract import Result
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Result, StatedProblem
 from workbench.scheduling.solvers import InfeasibleError, Programme, UnboundedError, solve_matrix
 from workbench.scheduling.solvers.limits import SENSES
 from workbench.simulation.run import Run
@@ -153,6 +154,19 @@ def changed_programme(statement: SolvedStatement, numbers: Sequence[int], by: fl
         towards = -by if limits.sense[number] < 0 else by
         programme = limits.moved(programme, number, towards)
     return programme
+
+
+def answer_with(problem: StatedProblem, row: str, by: float) -> Mapping[str, FloatArray]:
+    """{variable: values} of a problem's best answer with a row relaxed by so much, or with infinity without it.
+
+    An empty row changes nothing, nor does one that the problem does not have (the job has gone). Raises the errors of
+    `workbench.scheduling.solvers`.
+    """
+    statement = unsolved(problem)
+    numbers = statement.find(row) if row in {*statement.names, *statement.parts} else ()
+    programme = changed_programme(statement, numbers, by)
+    point = problem.formulation.solve(programme, problem.data, problem.knobs, statement.solver)
+    return programme.values(point)
 
 
 def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: float) -> str:

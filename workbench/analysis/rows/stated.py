@@ -12,7 +12,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
 from workbench.scheduling.contract import Result, StatedProblem
-from workbench.scheduling.solvers import Point, Solver
+from workbench.scheduling.solvers import Point, Solver, SolveReport
 from workbench.scheduling.solvers.limits import SENSES, LimitRows
 from workbench.session.replay import stated_at
 from workbench.simulation.run import Run
@@ -78,6 +78,10 @@ class SolvedStatement:
         """The part of the model of each limit."""
         return tuple(str(each.parent_component().local_name) for each in self.owners)
 
+    def index(self, number: int) -> str:
+        """A limit's index in its part; empty for a part without one."""
+        return self.names[number].removeprefix(self.parts[number])[1:-1]
+
     def find(self, name: str) -> tuple[int, ...]:
         """Numbers of the limits called `part`, `part[index]`, or `part[index] <=` where it has two sides.
 
@@ -141,7 +145,7 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
     """
     if isinstance(found, Run):
         made = stated_at(found, at)
-        return _solve(made.problem, made.objective, made.gap, made.at_s)
+        return solve_statement(made.problem, made.objective, made.gap, made.at_s)
     if not isinstance(found, Result):
         raise InputError("rows, of", found, "a run (workbench.simulate) or a result of workbench.solve")
     if at is not None:
@@ -150,7 +154,14 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
         raise InputError("result", found, "one that workbench.solve gave: it carries what was solved")
     several = len(found.iterations) > 1
     note = f"rows of the first of {len(found.iterations)} programmes that were solved in turn" if several else ""
-    return _solve(found.problem, found.objective, found.gap, note=note)
+    return solve_statement(found.problem, found.objective, found.gap, note=note)
+
+
+def unsolved(problem: StatedProblem) -> SolvedStatement:
+    """A problem's statement without a solution: what it comes to is NaN."""
+    model, compiled = compiled_of(problem)
+    nowhere = Point(np.full(len(compiled.columns), np.nan), None, None, SolveReport("", None))
+    return SolvedStatement(problem, model, compiled, nowhere)
 
 
 def compiled_of(problem: StatedProblem) -> tuple[Any, Compiled]:
@@ -161,7 +172,7 @@ def compiled_of(problem: StatedProblem) -> tuple[Any, Compiled]:
     return model, compile_model(model)
 
 
-def _solve(
+def solve_statement(
     problem: StatedProblem, objective: float | None, gap: float | None, at_s: float | None = None, note: str = ""
 ) -> SolvedStatement:
     """Solved as it stands; objective: what it must come to, within the gap that it was found to."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.rows.stated import SolvedStatement, compiled_of, solved
+from workbench.analysis.rows.stated import SolvedStatement, solved, unsolved
 from workbench.base.errors import InputError, Words
 from workbench.base.labels import listed
 from workbench.scheduling.contract import Result
-from workbench.scheduling.solvers import ConflictError, Point, SolveReport, solve_matrix
+from workbench.scheduling.solvers import ConflictError, solve_matrix
 from workbench.scheduling.solvers.limits import SENSES, LimitRows, Rates
 from workbench.simulation.run import Run
 
@@ -82,7 +82,7 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
 def _named(statement: SolvedStatement, limits: LimitRows) -> dict[str, list[str]]:
     """Part, tag and index of each limit."""
     parts = list(statement.parts)
-    index = [name.removeprefix(part)[1:-1] for part, name in zip(parts, statement.names, strict=True)]
+    index = [statement.index(number) for number in range(len(parts))]
     return {"part": parts, "tag": [statement.tags.get(part, "") for part in parts], "index": index}
 
 
@@ -147,9 +147,7 @@ def _in_conflict(error: ConflictError) -> pd.DataFrame:
     """The rows of an infeasible problem that cannot hold together."""
     if error.stated is None:
         raise InputError("error", Words("one without its problem"), "the error that workbench.solve raised")
-    model, compiled = compiled_of(error.stated)
-    nowhere = Point(np.full(len(compiled.columns), math.nan), None, None, SolveReport("infeasible", None))
-    statement = SolvedStatement(error.stated, model, compiled, nowhere)
+    statement = unsolved(error.stated)
     names = {row.name for row in error.conflict.rows}
     limits = statement.limits
     kept = [number for number, name in enumerate(statement.names) if name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority, rounds
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Route, Scheduler, StatedProblem, Timing
+from workbench.scheduling.contract import Answer, Knobs, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.snapshot import Snapshot
@@ -80,6 +81,15 @@ class ShareScheduler(Scheduler):
         """The policy's problem, where the policy is a formulation."""
         stated = getattr(self.policy, "stated", None)
         return None if stated is None else stated(snapshot, knobs, memory.policy)
+
+    def answered_by(self, answer: Answer) -> Scheduler | None:
+        """With the policy's own way to do so, if it has one."""
+        policy = getattr(self.policy, "answered_by", lambda answer: None)(answer)
+        if policy is None:
+            return None
+        found = copy.copy(self)
+        found.policy = policy
+        return found
 
     def decide(
         self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator

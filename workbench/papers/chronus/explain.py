@@ -23,7 +23,7 @@ from workbench.papers.chronus.algorithms.spot import BY
 from workbench.papers.chronus.algorithms.terms import next_boundary
 from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
+from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Link, Order
 
 STUDY = "admission"
 
@@ -148,7 +148,25 @@ def explain(moment: JobAtTime) -> Explained:
         binding = _new_guarantee(moment, said.at_s)
     if moment.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(moment, said.at_s))):
         binding = _unasked(moment)
-    return Explained(tuple(sentences), tuple(facts), binding, _order(moment))
+    links = _links(moment, tuple(facts), binding)
+    return Explained(tuple(sentences), tuple(facts), binding, _order(moment), links=links)
+
+
+def _links(moment: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
+    """The job's promise, its leases, and where it was placed."""
+    verdicts = moment.events("verdict")
+    given = f"at {verdicts[-1]['time_s']:g} s: {verdicts[-1]['reason']}" if verdicts else "none yet"
+    planned = [fact for fact in facts if fact.name in LEASES]
+    listed = ", ".join(f"{fact.name} {fact.value:.6g}" for fact in planned) or "none planned"
+    return (
+        Link("promise", f"Verdict on {moment.job}: {given}.", tuple(f for f in facts if f.name.startswith("deadline"))),
+        Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", tuple(planned)),
+        moment.placement(),
+    )
+
+
+LEASES = ("remaining run time", "leases planned", "next lease from the decision on")
+"""Names of facts about a job's leases."""
 
 
 def _new_guarantee(moment: JobAtTime, said_s: float) -> str:

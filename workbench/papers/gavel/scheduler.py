@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import Allocated, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.algorithms.pop import Combine, by_parts
@@ -29,7 +29,7 @@ from workbench.papers.gavel.formulations import (
     min_cost_slo,
     shortest_job_first,
 )
-from workbench.papers.gavel.formulations.allocation import check
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, check
 from workbench.papers.gavel.formulations.assembly import SolvedShares
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, FinishTimeInstance, remember
 from workbench.papers.gavel.formulations.hierarchical import NAME, Hierarchical, known, spread
@@ -41,7 +41,7 @@ from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import PARTITIONS
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import MODEL, Formulation, Knobs, Route, StatedProblem
+from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, StatedProblem
 from workbench.scheduling.decision import Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
@@ -92,6 +92,19 @@ class FormulationPolicy:
         """The problem whose shares it answers."""
         data, _ = self.data(snapshot, knobs, able(snapshot, knobs), memory)
         return StatedProblem(self.formulation, data, knobs)
+
+    def answered_by(self, answer: Answer) -> SharePolicy | None:
+        """The same with shares as `answer` finds them, whatever limits they keep; None where shares are no variable."""
+        if type(self.formulation).found is not ShareFormulation.found:
+            return None
+
+        def policy(snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
+            data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
+            values = answer(StatedProblem(self.formulation, data, knobs))
+            shares = np.clip(values["share"].reshape(len(data.units), len(data.types)), 0.0, None)
+            return Allocated(_shares(data, shares, worker_types(snapshot.cluster, knobs)), memory=memory)
+
+        return policy
 
     def _as_stated(self, data: AllocationInstance, knobs: Knobs) -> SolvedShares:
         """By the formulation's Pyomo model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.schema import PRICE_OF
 
 BINDING = {
@@ -51,7 +51,30 @@ def hadar(moment: JobAtTime) -> Explained:
         sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
     said = moment.said
     binding = BINDING.get(said.code, "") if said is not None else _unasked(moment)
-    return Explained(tuple(sentences), tuple(facts), binding, moment.order("payoff", "payoff", "", "highest"))
+    order = moment.order("payoff", "payoff", "", "highest")
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(moment, order, binding))
+
+
+def _links(moment: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
+    """Prices once the round was decided, payoffs at them, the choice."""
+    kinds = moment.run.scenario.cluster.types
+    prices = {kind: price for kind in kinds if (price := moment.of_cluster(PRICE_OF + kind)) is not None}
+    listed = ", ".join(f"{kind} {price:.3g}" for kind, price in prices.items())
+    first = Link(
+        "price",
+        f"Prices once the round was decided, utility per GPU and round: {listed}.",
+        tuple(Fact(f"price of {kind}", value, "utility per GPU and round") for kind, value in prices.items()),
+    )
+    values = {} if order is None else order.values
+    payoffs = dict(sorted(values.items(), key=lambda each: -each[1]))
+    payoff = Link(
+        "payoff",
+        f"Payoffs, utility less price: {', '.join(f'{name} {value:.3g}' for name, value in payoffs.items())}.",
+        tuple(Fact(f"payoff of {name}", value) for name, value in payoffs.items()),
+    )
+    placed = moment.placement()
+    choice = Link("choice", f"{placed.text} Of {moment.job}: {binding or 'no reason was given'}.", placed.facts)
+    return (*((first,) if prices else ()), *((payoff,) if payoffs else ()), choice)
 
 
 def _unasked(moment: JobAtTime) -> str:

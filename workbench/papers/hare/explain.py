@@ -6,7 +6,7 @@ import pandas as pd
 
 from workbench.base.errors import counted
 from workbench.scheduling.decision import task_parts
-from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 
 BARRIER = "(7) barrier: tasks of a round start only when all of the round before have synchronised"
 ONE_TASK = "(8) one_after_other: a GPU runs one task at a time, in the plan's order"
@@ -43,7 +43,19 @@ def explain(moment: JobAtTime) -> Explained:
     elif moment.state in HOLDS:
         binding = f"{ONE_TASK}; its task was next on this GPU"
     order = moment.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
-    return Explained(tuple(sentences), tuple(facts), binding, order)
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(moment, order, binding))
+
+
+def _links(moment: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
+    """The order of the jobs' first tasks to come, and the slots that they got."""
+    placed = moment.placement()
+    slot = Link("slot", f"{placed.text} Of {moment.job}: {binding or 'the plan has no task of it now'}.", placed.facts)
+    if order is None:
+        return (slot,)
+    names = sorted(order.values, key=lambda name: order.values[name])
+    listed = ", ".join(f"{name} {order.values[name]:.6g}" for name in names)
+    facts = tuple(Fact(f"H of the first task of {name}", order.values[name], "s") for name in names)
+    return Link("order", f"Middle completion times H of the first tasks to come, in s: {listed}.", facts), slot
 
 
 def _tasks(moment: JobAtTime) -> pd.DataFrame:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from workbench.base.labels import words_of
-from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 
 BINDING = {
     "no_room": "(13, erratum) capacity: no idle GPUs on which it runs at one of its sizes",
@@ -51,7 +53,21 @@ def explain(moment: JobAtTime) -> Explained:
     if moment.state in HOLDS and gain is not None:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
         binding = binding or "(11) weighted_gain: it is part of the plan with the largest weighted gain"
-    return Explained(tuple(sentences), tuple(facts), binding, _order(moment))
+    return Explained(tuple(sentences), tuple(facts), binding, _order(moment), links=_links(moment, binding))
+
+
+def _links(moment: JobAtTime, binding: str) -> tuple[Link, ...]:
+    """Gain and weight of each job in the latest plan, and what the plan gave out."""
+    found = {name: moment.signals(name) for name in ("weight", "gain")}
+    weight, gain = (at[1] if (at := found[name]) is not None else {} for name in ("weight", "gain"))
+    names = dict.fromkeys([*weight, *gain])
+    listed = "; ".join(f"{name} {gain.get(name, 0.0):.3g} x {weight.get(name, math.nan):.3g}" for name in names)
+    facts = [Fact(f"gain of {name} (11)", gain.get(name, 0.0)) for name in names]
+    facts += [Fact(f"weight of {name} (11)", value) for name, value in weight.items()]
+    valued = Link("gain and weight", f"(11) gain (0: waits) x weight W_i in the latest plan: {listed}.", tuple(facts))
+    placed = moment.placement()
+    plan = Link("plan", f"{placed.text} Of {moment.job}: {binding or 'no plan is recorded'}.", placed.facts)
+    return (valued, plan) if names else (plan,)
 
 
 def _last(moment: JobAtTime, name: str) -> float | None:

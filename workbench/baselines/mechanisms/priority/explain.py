@@ -13,7 +13,7 @@ from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.explain import verb
-from workbench.simulation.job_at_time import HOLDS, TIE, Explained, Explainer, Fact, JobAtTime, Order
+from workbench.simulation.job_at_time import HOLDS, TIE, Explained, Explainer, Fact, JobAtTime, Link, Order
 
 FULL = 1e-6
 """A limit is met when less than this is left of it, relative."""
@@ -51,6 +51,41 @@ def explain(moment: JobAtTime) -> Explained:
 def _told(moment: JobAtTime, why_none: WhyNone) -> Explained:
     order = moment.order("priority", "priority on its best type", "", "highest")
     block, nowhere = shares_now(moment), _fits_nowhere(moment)
+    return replace(_reasoned(moment, why_none, order, block, nowhere), links=_links(moment, block, order))
+
+
+def _links(moment: JobAtTime, block: pd.DataFrame | None, order: Order | None) -> tuple[Link, ...]:
+    """Shares in force, ranks in the round, placement."""
+    if block is None:
+        return (moment.placement(),)
+    rows = list(zip(block["unit"].astype(str), block["accelerator"].astype(str), block["share"].tolist(), strict=True))
+    shares = Link(
+        "share",
+        f"Shares of time since {_clock(block)}: "
+        + "; ".join(f"{unit} {share:.3g} on {kind}" for unit, kind, share in rows) + ".",
+        tuple(Fact(f"share of {unit} on {kind}", share) for unit, kind, share in rows),
+    )  # fmt: skip
+    call = moment.call
+    fresh = order is not None and call is not None and order.at_s == call.time_s
+    known = by_type(moment, block, order.values) if order is not None and fresh else None
+    if known is None or call is None:
+        return shares, moment.placement()
+    ranks = [(value, name, kind) for kind, of in known.items() for name, value in of.items() if value > 0]
+    ranks.sort(key=lambda each: -each[0])
+    rule = _rule(moment).partition("priority = ")[2].rstrip(".")
+    rank = Link(
+        "rank",
+        f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
+        + "; ".join(f"{n}. {name} on {kind}: {_number(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)) + ".",
+        tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
+    )  # fmt: skip
+    return shares, rank, moment.placement()
+
+
+def _reasoned(
+    moment: JobAtTime, why_none: WhyNone, order: Order | None, block: pd.DataFrame | None, nowhere: str
+) -> Explained:
+    """All but the links."""
     if block is None or nowhere:
         return Explained((_rule(moment),), binding=nowhere, order=order)
     own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]

@@ -1,0 +1,352 @@
+"""`workbench.chain`: from a GPU at a time back to the row, price, order or promise that put a job there, or nobody.
+
+The links are what the run recorded. The first, `rows`, is of the programme behind them: a row that is met is called a
+cause only if relaxing it a little, or leaving it out, puts somebody else there (the run is simulated again with the
+changed programme from that decision on); all others are binding, not decisive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from workbench.analysis.explanation.compose import is_elastic, is_mixed
+from workbench.analysis.rows.change import answer_with
+from workbench.analysis.rows.stated import SolvedStatement, solve_statement
+from workbench.base.card import card
+from workbench.base.errors import InputError, WorkbenchError, counted, one_of
+from workbench.base.labels import listed
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.scheduling.snapshot import Snapshot
+from workbench.scheduling.solvers import InfeasibleError, UnboundedError
+from workbench.session.api import Beliefs
+from workbench.session.registry import find_explainer, find_scheduler
+from workbench.session.replay import Replay, replay, stated_in
+from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link
+from workbench.simulation.run import Run
+from workbench.simulation.slot_at_time import SlotAtTime
+
+MOST_ROWS = 8
+"""Rows that are tried, each by simulating again: those of the jobs and the type in question first."""
+MOST_SOLVES = 12
+"""Times that the question is decided anew to find what would make a job run."""
+MOST = 1024.0
+"""A parameter is raised, or lowered, by at most this factor."""
+RELAXED = 0.1
+"""By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
+
+Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
+
+
+class TriedRow(NamedTuple):
+    """A row that is met. what: was done to it; then: who would have the GPU (empty: nobody)."""
+
+    row: str
+    tag: str
+    text: str
+    verdict: Verdict
+    what: str = ""
+    then: str = ""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Why a GPU has the job it has at a time, or none (`job` empty): links with their numbers, and one sentence.
+
+    rows: of the programme behind it that are met; otherwise: what would make `asked` run there, empty if not asked;
+    solves: how often that was decided anew.
+    """
+
+    scheduler: str
+    gpu: str
+    accelerator: str
+    at_s: float
+    job: str
+    asked: str
+    summary: str
+    links: tuple[Link, ...]
+    rows: tuple[TriedRow, ...]
+    otherwise: str
+    solves: int
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Rows that, relaxed or left out, would put somebody else there; those that need only be relaxed first."""
+        return _causes(self.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Its fields, as JSON has them; infinite numbers are texts."""
+
+        def plain(value: Any) -> Any:
+            return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+        links = [
+            {"step": link.step, "text": link.text, "facts": [[*map(plain, fact)] for fact in link.facts]}
+            for link in self.links
+        ]
+        return {**asdict(self), "links": links, "rows": [row._asdict() for row in self.rows]}
+
+    def text(self) -> str:
+        """For a terminal: the sentence, a line for each link, what would change it."""
+        lines = [self.summary, ""]
+        lines += [f"{n}. {link.step}: {link.text}" for n, link in enumerate(self.links, start=1)]
+        return "\n".join([*lines, *(["", self.otherwise] if self.otherwise else [])])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Chain: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        links = [(link.step, link.text) for link in self.links]
+        facts = [(link.step, fact.name, _shown(fact), fact.unit) for link in self.links for fact in link.facts]
+        table = card("The numbers:", facts, ("Link", "Number", "Is", "Unit")) if facts else ""
+        return card(self.summary, links, more=[self.otherwise]) + table
+
+
+def _shown(fact: Fact) -> str:
+    return fact.value if isinstance(fact.value, str) else short_number(fact.value, 4)
+
+
+def chain(
+    run: Run, gpu: str, at: float, *, job: str | None = None, again: bool = True, belief: Beliefs | None = None
+) -> Chain:
+    """Why a GPU (`node/slot`, as `fast-0/1`) has the job that it has at `at` seconds, or is idle, link by link.
+
+    Links: rows, share, rank, placement (policies that divide time), price, payoff, choice (Hadar), gain and weight,
+    plan (Hops), order, slot (Hare), promise, lease, placement (Chronus), order, choice (others). job: who else might be
+    there, for what would make it run; default: the first that waits and could, else the first that runs elsewhere.
+    again: try rows, and bisect a parameter of the job (its weight, else its steps left) for what would make it run, in
+    at most 12 decisions anew: each simulates the run again up to then. belief: as for `one_more`.
+
+    Raises InputError for a GPU, time or job that there is not, and what `simulate` raises.
+    """
+    slot = SlotAtTime(run, gpu, at)
+    asked = _asked(slot, job)
+    about = slot.job or asked
+    explained = Explained() if not about else _explained(slot.of(about))
+    question = _Question(slot, belief) if again and about and not slot.is_down else None
+    rows = () if question is None else tuple(question.rows(asked))
+    otherwise, solves = ("", 0) if question is None or not asked else question.otherwise(asked)
+    first = () if question is None else _rows_links(question, rows)
+    links = (*first, *explained.links)
+    return Chain(
+        run.scheduler, slot.gpu, slot.accelerator, slot.at_s, slot.job, asked,
+        _summary(slot, asked, explained, rows), links, rows, otherwise, solves,
+    )  # fmt: skip
+
+
+def _asked(slot: SlotAtTime, job: str | None) -> str:
+    if job is None:
+        return next(iter(slot.could), "")
+    if job not in slot.could:
+        raise InputError(
+            "job", job, f"a job that is there, could use the GPU and has it not: {one_of(job, slot.could)}"
+        )
+    return job
+
+
+def _explained(moment: JobAtTime) -> Explained:
+    explainer = find_explainer(moment.run.scheduler)
+    moment = replace(moment, elastic=is_elastic(moment.run), mixed=is_mixed(moment.run))
+    found = Explained() if explainer is None else explainer(moment)
+    if found.links:
+        return found
+    order = found.order
+    names = [] if order is None else sorted(order.values, key=lambda name: order.place(name) or 0)
+    placed = moment.placement()
+    choice = Link("choice", f"{placed.text} Of {moment.job}: {found.binding or 'the scheduler chose'}.", placed.facts)
+    if order is None:
+        return replace(found, links=(choice,))
+    facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
+    ordered = ", ".join(f"{name} {short_number(order.values[name], 4)}" for name in names)
+    return replace(
+        found, links=(Link("order", f"By {order.label}, the {order.first} first: {ordered}.", facts), choice)
+    )
+
+
+def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, ...]:
+    """The rows that are met, with what trying them came to; none where an algorithm decides."""
+    if not rows:
+        return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
+    parts = []
+    for row in rows:
+        then = f" ({row.what} {row.then or 'nobody'} would be there)" if row.verdict == "cause" else ""
+        parts.append(f"{row.row}, {row.verdict}{then}")
+    text = f"Rows that are met in the programme of {format_duration(question.made_s, parts=2)}: {'; '.join(parts)}."
+    return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
+
+
+def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...]) -> str:
+    """One sentence."""
+    when, where = format_duration(slot.at_s, parts=2), f"{slot.gpu} ({slot.accelerator})"
+    if slot.is_down:
+        return f"{where} is down at {when}."
+    causes = _causes(rows)
+    decisive = f"; decisive: {listed(causes)}" if causes else ""
+    if rows and not causes and not any(row.verdict == "binding, not tried" for row in rows):
+        decisive = "; no single row is decisive"
+    if slot.job:
+        reason = f": {explained.binding}" if explained.binding else ""
+        return f"{where} has {slot.unit} at {when}{reason}{decisive}."
+    if not asked:
+        return f"{where} is idle at {when}: no job that is there could use it."
+    return f"{where} is idle at {when}: {'; '.join(_why_not(slot, name) for name in slot.could[:3])}{decisive}."
+
+
+def _causes(rows: tuple[TriedRow, ...]) -> tuple[str, ...]:
+    found = [row for row in rows if row.verdict == "cause"]
+    return tuple(row.row for row in sorted(found, key=lambda row: row.what == "without it"))
+
+
+def _why_not(slot: SlotAtTime, name: str) -> str:
+    """Why a job that could use an idle GPU has it not, as far as room tells."""
+    moment, kind = slot.of(name), slot.accelerator
+    need, free = moment.needs[kind], moment.free[kind]
+    if moment.state in HOLDS:
+        return f"{name} runs on {listed(moment.held)} ({listed(sorted(moment.held_types))})"
+    if need > free:
+        return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} is left"
+    return f"{name} waits"
+
+
+class _Question:
+    """A GPU at a time, and the run made again to ask what would have been there."""
+
+    def __init__(self, slot: SlotAtTime, belief: Beliefs | None) -> None:
+        self._slot, self._belief = slot, belief
+        self._owner = find_scheduler(slot.run.scheduler)
+        self._first = self._again()
+        self.made_s = 0.0
+        self.without_rows = ""
+
+    def _again(self, **changed: Any) -> Replay:
+        return replay(self._slot.run, self._slot.at_s, belief=self._belief, **changed)
+
+    def _at(self, again: Replay) -> SlotAtTime:
+        return SlotAtTime(again.run, self._slot.gpu, min(self._slot.at_s, again.run.end_s))
+
+    # Rows ------------------------------------------------------------------------------------------------------------
+
+    def rows(self, asked: str) -> Iterator[TriedRow]:
+        """The constraints that are met, the ones about these jobs and this type first; each is tried."""
+        made = stated_in(self._slot.run, self._first)
+        if made is None:
+            return
+        self.made_s = made.at_s
+        try:
+            statement = solve_statement(made.problem, made.objective, made.gap)
+        except InputError as error:
+            self.without_rows = f"{error.value}: {error.expected}"
+            return
+        about = {self._slot.job, asked, self._slot.accelerator}
+        count = len(statement.compiled.rows)
+        met = [n for n in np.flatnonzero(statement.limits.met).tolist() if statement.limits.owner[n] < count]
+        met.sort(key=lambda number: not about & set(statement.index(number).split(",")))
+        able = self._unit_with("", 0.0, made.number) == self._slot.unit  # nothing changed, nothing changes
+        for place, number in enumerate(met):
+            tries = able and place < MOST_ROWS
+            yield self._tried(statement, number, made.number) if tries else _row(statement, number)
+
+    def _tried(self, statement: SolvedStatement, number: int, since: int) -> TriedRow:
+        """Without the row, and if the problem then has no answer, relaxed."""
+        named = _row(statement, number)
+        by = RELAXED * max(1.0, abs(statement.limits.right.item(number)))
+        for change, what in ((by, f"relaxed by {short_number(by)}"), (math.inf, "without it")):
+            try:
+                then = self._unit_with(named.row, change, since)
+            except (UnboundedError, InfeasibleError):
+                continue  # there is no best answer then
+            if then is None:
+                return named
+            if then != self._slot.unit:
+                return named._replace(verdict="cause", what=what, then=then)
+            named = named._replace(verdict="binding, not decisive", what=what, then=then)
+        return named
+
+    def _unit_with(self, row: str, by: float, since: int) -> str | None:
+        """Who has the GPU if, from a call on, a row is relaxed; None for a scheduler that cannot go by that."""
+        other = self._owner.answered_by(lambda problem: answer_with(problem, row, by))
+        if other is None:
+            return None
+        return self._at(self._again(choose=lambda number: other if number >= since else self._owner)).unit
+
+    # What would make it run ------------------------------------------------------------------------------------------
+
+    def otherwise(self, job: str) -> tuple[str, int]:
+        """What would make a job have the GPU, by its weight if that is read, else its steps; and decisions anew."""
+        about = self._owner.about(self._slot.run.knobs)
+        solves, tried = 0, []
+        names = ("weight", "steps") if "weight" in about else ("steps",)
+        for left, name in enumerate(names, start=1 - len(names)):
+            found = self._bisected(job, name, MOST_SOLVES - solves + left)  # the later ones are tried once, too
+            solves += found.solves
+            if found.factor is not None:
+                return _would(self._slot, job, name, found.factor), solves
+            tried.append(f"{WORD[name]} {f'{MOST:g} times as large' if name == 'weight' else f'a {MOST:g}th of them'}")
+        return f"What was tried would not bring {job} there: {', '.join(tried)}.", solves
+
+    def _bisected(self, job: str, name: str, most: int) -> _Found:
+        """The smallest factor at which it is there, to within what so many decisions tell apart."""
+
+        def there(exponent: float) -> bool:
+            factor = MOST ** (exponent if name == "weight" else -exponent)
+            try:
+                again = self._again(see=_shown_with(self._first.since, job, name, factor))
+            except WorkbenchError:
+                return False
+            now = self._at(again).now
+            return now is not None and job in (now["job"], now["with_job"])
+
+        if not there(1.0):
+            return _Found(None, 1)
+        low, high, solves = 0.0, 1.0, 1
+        while solves < most and high - low > 1e-3:
+            middle, solves = (low + high) / 2, solves + 1
+            low, high = (low, middle) if there(middle) else (middle, high)
+        return _Found(MOST ** (high if name == "weight" else -high), solves)
+
+
+class _Found(NamedTuple):
+    factor: float | None
+    solves: int
+
+
+WORD: Mapping[str, str] = {"weight": "a weight", "steps": "steps left"}
+
+
+def _would(slot: SlotAtTime, job: str, name: str, factor: float) -> str:
+    if name == "weight":
+        old = slot.of(job).spec.weight
+        return f"{job} would have {slot.gpu} then with a weight of {short_number(old * factor)} in place of {old:g}."
+    return f"{job} would have {slot.gpu} then with {short_number(100 * factor)} % of the steps that it has left."
+
+
+def _row(statement: SolvedStatement, number: int) -> TriedRow:
+    tag = statement.tags.get(statement.parts[number], "")
+    return TriedRow(statement.names[number], tag, statement.text(number), "binding, not tried")
+
+
+def _shown_with(since: int, job: str, name: str, factor: float) -> Callable[[int, Snapshot], Snapshot]:
+    """From a call on, a snapshot in which the job has another weight, or other steps left."""
+
+    def see(number: int, snapshot: Snapshot) -> Snapshot:
+        row = snapshot.jobs.at.get(job)
+        if number < since or row is None:
+            return snapshot
+        field = "weight" if name == "weight" else "steps_left"
+        values = getattr(snapshot.jobs, field).copy()
+        values[row] *= factor
+        jobs = list(snapshot.jobs.jobs)
+        if name == "weight":
+            jobs[row] = jobs[row].model_copy(update={"weight": jobs[row].weight * factor})
+        view = replace(snapshot.jobs, jobs=tuple(jobs), **{field: values})
+        return replace(snapshot, jobs=view)
+
+    return see

@@ -1,0 +1,88 @@
+"""One GPU of a run at one time: who holds it, or since when it is idle, and which jobs could have it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from workbench.base.errors import InputError, one_of
+from workbench.simulation.job_at_time import JobAtTime, checked_time
+from workbench.simulation.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class SlotAtTime:
+    """A GPU, `node/slot` (slots of a node count from 0), at `at_s`.
+
+    Raises InputError for what is no run, and for a GPU or time that it does not have.
+    """
+
+    run: Run
+    gpu: str
+    at_s: float
+    accelerator: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at_s", checked_time(self.run, self.at_s))
+        machines = self.run.scenario.cluster.machines
+        known = {f"{node.name}/{slot}": node.accelerator for node in machines for slot in range(node.gpus)}
+        if self.gpu not in known:
+            raise InputError("gpu", self.gpu, f"{one_of(self.gpu, known)}, a node and the number of its GPU from 0")
+        object.__setattr__(self, "accelerator", known[self.gpu])
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """The intervals of its timeline, a task's synchronisation apart, in order."""
+        node, _, slot = self.gpu.rpartition("/")
+        found = self.run.timeline
+        mine = (found["node"] == node) & (found["slot"] == int(slot)) & (found["kind"] != "sync")
+        return found[mine].sort_values("start_s")
+
+    @cached_property
+    def now(self) -> dict[str, Any] | None:
+        """The interval that contains now, None while nobody has it."""
+        rows = self.rows[(self.rows["start_s"] <= self.at_s) & (self.rows["end_s"] > self.at_s)]
+        return None if rows.empty else {str(name): rows[name].iloc[0] for name in rows.columns}
+
+    @property
+    def unit(self) -> str:
+        """Who has it: a job, a pair, a copy or a task; empty if nobody has."""
+        return "" if self.now is None else str(self.now["unit"])
+
+    @property
+    def job(self) -> str:
+        """The job, the first of a pair; empty if nobody has it."""
+        return "" if self.now is None else str(self.now["job"])
+
+    @property
+    def is_down(self) -> bool:
+        """Whether its node is down."""
+        return self.now is not None and self.now["kind"] == "down"
+
+    @cached_property
+    def idle_s(self) -> tuple[float, float]:
+        """From when to when nobody has it, as far as the run goes; where somebody has, the time of that interval."""
+        if self.now is not None:
+            return float(self.now["start_s"]), float(self.now["end_s"])
+        before, after = self.rows[self.rows["end_s"] <= self.at_s], self.rows[self.rows["start_s"] > self.at_s]
+        return float(before["end_s"].max() if len(before) else 0.0), float(
+            after["start_s"].min() if len(after) else self.run.end_s
+        )
+
+    @cached_property
+    def could(self) -> tuple[str, ...]:
+        """The jobs that are there, fit its type and do not have it: those that wait first."""
+        names = JobAtTime(self.run, self.run.scenario.jobs[0].name, self.at_s).present if self.run.scenario.jobs else ()
+        able = [name for name in names if name != self.job and self._fits(self.of(name))]
+        return tuple(sorted(able, key=lambda name: self.of(name).state != "waiting"))
+
+    def _fits(self, moment: JobAtTime) -> bool:
+        return moment.needs.get(self.accelerator, math.inf) <= moment.up[self.accelerator]
+
+    def of(self, job: str) -> JobAtTime:
+        """A job at that time."""
+        return JobAtTime(self.run, job, self.at_s)
