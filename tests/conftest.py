@@ -42,13 +42,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture
 def own() -> Iterator[None]:
-    """Forget, when the test is over, the schedulers that it declared itself."""
+    """Forget, when the test is over, the schedulers and formulations that it declared itself."""
     from workbench.session import registry
 
-    before = dict(registry._OWN)
+    kept = [(each, dict(each)) for each in (registry._OWN, registry._OWN_FORMULATIONS, registry._UNSCHEDULED)]
     yield
-    registry._OWN.clear()
-    registry._OWN.update(before)
+    for each, before in kept:
+        each.clear()
+        each.update(before)
 
 
 @pytest.fixture(scope="session")

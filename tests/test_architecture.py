@@ -28,6 +28,7 @@ MAY_IMPORT = {
         "workbench/baselines/",
         "workbench/scheduling/solvers/",
         "workbench/scheduling/notation.py",
+        "workbench/session/own_formulation.py",
         "workbench/analysis/contract/",
     ),
     "highspy": ("workbench/scheduling/solvers/",),

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+import workbench
 from tests.test_architecture import ROOMS
 from workbench.cli import main
-from workbench.session.registry import formulations, schedulers
+from workbench.session.registry import formulations, is_own, schedulers
 
 ROOT = Path(__file__).parents[1]
-QUESTIONS, PAPERS, HOUSE = (
-    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("questions", "papers", "architecture")
+QUESTIONS, PAPERS, HOUSE, OWN = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("questions", "papers", "architecture", "own_formulations")
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
@@ -53,6 +55,20 @@ def test_what_the_core_can_express() -> None:
         exec(compile(block, "architecture.md", "exec"), names)
     assert names["took_s"] == 7000 / 7
     assert sorted(map(max, names["sizes"])) == [2, 2, 4], "jobs run at several of their sizes"
+
+
+@pytest.mark.usefixtures("own")
+def test_formulations_of_ones_own() -> None:
+    """Each example stands by itself, but for what the first two import."""
+    names: dict[str, Any] = {}
+    blocks = BLOCK.findall(OWN)
+    for block in blocks:
+        exec(compile(block, "own_formulations.md", "exec"), names)
+    declared = re.findall(r'@workbench.formulation\("(\w+)", base="(\w+)', OWN)
+    assert [paper for _, paper in declared] == ["gavel", "hadar", "hops", "hare", "chronus"]
+    assert is_own("most_jobs") and names["run"].scheduler == "most_jobs"
+    for name, _ in declared:
+        assert is_own(name) and workbench.find_formulation(name).own
 
 
 def test_the_rooms_and_paths_of_the_architecture_page_are_there() -> None:

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from workbench.session.api import solve_model as solve_model
     from workbench.session.registry import find_formulation as find_formulation
     from workbench.session.registry import find_scheduler as find_scheduler
+    from workbench.session.registry import formulation as formulation
     from workbench.session.registry import scheduler as scheduler
     from workbench.session.registry import skipped_rooms as skipped_rooms
 
@@ -133,7 +134,7 @@ _MODULES = {
         ("analysis.rows", "rows relax without RowChange"),
         ("scheduling.solvers", "Solver"),
         ("session.api", "solve_model"),
-        ("session.registry", "find_formulation find_scheduler scheduler skipped_rooms"),
+        ("session.registry", "find_formulation find_scheduler scheduler formulation skipped_rooms"),
         ("scheduling.contract", "Scheduler Formulation Timing Route"),
         ("scheduling.knob", "Knob"),
         ("scheduling.room", "Room"),

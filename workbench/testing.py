@@ -74,8 +74,9 @@ def _wrong(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
 
 
 def _example(formulation: Formulation[Any]) -> str:
-    """The example of the room that offers a formulation of this name."""
-    return next((room.example for room in rooms() if formulation.name in {f.name for f in room.formulations}), SMALL)
+    """The example of the room that offers a formulation, or the one that it is made of."""
+    kinds = [kind for kind in type(formulation).__mro__ if not getattr(kind, "own", True)]
+    return next((room.example for room in rooms() if {type(f) for f in room.formulations} & {*kinds}), SMALL)
 
 
 def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Problem]:

@@ -74,7 +74,7 @@ class Lab(LabShell[LabSetting]):
         self._knobs = KnobPanel(self._on_change)
         self._results = Results(self._scenario.mark, self._scenario.editors.set_rewards, self._varies)
         self._vary = VaryPage(self._check, self._varies)
-        self._varied = ThreadWork()
+        self._varied, self._described = ThreadWork(), ThreadWork()
         self._results.add_page("Vary", self._vary.box, self._vary.opened)
         self._formulation = FormulationPage(self._describe)
         self._results.add_page("Formulation", self._formulation.box, self._describe)
@@ -332,7 +332,8 @@ class Lab(LabShell[LabSetting]):
             present = history.present
             request = describe_request(name, present.scenario.to_dict(), jsonable(present.knobs))
             self._formulation.wait()
-            process_work().submit(request, self._formulation.hear, self)
+            work: Workplace = self._described if is_own(name) else process_work()
+            work.submit(request, self._formulation.hear, self)
 
     def _hear(self, number: int, message: Message) -> None:
         """What the worker says about a request; about one that was replaced since, nobody wants to know."""
@@ -382,7 +383,9 @@ def _room(paper: str) -> Room:
 
 
 def _formulations_of(scheduler: str) -> list[str]:
-    """The formulations of the scheduler's room, its namesake first."""
+    """The formulations of the scheduler's room, its namesake first; of one of the session's its own."""
+    if is_own(scheduler):
+        return [scheduler]
     room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
     names = [found.name for found in room.formulations] if room is not None else []
     return sorted(names, key=lambda name: name != scheduler)

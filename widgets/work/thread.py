@@ -1,4 +1,4 @@
-"""Work in a thread of the kernel, for a scheduler that was written in the notebook and exists nowhere else."""
+"""Work in a thread of the kernel, for what was written in the notebook and exists nowhere else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Hashable
 
 from widgets.work.work import Hear, Message, Queued, deliver_on_loop
 from workbench.base.errors import WorkbenchError
-from workbench.cli.worker import simulated, stop_of
+from workbench.cli.worker import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag
 
 
 class ThreadWork:
-    """Simulates in a thread, for schedulers that exist in this kernel only. Cancel takes effect between rounds."""
+    """Simulates in a thread, or describes, what exists in this kernel only. Cancel takes effect between rounds."""
 
     def __init__(self) -> None:
         self._deliver = deliver_on_loop()
@@ -46,12 +46,17 @@ class ThreadWork:
             self._deliver(lambda: hear(message))
 
         try:
-            done = simulated(request, flag, tell)
-            answer: Message = {"kind": "done", **done._asdict(), "wall_s": time.perf_counter() - began}
+            done = described(request) if request["kind"] == "describe" else simulated(request, flag, tell)._asdict()
+            answer: Message = {"kind": "done", **done, "wall_s": time.perf_counter() - began}
         except WorkbenchError as error:
             answer = {"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()}
         except (Exception, SystemExit) as error:  # a mistake in the user's own function: shown, not raised in a thread
-            text = {"where": f"scheduler {request['scheduler']}", "value": _mistake(error), "expected": "a decision"}
+            asked = "formulation" if request["kind"] == "describe" else "scheduler"
+            text = {
+                "where": f"{asked} {request[asked]}",
+                "value": _mistake(error),
+                "expected": "no mistake in its code",
+            }
             answer = {"kind": "error", "status": "internal", "error": text}
         self._deliver(lambda: self._finish(answer, hear))
 

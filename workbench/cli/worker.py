@@ -91,7 +91,7 @@ def _serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns) -> None:
         elif request["kind"] == "many":
             many.do(request, tell)
         else:
-            tell({"kind": "done", **_describe(request)})
+            tell({"kind": "done", **described(request)})
     except WorkbenchError as error:
         tell({"kind": "error", **error.as_json()})
     except Exception as error:  # the process goes on, and the lab shows what happened
@@ -164,7 +164,8 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
         belief=made(scenario) if log is None else log(scenario),
         detail=request.get("detail"),
     )
-    run = replace(run, belief=made.text, until_s=request.get("until_s"), window=_window(request))
+    until_s, code = request.get("until_s"), scheduler.code()
+    run = replace(run, belief=made.text, until_s=until_s, window=_window(request), code=code)
     errors = None if log is None else log.table()
     return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 
@@ -224,7 +225,7 @@ def begin() -> None:
     rooms()
 
 
-def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
+def described(request: Mapping[str, Any]) -> dict[str, Any]:
     """A formulation on paper: statement, symbols, source, and the size of the model at the last arrival."""
     from workbench.scheduling.notation import inline, model_size, render, source, symbols
     from workbench.session.api import snapshot_at
@@ -234,11 +235,13 @@ def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
     scenario = Scenario.from_dict(request["scenario"], "lab")
     model = formulation.build(formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs), knobs)
     statement, table = formulation.statement(knobs), symbols(model)
+    on_paper: Any = getattr(formulation, "on_paper", None)  # one of the session has a text of its own
+    text, code = on_paper(model, knobs) if on_paper else (render(statement), source(statement))
     return {
         "title": formulation.title,
-        "statement": render(statement),
+        "statement": text,
         "symbols": table.assign(symbol=table["symbol"].map(inline)).to_dict("list"),
-        "source": source(statement),
+        "source": code,
         "size": str(model_size(model)),
     }
 

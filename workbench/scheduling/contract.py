@@ -5,6 +5,7 @@ Papers and baselines implement it, mechanisms help them, `workbench.session.regi
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from abc import ABC, abstractmethod
@@ -125,7 +126,9 @@ class Formulation(ABC, Generic[Data]):
     The module's docstring states it equation by equation; `build` gives the parts the same names and tags. A faster
     `assemble` may put the same programme together without Pyomo: what solves it and what reads the answer are the same
     for both, so that both end at the same point. reading: a sentence on how its values relate to its objective, where
-    the names alone could mislead.
+    the names alone could mislead. own: declared in a session (`workbench.formulation`): its numbers are taken as they
+    are, jobs are not merged and times not scaled. ways: knobs that choose between ways to its answer; one of a session,
+    whose model alone is solved, has none of them.
     """
 
     name: ClassVar[str]
@@ -134,6 +137,8 @@ class Formulation(ABC, Generic[Data]):
     presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
     offline: ClassVar[bool] = False
     reading: ClassVar[str] = ""
+    own: ClassVar[bool] = False
+    ways: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:
         return f"<Formulation {self.name}: {self.title}>"
@@ -228,6 +233,19 @@ class Formulation(ABC, Generic[Data]):
             raise InputError(f"{self.name}, read", found, "a workbench.Result")
         return found.reported(point.solved, build_s)
 
+    def attempt(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result | None:
+        """The same, None where no point satisfies all constraints."""
+        from workbench.scheduling.solvers import InfeasibleError
+
+        try:
+            return self.run(data, knobs, solver)
+        except InfeasibleError:
+            return None
+
+    def code(self) -> str:
+        """A digest of what a session wrote of it, a part of a run's key; empty for what is shipped."""
+        return ""
+
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""
         return settle(self.knobs, given, self.name, self.presets)
@@ -312,6 +330,8 @@ class Scheduler(ABC):
     presets: named sets of knob values, chosen by a knob `preset`.
     packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
     belief: the estimator by name that tells it speeds unless another is asked for: what its paper says it knows.
+    formulation: the name of the one in whose place `with_formulation` takes another; empty if none decides by itself.
+    instead: the formulation of a session that it solves in that place; ways: as of formulations.
     """
 
     name: str
@@ -322,6 +342,9 @@ class Scheduler(ABC):
     offline: bool = False
     packs: bool = False
     belief: str = "oracle"
+    formulation: str = ""
+    instead: Formulation[Any] | None = None
+    ways: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"<Scheduler {self.name}: {self.title}>"
@@ -369,6 +392,24 @@ class Scheduler(ABC):
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""
         return self.uses
+
+    def with_formulation(self, formulation: Formulation[Any]) -> Scheduler:
+        """This scheduler under the formulation's name, which solves that where the paper's own would be solved.
+
+        Raises InputError where the paper's algorithm decides, and no formulation does.
+        """
+        if not self.formulation:
+            expected = f"nothing in its place: in {self.name} an algorithm decides, and no formulation"
+            raise InputError(f"scheduler {self.name}", formulation.name, expected)
+        found = copy.copy(self)
+        found.name, found.title, found.instead = formulation.name, formulation.title, formulation
+        found.knobs = tuple(knob for knob in self.knobs if knob.name not in self.ways)
+        found.route = lambda knobs: Route("same programme", formulation.name)  # type: ignore[method-assign]
+        return found
+
+    def code(self) -> str:
+        """A digest of what a session wrote of it, a part of a run's key; empty for what is shipped."""
+        return "" if self.instead is None else self.instead.code()
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""

@@ -154,7 +154,7 @@ def simulate(
         belief=_belief(scenario, found, belief),
         detail=detail,
     )
-    return replace(run, belief=_named(found, belief), until_s=until_s, window=window)
+    return replace(run, belief=_named(found, belief), until_s=until_s, window=window, code=found.code())
 
 
 def ideal(

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from workbench.base.code_digest import digest
 from workbench.base.errors import InputError
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
@@ -41,17 +42,22 @@ class Declaration:
     @classmethod
     def checked(cls, name: Any, knobs: Any, round_s: Any, causes: Any, uses: Any) -> Self:
         """Raises InputError for anything that cannot be."""
-        if callable(name):
-            raise InputError("@workbench.scheduler", name, USE)
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
-            expected = "a text of 1 to 200 characters without , : = and without spaces around it"
-            raise InputError("scheduler name", name, expected)
+        check_name("scheduler", name)
         where = f"scheduler {name}"
         try:
             timing = Timing(round_s, causes)
         except InputError as error:
             raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
         return cls(name, checked_knobs(where, knobs), timing, _uses(where, uses))
+
+
+def check_name(noun: str, name: Any) -> None:
+    """Raise InputError for a name that a scheduler or formulation (noun) of a session cannot have."""
+    if callable(name):
+        raise InputError(f"@workbench.{noun}", name, USE.replace("scheduler", noun))
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
+        expected = "a text of 1 to 200 characters without , : = and without spaces around it"
+        raise InputError(f"{noun} name", name, expected)
 
 
 def _uses(where: str, given: Any) -> frozenset[str]:
@@ -82,6 +88,9 @@ class FromFunction(Scheduler):
 
     def timing(self, knobs: Knobs) -> Timing:
         return self._timing
+
+    def code(self) -> str:
+        return digest(self._function)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator

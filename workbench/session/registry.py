@@ -15,7 +15,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import workbench.baselines
 import workbench.papers
@@ -25,9 +25,13 @@ from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.decision import Cause
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room, Study
-from workbench.session.own_scheduler import Decide, Declaration, FromFunction
+from workbench.session.own_scheduler import Decide, Declaration, FromFunction, check_name
 from workbench.simulation.job_at_time import Explainer
 
+Written = TypeVar("Written", bound=Callable[..., Any])
+MECHANISMS = ("shares", "plan", "leases", "order")
+"""What carries out a new model: `workbench.session.mechanisms`."""
+KINDS = "a function mine(m, data) with a base, a function mine(data) with a mechanism, or a class without a base"
 ENTRY_POINTS = "workbench.papers"
 """The group under which a package of its own names its room."""
 
@@ -40,8 +44,12 @@ class _Place(NamedTuple):
     outside: str = ""
 
 
-_OWN: dict[str, FromFunction] = {}
-"""Schedulers that this session declared itself."""
+_OWN: dict[str, Scheduler] = {}
+"""Schedulers that this session declared itself, also by a formulation."""
+_OWN_FORMULATIONS: dict[str, Formulation[Any]] = {}
+"""Formulations that it declared."""
+_UNSCHEDULED: dict[str, WorkbenchError] = {}
+"""Those of them that no scheduler goes by, with the reason."""
 
 
 def scheduler(
@@ -69,6 +77,82 @@ def scheduler(
         return function
 
     return register
+
+
+def formulation(
+    name: str, *, base: str | Formulation[Any] | None = None, mechanism: str | None = None
+) -> Callable[[Written], Written]:
+    """Make a model of one's own a name like any other, for `solve`, `simulate`, `compare`, `sweep` and every lab.
+
+    Above a function with a base: the base's model, changed after it has been built. `mine(m, data)` gets the unsolved
+    Pyomo model m, with the parts that the base's page states, and the base's instance; it adds parts, replaces them
+    (`m.part.deactivate()`, then another), or only deactivates them. Each part's `doc=` says what it is, of an objective
+    that takes the place of the paper's also its unit, behind `|`.
+
+        @workbench.formulation("capped", base="gavel.max_min_fairness")
+        def capped(m, data):
+            "The job vision has at most .3 of a type"
+
+            @m.Constraint(m.JOBS, m.TYPES, doc="(ours) a cap on one job's shares")
+            def cap(m, job, kind):
+                return m.share[job, kind] <= 0.3 if job == "vision" else pyo.Constraint.Skip
+
+    A run solves it again and again, for the jobs that are there then: a job that has finished is in no model, so rules
+    go over m.JOBS, as here. Above a class without a base: a `Formulation`, mostly a subclass of a shipped one.
+
+    The scheduler that goes by the base then goes by this formulation too, under this name; where an algorithm of the
+    paper decides, and no formulation, `solve` alone takes it. Its numbers are taken as they are: equal jobs are not
+    merged, times not scaled, and only the model is solved, never a faster assembly. The same name again replaces the
+    earlier one (cells are run again); runs that were made keep the old one, as their key says (`Run.code`). It exists
+    in this process alone: runs of it are made here, also beside worker processes.
+
+    Raises InputError for a name that cannot be or that is shipped, an unknown base, and what is no such function or
+    class; later, in one sentence, for a model that cannot be (`workbench.session.own_formulation`).
+    """
+    check_name("formulation", name)
+    if name in {found.name for room in rooms() for found in _offered(room)}:
+        raise InputError("formulation name", name, "a name that nothing shipped has")
+    start = None if base is None else find_formulation(base)
+    if mechanism is not None and mechanism not in MECHANISMS:
+        raise InputError(f"formulation {name}, mechanism", mechanism, one_of(mechanism, MECHANISMS))
+
+    def register(written: Written) -> Written:
+        from workbench.session.mechanisms import MECHANISMS as carried_out
+        from workbench.session.own_formulation import changed, new_model, subclassed
+
+        by = None if mechanism is None else carried_out[mechanism]
+        is_class = isinstance(written, type) and issubclass(written, Formulation)
+        if start is not None and by is None and not is_class:
+            found = changed(name, start, written)
+        elif start is None and is_class:
+            found = subclassed(name, written)  # type: ignore[arg-type]
+        elif start is None and by is not None:
+            found = new_model(name, written, by)
+        else:
+            raise InputError(f"formulation {name}", written, KINDS)
+        _OWN_FORMULATIONS[name] = found
+        _OWN.pop(name, None)
+        _UNSCHEDULED.pop(name, None)
+        try:
+            _OWN[name] = by.scheduler(found) if by is not None else _scheduler_of(found).with_formulation(found)
+        except InputError as error:
+            _UNSCHEDULED[name] = error
+        return written
+
+    return register
+
+
+def _scheduler_of(formulation: Formulation[Any]) -> Scheduler:
+    """The shipped scheduler that goes by the formulation that one of the session is made of."""
+    kinds: list[Any] = [kind for kind in type(formulation).__mro__ if issubclass(kind, Formulation) and not kind.own]
+    shipped = {kind.name for kind in kinds if "name" in vars(kind)}
+    every = [each for room in rooms() for each in room.schedulers]
+    found = [each for each in every if each.formulation in shipped] or [each for each in every if each.name in shipped]
+    if not found:
+        names = ", ".join(sorted({each.formulation for each in every} - {""}))
+        got = Words("a formulation that no scheduler goes by")
+        raise InputError(f"scheduler {formulation.name}", got, f"one made of {names}")
+    return found[0]
 
 
 def rooms() -> tuple[Room, ...]:
@@ -182,6 +266,8 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
     if isinstance(name, str):
         if name in _OWN:
             return _OWN[name]
+        if name in _UNSCHEDULED:
+            raise _UNSCHEDULED[name]
         for room in _room_of(name):
             for found in room.schedulers:
                 if found.name == name:
@@ -198,6 +284,8 @@ def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
             for found in room.formulations:
                 if found.name == name:
                     return found
+        if name in _OWN_FORMULATIONS:
+            return _OWN_FORMULATIONS[name]
     raise _unknown("formulation", name, (found.name for found in formulations()))
 
 
@@ -215,8 +303,8 @@ def find_explainer(name: str) -> Explainer | None:
 
 
 def is_own(name: str) -> bool:
-    """Whether a scheduler was declared in this session (it exists in this process only)."""
-    return name in _OWN
+    """Whether a scheduler or formulation was declared in this session (it exists in this process only)."""
+    return name in _OWN or name in _OWN_FORMULATIONS
 
 
 def schedulers() -> tuple[Scheduler, ...]:
@@ -225,5 +313,5 @@ def schedulers() -> tuple[Scheduler, ...]:
 
 
 def formulations() -> tuple[Formulation[Any], ...]:
-    """Every formulation."""
-    return tuple(found for room in rooms() for found in room.formulations)
+    """Every formulation, own ones last."""
+    return (*(found for room in rooms() for found in room.formulations), *_OWN_FORMULATIONS.values())

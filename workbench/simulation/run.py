@@ -23,9 +23,9 @@ from workbench.version import VERSION
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
-FORMAT = "workbench-run/3"
+FORMAT = "workbench-run/4"
 SCENARIO_FILE = "scenario.json"
-HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail")
+HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail", "code")
 """What run.json says beside the format, the key and the digests; `_HEAD_CHECKS` says what each may be."""
 LONGEST = 20
 """Characters of a whole number that a table may hold."""
@@ -40,7 +40,7 @@ class Run:
     Runs are equal when inputs and tables are, wall times aside. end_s: the time at which the simulation ended; belief:
     the estimator by name that told the scheduler speeds (OWN: an object of the session that made it); until_s, window:
     where it was to end, as given to `workbench.simulate`; detail: how many decisions are recorded with their shares,
-    signals and reasons (None: all).
+    signals and reasons (None: all); code: a digest of what the session wrote of the scheduler, empty for a shipped one.
     """
 
     scenario: Scenario
@@ -59,6 +59,7 @@ class Run:
     until_s: float | None = None
     window: tuple[int, int] | None = None
     detail: int | None = None
+    code: str = ""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
@@ -101,9 +102,9 @@ class Run:
         return {name: getattr(self, name) for name in HEAD} | {"knobs": dict(self.knobs), "scenario": self.scenario}
 
     def key(self) -> str:
-        """SHA-256 of scenario, scheduler, all knobs, seed, version, belief and end, see `run_key`."""
+        """SHA-256 of scenario, scheduler, all knobs, seed, version, belief, end and own code, see `run_key`."""
         asked = (self.scenario.key(), self.scheduler, self.knobs, self.seed)
-        return run_key(*asked, belief=self.belief, until_s=self.until_s, window=self.window)
+        return run_key(*asked, belief=self.belief, until_s=self.until_s, window=self.window, code=self.code)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: run.json, scenario.json, one CSV per table. It appears whole or not at all.
@@ -174,17 +175,20 @@ def run_key(
     belief: str | None = None,
     until_s: float | None = None,
     window: tuple[int, int] | None = None,
+    code: str = "",
 ) -> str:
     """SHA-256 of all that a run's measures depend on, as 64 hexadecimal digits: runs with the same key are equal.
 
     scenario: `Scenario.key()`, which leaves out name, description, notes, plan and record; knobs: all of the
     scheduler's, settled; belief: what told it speeds (`Run.belief`); until_s (s), window: as given to
-    `workbench.simulate`. Those that are not None are parts of the key, and so is the version of the workbench. The
-    code of a scheduler declared in a session is not.
+    `workbench.simulate`; code: `Run.code`. Those that are given are parts of the key, and so is the version of the
+    workbench.
     """
     parts: list[Any] = [scenario, scheduler, knobs_as_json(knobs), seed, VERSION]
     ends = {"belief": belief, "until_s": until_s if until_s is None else float(until_s), "window": window}
-    given = {name: value for name, value in ends.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in ends.items() if value is not None}
+    if code:
+        given["code"] = code
     if given:
         parts.append(given)
     return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -308,6 +312,7 @@ _HEAD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "until_s": (_or_null(_is_number), "seconds, or null"),
     "window": (_or_null(_is_window), "two whole numbers, or null"),
     "detail": (_or_null(_is_whole), "a whole number, or null"),
+    "code": (_is_text, "a digest, or nothing"),
     "digests": (lambda value: isinstance(value, dict), "an object with a digest for each file"),
 }
 

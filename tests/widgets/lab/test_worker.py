@@ -70,6 +70,40 @@ def test_an_own_scheduler_runs_here_and_may_be_wrong(own: None) -> None:
     run(story)
 
 
+def test_an_own_formulation_is_in_the_list_solves_here_and_shows_its_text(own: None) -> None:
+    async def story() -> None:
+        lab = GavelLab()
+        cap = {"job": "vision"}
+
+        @workbench.formulation("mine", base="gavel.max_min_fairness")
+        def mine(m: Any, data: Any) -> None:
+            """A cap on vision."""
+
+            if cap["job"] in m.JOBS or cap["job"] == "nobody":
+
+                @m.Constraint(m.TYPES, doc="(ours) a cap")
+                def limit(m: Any, kind: str) -> Any:
+                    return m.share[cap["job"], kind] <= 0.3
+
+        widgets.editors.scheduler_choice.refresh_choices()  # as after a cell
+        assert ("A cap on vision", "mine") in lab._choice.widget.options
+        lab.set("mine", leftovers="none")
+        lab.solve()
+        await until(lambda: lab.state == "done")
+        assert lab.run == workbench.simulate("preset:start_here", "mine", leftovers="none")
+        lab._describe()
+        await until(lambda: not lab._formulation.stale)
+        shown = lab._formulation._statement.value + lab._formulation._rest.value
+        assert "limit" in shown and "cap[&quot;job&quot;]" in shown and "worst_job" in shown
+        cap["job"] = "nobody"
+        lab.set(round_s=720)
+        lab.solve()
+        await until(lambda: lab.state == "failed")
+        assert lab.status.startswith("formulation mine: got Index") and "\n" not in lab.status
+
+    run(story)
+
+
 def test_cancel_stops_the_process() -> None:
     async def story() -> None:
         lab = GavelLab("gavel_simulated")

@@ -55,16 +55,19 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
     """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told."""
     name, told, model = formulation.name, list[Problem](), None
     answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
-    with telling(f"{name}, docstring", "a statement, line by line", told):
-        told += _wrong_statement(formulation)
-    if not notation.equations(formulation):
-        return told
+    if not formulation.own:  # whose statement is its base's, and what it changes
+        with telling(f"{name}, docstring", "a statement, line by line", told):
+            told += _wrong_statement(formulation)
+        if not notation.equations(formulation):
+            return told
     with telling(f"{name}, data", "the numbers of the problem", told):
         data, knobs = posed(formulation, scenario)
         told += _not_frozen(f"{name}, data", data)
         with telling(f"{name}, build", "an unsolved model", told if data is not None else []):
             model, more = _built(formulation, data, knobs)
-            told += [*more, *_wrong_model(formulation, model), *_wrong_with_other_knobs(formulation, scenario)]
+            told += more
+            if not formulation.own:
+                told += [*_wrong_model(formulation, model), *_wrong_with_other_knobs(formulation, scenario)]
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with telling(f"{name}, answer", "an answer", found):
@@ -226,7 +229,10 @@ def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario) -
 def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver: Solver) -> Iterator[Problem]:
     """What `read` gives, whose objective is held to the model's; one that iterates has a `run` of its own instead."""
     where = f"{formulation.name}, answer"
-    sense = notation.equations(formulation)[0].sense
+    if formulation.own:
+        sense = "max" if _objective(formulation.build(data, knobs)).sense == pyo.maximize else "min"
+    else:
+        sense = notation.equations(formulation)[0].sense
     found: Any
     stated = model = None
     if type(formulation).run is not Formulation.run:

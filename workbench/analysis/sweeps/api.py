@@ -71,8 +71,8 @@ def sweep(
     "__main__":`. executor: any of `concurrent.futures`, which is left open; workers then says how many runs it makes at
     a time (default: the processors here). dask: the address of a Dask cluster,
     with TLS (`tls://`) unless it is on this machine. The result does not depend on these.
-    Schedulers declared in this session (whose code is no part of the key) take part without a store, and here or
-    in threads of an executor.
+    Schedulers and formulations declared in this session take part here or in threads of an executor; a digest of their
+    code is a part of the key.
 
     Raises InputError and ScenarioError before anything is run; what `Store` raises; WorkbenchError if another sweep
     writes the store, or a worker ends. A run that fails for a stated reason is a row with status `failed`. Memory holds
@@ -80,7 +80,7 @@ def sweep(
     """
     ends = _checked(Ends(belief, until_s, window))
     runs = plan_runs(scenario, _entries(schedulers), vary, seeds, ends)
-    _check_place(runs, store, workers, executor, dask)
+    _check_place(runs, workers, executor, dask)
     if on_progress is not None and not callable(on_progress):
         raise InputError("on_progress", on_progress, "a function of a workbench.analysis.sweeps.SweepProgress")
     folder = None if out is None else _folder(out)
@@ -194,9 +194,7 @@ def _checked(ends: Ends) -> Ends:
     return ends
 
 
-def _check_place(
-    runs: Sequence[PlannedRun], store: object, workers: int | None, executor: Executor | None, dask: str | None
-) -> None:
+def _check_place(runs: Sequence[PlannedRun], workers: int | None, executor: Executor | None, dask: str | None) -> None:
     """Raises InputError unless it is clear where runs are made, and each scheduler is known there."""
     if workers is not None:
         check_workers(workers)
@@ -205,9 +203,6 @@ def _check_place(
     if executor is not None and dask is not None:
         raise InputError("dask", dask, "an executor or a Dask cluster, not both")
     for name in dict.fromkeys(run.scheduler for run in runs if is_own(run.scheduler)):
-        if store is not None:
-            expected = "no store for a scheduler declared in this session (its code, which may change, is in no key)"
-            raise InputError("store", Words(f"{name} in {store}"), expected)
         if dask is not None or (executor is None and (workers or 1) > 1):
             expected = "1 worker for a scheduler declared in this session (other processes do not know it)"
             raise InputError("workers", Words(f"other processes for {name}"), expected)

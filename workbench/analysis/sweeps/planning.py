@@ -140,7 +140,7 @@ def _runs(
             knobs = scheduler.settle({**group[0].knobs, **varied})
             for case in group:
                 own = replace(ends, belief=told(scheduler, ends.belief)).given()
-                key = run_key(scenario_key, scheduler.name, knobs, case.seed, **own)
+                key = run_key(scenario_key, scheduler.name, knobs, case.seed, **own, code=scheduler.code())
                 names = (label, scenario, scenario_key, entry, scheduler.name)
                 yield PlannedRun(*names, knobs, varied, case.seed, own["belief"], key)
 

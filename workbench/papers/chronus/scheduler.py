@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,16 +48,18 @@ from workbench.papers.chronus.knobs import (
     BE_LEASE_S,
     LARGE,
     MISS_REWARD,
+    PLAN_BY,
     RESERVE_OVERHEAD,
     ROUND_UP,
     SEARCH,
     SLO_LEASE_S,
     TOPOLOGY,
+    TYPES,
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import orders
-from workbench.scheduling.contract import Knobs, Route, Scheduler, Timing
+from workbench.scheduling.contract import Formulation, Knobs, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
 
@@ -83,7 +86,7 @@ class Chronus(Scheduler):
         SLO_LEASE_S,
         BE_LEASE_S,
         *knobs.PLAN_KNOBS,
-        knobs.TYPES,
+        TYPES,
         ROUND_UP,
         TOPOLOGY,
         knobs.BE_PLACEMENT,
@@ -95,6 +98,8 @@ class Chronus(Scheduler):
         *knobs.PROFILE_KNOBS,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "user", "rewards"})
+    formulation = "chronus.leases"
+    ways = frozenset({PLAN_BY.name, TYPES.name})
 
     def route(self, knobs: Knobs) -> Route:
         """Its plan may come from a solver, whom its cycle asks only where the plan carried on earns too little."""
@@ -135,7 +140,7 @@ class Chronus(Scheduler):
         memory = _heard(snapshot, memory, knobs, rng)
         be_s = float(knobs["be_lease_s"])
         if boundary_from(snapshot.now_s, be_s) == snapshot.now_s:
-            return _cycle(snapshot, memory, knobs)
+            return _cycle(snapshot, memory, knobs, self.instead)
         plan = planning.together([planning.kept(promises) for promises in memory.promises])
         if not memory.profiler.line:
             return Decision(solved=plan, next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
@@ -146,9 +151,11 @@ class Chronus(Scheduler):
         return Decision(started, solved=plan, why=why, next_s=next_s), replace(memory, profiler=profiler)
 
 
-def _cycle(snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs) -> tuple[Decision, ChronusMemory]:
+def _cycle(
+    snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs, instead: Formulation[Any] | None
+) -> tuple[Decision, ChronusMemory]:
     """What happens when best-effort leases end, and where SLO leases do too."""
-    cycle = Cycle(snapshot, knobs, memory.known, memory.promises, memory.profiler)
+    cycle = Cycle(snapshot, knobs, memory.known, memory.promises, memory.profiler, instead)
     cycle.promise(memory.new)
     free = _free(snapshot, cycle.profiler, cycle.nodes)
     cycle.lease_guaranteed(free)

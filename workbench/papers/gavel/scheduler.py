@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import PARTITIONS
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, StatedProblem
+from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, Scheduler, StatedProblem
 from workbench.scheduling.decision import Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
@@ -114,6 +114,23 @@ class FormulationPolicy:
         by_job = {name: found.values[name] for name in self.signals}
         return SolvedShares(shares, found, {name: _column(data, values) for name, values in by_job.items()})
 
+    def by(self, formulation: Formulation[Any]) -> FormulationPolicy:
+        """The policy by another formulation of the same instance, solved as stated; what is known of the paper's sums
+        alone (`combine`, `numbers`) is not said of it."""
+        return replace(self, formulation=formulation, allocate=None, combine=None, numbers=None)
+
+
+class PolicyScheduler(ShareScheduler):
+    """One of Gavel's policies."""
+
+    policy: FormulationPolicy
+    ways = frozenset({MODEL.name, PARTITIONS.name})
+
+    def with_formulation(self, formulation: Formulation[Any]) -> Scheduler:
+        found: Any = super().with_formulation(formulation)
+        found.policy = self.policy.by(formulation)
+        return cast(Scheduler, found)
+
 
 def _column(data: AllocationInstance, values: Mapping[str, float]) -> FloatArray:
     """(jobs,) values, NaN for a job without one."""
@@ -155,9 +172,11 @@ def scheduler(
     more = (*((MODEL,) if allocate is not None else ()), *((PARTITIONS,) if combine is not None else ()))
     policy = FormulationPolicy(formulation, data, allocate, signals, combine, numbers)
     knobs = (*formulation.knobs, *more)
-    return ShareScheduler(
+    found = PolicyScheduler(
         formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors, defaults=defaults, route=policy.route
     )
+    found.formulation = formulation.name
+    return found
 
 
 DURATION = "duration_s"

@@ -38,10 +38,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import fixed
 from workbench.base.errors import InputError, counted
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.restarts import Restarts
@@ -54,8 +56,10 @@ from workbench.papers.hadar.algorithms.dual_subroutine import (
     keep_gpus,
 )
 from workbench.papers.hadar.algorithms.forking import CopyPlan, copy_ids, plan_copies, register, unforked
+from workbench.papers.hadar.algorithms.selection import Knapsack, Selection
 from workbench.papers.hadar.algorithms.tracker import Given, Tracker, aggregate
 from workbench.papers.hadar.formulations.offline import Offline
+from workbench.papers.hadar.formulations.round import RoundInstance
 from workbench.papers.hadar.formulations.utility import READS
 from workbench.papers.hadar.instance import ROUNDING_SLOTS, CopyInstance, HadarQueue, require_time
 from workbench.papers.hadar.knobs import (
@@ -76,7 +80,7 @@ from workbench.papers.hadar.knobs import (
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import ExactProblem, Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
@@ -94,6 +98,8 @@ class Hadar(Scheduler):
     title = "Hadar"
     knobs = (*ROUND_KNOBS, PRICES, METHOD, RESCHEDULE, IDLE_GPUS)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
+    formulation = "hadar.round"
+    ways = frozenset({PRICES.name, METHOD.name})
 
     def route(self, knobs: Knobs) -> Route:
         return Route("algorithm", "hadar.offline", "Algorithm 2 chooses the jobs of each round by price and payoff")
@@ -133,10 +139,10 @@ class Hadar(Scheduler):
     ) -> tuple[Decision, Memory]:
         restart_s = memory.restarts.by_gang
         if knobs["reschedule"] == "waiting":
-            return _waiting(snapshot, restart_s, knobs), memory
+            return _waiting(snapshot, restart_s, knobs, self.instead), memory
         if memory.last is not None and memory.last.holds(snapshot):
             return Decision(solved=KEPT), memory  # all go on
-        decision, gets = _all(snapshot, restart_s, knobs)
+        decision, gets = _all(snapshot, restart_s, knobs, self.instead)
         if knobs["reschedule"] == "all" or not gets:
             return decision, replace(memory, last=None)
         if isinstance(snapshot.belief, Learns):  # speeds may change in any round: ask again, and look
@@ -144,7 +150,9 @@ class Hadar(Scheduler):
         return replace(decision, next_s=math.inf), memory
 
 
-def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> Decision:
+def _waiting(
+    snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, instead: Formulation[Any] | None
+) -> Decision:
     """Decide on the jobs without GPUs; the others keep theirs."""
     room = FreeGpus(snapshot.nodes)
     kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if keep_gpus(room, lease.gpus)}
@@ -153,7 +161,7 @@ def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -
     if not rows or not any(room.free):
         return Decision(assign=again, solved=KEPT, next_s=math.inf)
     queue = HadarQueue.from_snapshot(snapshot, rows, HadarRules.of(knobs), restart_s)
-    found = _allocate(snapshot, queue, room, knobs)
+    found = _allocate(snapshot, queue, room, knobs, instead)
     fresh = tuple(Assignment(queue.view.names[row], chosen.gpus, math.inf) for row, chosen in found.chosen.items())
     decision = _recorded(snapshot, queue, found, (*again, *fresh))
     if fresh or np.isfinite(found.best).any():
@@ -161,7 +169,9 @@ def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -
     return replace(decision, next_s=math.inf)  # nobody fits until a job comes or ends, or a node changes
 
 
-def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tuple[Decision, dict[str, Gpus]]:
+def _all(
+    snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, instead: Formulation[Any] | None
+) -> tuple[Decision, dict[str, Gpus]]:
     """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then."""
     leases = {unit: lease.gpus for unit, lease in snapshot.leases.items()}
     held = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
@@ -169,7 +179,7 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
     for gpus in leases.values():
         give_back(room, gpus)
     queue = HadarQueue.from_snapshot(snapshot, list(range(len(snapshot.jobs))), HadarRules.of(knobs), restart_s)
-    found = _allocate(snapshot, queue, room, knobs, held)
+    found = _allocate(snapshot, queue, room, knobs, instead, held)
     gets = {queue.view.names[row]: chosen.gpus for row, chosen in found.chosen.items()}
     stays = {unit for unit, gpus in leases.items() if gets.get(str(unit)) == gpus}
     fresh = tuple(Assignment(name, gpus, math.inf) for name, gpus in gets.items() if name not in stays)
@@ -177,10 +187,36 @@ def _all(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs) -> tu
 
 
 def _allocate(
-    snapshot: Snapshot, queue: HadarQueue, room: FreeGpus, knobs: Knobs, held: Mapping[str, Gpus] | None = None
+    snapshot: Snapshot,
+    queue: HadarQueue,
+    room: FreeGpus,
+    knobs: Knobs,
+    instead: Formulation[Any] | None,
+    held: Mapping[str, Gpus] | None = None,
 ) -> RoundAllocation:
-    fill = knobs["idle_gpus"] == "fill"
-    return allocate(snapshot, queue, room, HadarRules.of(knobs), knobs["prices"], knobs["method"], held, fill)
+    fill, rules = knobs["idle_gpus"] == "fill", HadarRules.of(knobs)
+    if instead is None:
+        return allocate(snapshot, queue, room, rules, knobs["prices"], knobs["method"], held, fill)
+    by = partial(_chosen_by, instead, {**instead.settle({}), **knobs}, snapshot.types)
+    return allocate(snapshot, queue, room, rules, "start_of_round", "auto", held, fill, by)
+
+
+def _chosen_by(
+    formulation: Formulation[Any], knobs: Knobs, types: tuple[str, ...], queue: HadarQueue, found: Knapsack
+) -> Selection:
+    """The selection of a formulation of a session, at the prices of the round's start."""
+    assert queue.bounds is not None
+    price = queue.bounds.price(queue.bounds.capacity - found.free)
+    prices = {"price": dict(zip(types, price.tolist(), strict=True))}
+    names, options = queue.view.names, (found.job, found.workers, found.value)
+    data = RoundInstance(types, found.free, names, *options, prices, fixed(found.charge.copy()))
+    solved = formulation.run(data, knobs)
+    choice = np.full(found.jobs, -1)
+    for job, number in enumerate(solved.values["option"].values()):
+        if number is not None:
+            choice[job] = found.spans[job][number]
+    payoff = np.where(choice >= 0, found.value[choice], 0.0)
+    return Selection(choice, payoff, solved.status, solved.bound, solved.gap, solved.build_s + solved.solve_s, "model")
 
 
 def _recorded(

@@ -23,7 +23,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,10 +45,10 @@ from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, task
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import ExactProblem, Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.report import MadeBy, SolveReport
 
 
 class ProfiledPair(NamedTuple):
@@ -98,6 +98,8 @@ class Hare(Scheduler):
     name = NAME
     title = "Hare"
     knobs = KNOBS
+    formulation = "hare.exact"
+    ways = frozenset({ASSIGNMENT.name, INSERTION.name, SYNCHRONISATION.name, RELAXATION.name})
     uses = frozenset(
         {"arrival_s", "steps", "gpus", "weight", "tasks_per_round"}
         | {"models.memory_gb", "models.model_gb", "accelerators.memory_gb"}
@@ -132,11 +134,17 @@ class Hare(Scheduler):
         memory = _profiled(snapshot, memory, knobs)
         waits_s = [ready for ready in memory.ready_s.values() if ready > snapshot.now_s]
         without = frozenset(name for name, ready in memory.ready_s.items() if ready > snapshot.now_s)
-        scaled = knobs["synchronisation"] == "scale_adaptive"
+        scaled = knobs.get("synchronisation") == "scale_adaptive"
         found = tasks_left(snapshot, knobs, without, together=_together(knobs), scaled=scaled)
-        start_s, bound = _starts(found.instance, knobs)
-        middle = middle_s(found.instance, start_s)
-        plan = place_adaptive(found.instance, start_s) if scaled else _plan(found.instance, middle, knobs)
+        made_by: MadeBy = "algorithm" if self.instead is None else "model"
+        plan: TaskSchedule | AdaptiveSchedule
+        if self.instead is None:
+            start_s, bound = _starts(found.instance, knobs)
+            middle = middle_s(found.instance, start_s)
+            plan = place_adaptive(found.instance, start_s) if scaled else _plan(found.instance, middle, knobs)
+        else:
+            plan, bound = _planned_by(self.instead, found.instance, knobs)
+            middle = middle_s(found.instance, plan.start_s)
         solve_s = time.perf_counter() - began
         tasks = (
             core_tasks(plan, found.steps_each, snapshot.tasks)
@@ -152,15 +160,26 @@ class Hare(Scheduler):
             },
             switching=memory.switches,
             signals={**_signals(found, plan, middle), **_profile_signal(snapshot, memory)},
-            solved=SolveReport("feasible", plan.objective, bound=bound, solve_s=solve_s),
+            solved=SolveReport("feasible", plan.objective, bound=bound, solve_s=solve_s, made_by=made_by),
             why=_reasons(found, plan),
             next_s=min(waits_s, default=None),
         )
         return decision, memory
 
 
+def _planned_by(
+    formulation: Formulation[Any], instance: HareInstance, knobs: Knobs
+) -> tuple[TaskSchedule, float | None]:
+    """The schedule of a formulation of a session, and its bound."""
+    found = formulation.run(instance, {**formulation.settle({}), **knobs})
+    number = {gpu.name: column for column, gpu in enumerate(instance.gpus)}
+    tasks = found.values["tasks"]
+    on, start_s = [number[task["gpu"]] for task in tasks], [task["start_s"] for task in tasks]
+    return TaskSchedule(instance, np.array(on, dtype=np.int64), np.array(start_s, dtype=float)), found.bound
+
+
 def _together(knobs: Knobs) -> bool:
-    return bool(knobs["synchronisation"] == "scale_fixed")
+    return bool(knobs.get("synchronisation") == "scale_fixed")
 
 
 def _starts(instance: HareInstance, knobs: Knobs) -> tuple[FloatArray, float | None]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +34,20 @@ from workbench.base.round_times import boundary_after
 from workbench.papers.hops.algorithms.profiler import ProfileQueue, probes, start_profiles
 from workbench.papers.hops.algorithms.queue import queue, remembered_ages
 from workbench.papers.hops.algorithms.round_state import Due, Past, Placements, RoundState
-from workbench.papers.hops.knobs import ITERATIONS, LARGE, PLAN, PLANS, PRIORITY, REFRESH_S, ROUND_S, RULE, START_S
+from workbench.papers.hops.knobs import (
+    FORM,
+    ITERATIONS,
+    LARGE,
+    PLAN,
+    PLANS,
+    PRIORITY,
+    REFRESH_S,
+    ROUND_S,
+    RULE,
+    START_S,
+)
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import MODEL, Knobs, Route, Scheduler, Timing
+from workbench.scheduling.contract import MODEL, Formulation, Knobs, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision
 from workbench.scheduling.snapshot import Snapshot
 
@@ -75,6 +87,8 @@ class Hops(Scheduler):
     knobs = (ROUND_S, *PLAN, MODEL, PRIORITY, REFRESH_S, *PLANS, ITERATIONS, START_S, RULE)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
     belief = "servers"
+    formulation = "hops.round"
+    ways = frozenset({FORM.name, MODEL.name})
 
     def route(self, knobs: Knobs) -> Route:
         return Route("same programme", "hops.round")
@@ -89,7 +103,7 @@ class Hops(Scheduler):
         self, snapshot: Snapshot, memory: HopsMemory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, HopsMemory]:
         ages = remembered_ages(snapshot, memory.ages)
-        turn = _Turn(snapshot, memory, knobs, ages)
+        turn = _Turn(snapshot, memory, knobs, ages, self.instead)
         decision = turn.decide()
         return decision, HopsMemory(ages, turn.profiles, turn.past, turn.waiting, turn.coming, turn.listed)
 
@@ -97,8 +111,15 @@ class Hops(Scheduler):
 class _Turn:
     """One decision; after `decide` its fields are those of the next memory."""
 
-    def __init__(self, snapshot: Snapshot, memory: HopsMemory, knobs: Knobs, ages: dict[str, float]) -> None:
-        self._snapshot, self._knobs = snapshot, knobs
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        memory: HopsMemory,
+        knobs: Knobs,
+        ages: dict[str, float],
+        instead: Formulation[Any] | None,
+    ) -> None:
+        self._snapshot, self._knobs, self._instead = snapshot, knobs, instead
         self.past, self.waiting, self.coming = memory.past, memory.waiting, memory.coming
         self.listed = tuple(name for name in memory.listed if name in snapshot.jobs.at)
         self.profiles = _profiles(snapshot, memory, knobs)
@@ -108,7 +129,7 @@ class _Turn:
 
     def decide(self) -> Decision:
         now_s, due = self._snapshot.now_s, self.waiting
-        state = RoundState(self._snapshot, self._line, self._knobs, self.profiles.jobs, self.listed)
+        state = RoundState(self._snapshot, self._line, self._knobs, self.profiles.jobs, self.listed, self._instead)
         if due is not None and now_s < due.due_s:
             return self._decision(state, self._end_s)
         if due is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from workbench.papers.chronus.algorithms.clusters import Free, Gpus, NodesUp, he
 from workbench.papers.chronus.algorithms.consolidation import place_guaranteed
 from workbench.papers.chronus.algorithms.guarantees import (
     Admissions,
+    AdmissionsBy,
     Claims,
     Promises,
     acceptance,
@@ -33,7 +35,7 @@ from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profil
 from workbench.papers.chronus.algorithms.terms import NodePool, leases_needed, next_boundary, seconds_up
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.contract import Knobs
+from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import Assignment, Reason, Verdict
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.report import SolveReport
@@ -64,7 +66,9 @@ class Cycle:
         known: Mapping[str, ProfiledSpeeds],
         promises: Sequence[Promises],
         profiler: Profiler,
+        instead: Formulation[Any] | None = None,
     ) -> None:
+        self._instead = instead
         self._snapshot, self._knobs, self._known, self.profiler = snapshot, knobs, known, profiler
         self._now_s, self._at = snapshot.now_s, snapshot.jobs.at
         self._slo_s, self._be_s = int(knobs["slo_lease_s"]), int(knobs["be_lease_s"])
@@ -264,14 +268,18 @@ class Cycle:
 
     def _desks(self, wanting: Sequence[str]) -> dict[int, Admissions]:
         """Of each type that one of these jobs runs on: where its verdicts are given."""
-        again, desks = self._knobs["plan_by"] != "greedy", dict[int, Admissions]()
+        again, desks = self._knobs.get("plan_by") != "greedy", dict[int, Admissions]()
         for kind, promises in enumerate(self._promises):
             able = [name for name in wanting if self._known[name].speeds[kind] > 0]
             if able:
                 data = self._instance(
                     [*promises.leases, *able], kind, promises.gpus, promises.leases, len(promises.leases)
                 )
-                desks[kind] = Admissions(data, self._solver, plan_again=again)
+                desks[kind] = (
+                    Admissions(data, self._solver, plan_again=again)
+                    if self._instead is None
+                    else AdmissionsBy(data, self._solver, self._instead, self._knobs)
+                )
         return desks
 
     def _promise_as(self, desks: Mapping[int, Admissions]) -> None:
@@ -285,7 +293,8 @@ class Cycle:
     @property
     def _together(self) -> bool:
         """Whether a programme chooses the types of jobs."""
-        return len(self._promises) > 1 and self._knobs["types"] == "programme" and self._knobs["plan_by"] != "greedy"
+        one_by_one = self._instead is not None or self._knobs["types"] != "programme"
+        return len(self._promises) > 1 and not one_by_one and self._knobs["plan_by"] != "greedy"
 
     @property
     def _pools(self) -> list[NodePool]:
@@ -341,7 +350,7 @@ class Cycle:
         if not self._slo or not promises.changed:
             return planning.kept(promises)
         data = self._instance(list(promises.leases), kind, promises.gpus, promises.leases)
-        leases, _, solution = planning.plan(data, self._knobs)
+        leases, _, solution = planning.plan(data, self._knobs, self._instead)
         self._promises[kind] = replace(
             promises, leases=leases, objective=solution.objective, bound=solution.bound, changed=False
         )

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, Choice
 from workbench.papers.chronus.formulations.leases_with_options import variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
-from workbench.scheduling.contract import Knobs
+from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, Reason
 from workbench.scheduling.solvers import Solver
 
@@ -259,6 +260,30 @@ class Admissions:
         left[own] -= data.held[row]
         self._has, self._left = has, left
         return True
+
+
+class AdmissionsBy(Admissions):
+    """The same by a formulation of a session: guaranteed is with whom it has a plan for all that are."""
+
+    def __init__(self, data: ChronusInstance, solver: Solver, formulation: Formulation[Any], knobs: Knobs) -> None:
+        super().__init__(data, solver, plan_again=True)
+        self._formulation, self._knobs = formulation, {**formulation.settle({}), **knobs}
+
+    def admit(self, job: str) -> Admission:
+        data, row = self._data, self._row[job]
+        if not data.possible[row]:
+            return Admission(job, None, "alone", data.why_not(row))
+        sure = self._sure.copy()
+        sure[row] = True
+        asked = replace(data, guaranteed=sure, previous=self.leases).with_jobs(sure)
+        found = self._formulation.attempt(asked, self._knobs, self._solver)
+        if found is None:
+            return Admission(
+                job, None, "model", f"{self._formulation.name} has no plan with it and the guaranteed jobs"
+            )
+        self._sure = sure
+        self._take(leases_of(found.values["leases"]))
+        return Admission(job, self.leases, "model", f"{self._formulation.name} has a plan with it")
 
 
 def _vacated(data: ChronusInstance, has: BoolArray, left: IntArray, lease: int, by: int, wanted: IntArray) -> bool:

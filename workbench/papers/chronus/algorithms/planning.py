@@ -15,14 +15,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 from workbench.papers.chronus.algorithms.guarantees import Promises, leases_of, total_best
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, improved, of_leases
 from workbench.papers.chronus.algorithms.terms import Choice
 from workbench.papers.chronus.formulations.leases import LeaseSelection, variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
-from workbench.scheduling.contract import Knobs
+from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.solvers import MadeBy, Solver, TimeLimitError
 from workbench.scheduling.solvers.report import SolveReport, relative_gap, report
 
@@ -41,13 +41,21 @@ def solver_of(knobs: Knobs) -> Solver:
     return Solver(gap=float(knobs["gap"]), node_limit=int(knobs["nodes"]))
 
 
-def plan(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
+def plan(
+    data: ChronusInstance, knobs: Knobs, instead: Formulation[Any] | None = None
+) -> tuple[Leases, Choices, SolveReport]:
     """Leases of all jobs, all guaranteed and in the last plan; what they run as; and how good the plan is.
 
-    What took time beside building a model counts as solving.
+    instead: the formulation of a session that plans, whatever the last plan is worth; where it has no plan that keeps
+    all promises, the last one goes on. What took time beside building a model counts as solving.
     """
     if not data.jobs:
         return {}, {}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0)
+    if instead is not None:
+        own = instead.attempt(data, {**instead.settle({}), **knobs}, solver_of(knobs))
+        if own is None:
+            return data.previous, {}, SolveReport(KEPT, None, made_by="kept")
+        return leases_of(own.values["leases"]), {}, own
     begun_s = time.perf_counter()
     leases, choices, found = _planned(data, knobs)
     return leases, choices, replace(found, solve_s=time.perf_counter() - begun_s - found.build_s)

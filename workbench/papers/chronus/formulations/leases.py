@@ -146,8 +146,8 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     return m
 
 
-def read_plan(model: pyo.ConcreteModel, data: ChronusInstance) -> LeasePlan:
-    """The plan of a solved model, its limits checked, shifted to the left.
+def read_plan(model: pyo.ConcreteModel, data: ChronusInstance, *, shift: bool = True) -> LeasePlan:
+    """The plan of a solved model, its limits checked, shifted to the left unless rows might forbid it.
 
     Raises SolverFailedError if it is worth less than the model's objective says.
     """
@@ -159,7 +159,7 @@ def read_plan(model: pyo.ConcreteModel, data: ChronusInstance) -> LeasePlan:
     stated = pyo.value(model.total_reward)
     if plan.objective < stated - 1e-5 * max(1.0, abs(stated)):
         raise SolverFailedError(NAME, f"a plan worth {plan.objective:g}", f"the {stated:g} of its objective")
-    return plan.shifted_left
+    return plan.shifted_left if shift else plan
 
 
 def begin_from(model: pyo.ConcreteModel, plan: LeasePlan) -> None:
@@ -178,6 +178,7 @@ class LeaseSelection(Formulation[ChronusInstance]):
     name = NAME
     title = "Chronus: leases for jobs with deadlines"
     knobs = (*knobs.LEASE_KNOBS, MODEL, MASTER_GAP)
+    ways = frozenset({MODEL.name, MASTER_GAP.name})
     reading = (
         "The objective is the sum of reward over the jobs with deadlines; a job that meets none has the reward of a "
         "miss and no leases (null). leases count from 1 at the next boundary, deadline is the one met, in leases."
@@ -206,7 +207,7 @@ class LeaseSelection(Formulation[ChronusInstance]):
         if hasattr(model, "OPTIONS"):
             return leases_with_options.read_plan(model, data).result
         if hasattr(model, "lease"):
-            return read_plan(model, data).result
+            return read_plan(model, data, shift=not self.own).result
         plan = lift(data, master.target(model, data))
         if plan is None:
             raise SolverFailedError(NAME, "deadlines for which no whole leases were found", "model=printed")
@@ -227,6 +228,8 @@ class LeaseSelection(Formulation[ChronusInstance]):
         if self.trivial(data, knobs) is not None:
             nobody = super().run(data, knobs, solver)
             return replace(nobody, bound=nobody.objective, gap=0.0)
+        if self.own:
+            return super().run(data, knobs, solver)
         solver, model = solver or Solver(), str(knobs.get("model", MODEL.default))
         kept = still_holds(data, data.previous) if data.previous else None
         if model in ("printed", "options") or (model == "auto" and variables(data) <= SMALL):

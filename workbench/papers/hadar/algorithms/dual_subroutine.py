@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -42,6 +42,8 @@ from workbench.scheduling.solvers.report import SolveReport
 
 Prices = Literal["within_round", "start_of_round"]
 Method = Literal["auto", "dp", "lp"]
+Choose = Callable[[HadarQueue, Knapsack], Selection]
+"""How a formulation of a session selects, at the prices of the round's start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,7 @@ class RoundAllocation:
             build_s=self.build_s,
             solve_s=self.solve_s,
             passes=self.iterations,
+            made_by="model" if self.first.method == "model" else "algorithm",
         )
 
 
@@ -140,11 +143,13 @@ def allocate(
     method: Method = "auto",
     held: Mapping[str, Gpus] | None = None,
     fill: bool = False,
+    choose: Choose | None = None,
 ) -> RoundAllocation:
     """Choose jobs and take their GPUs from `room`; held: GPUs in the room that jobs of the queue have now.
 
     fill: GPUs that nobody would pay for go, for nothing, to the jobs with the largest sum of utilities (ours).
     Jobs that can earn nothing (utility 0 however soon they end) come last, for nothing, on the rest (ours).
+    choose: what selects in the place of `select`.
     """
     chosen: dict[int, ChosenOption] = {}
     best = np.full(len(queue), -np.inf)
@@ -165,7 +170,7 @@ def allocate(
             break
         found = problem(options, len(queue), servers.total, queue.bounds, prices)
         build_s += time.perf_counter() - began
-        selection = select(found, method)
+        selection = select(found, method) if choose is None else choose(queue, found)
         solve_s += selection.solve_s
         first = first or selection
         if not _place(queue, room, options, selection, held or {}, chosen):

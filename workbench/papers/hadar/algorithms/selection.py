@@ -91,7 +91,7 @@ class Selection:
 
     choice: (jobs,) number of the option, -1 for none; payoff: (jobs,) of the choice, 0 for none; objective: their sum;
     status, bound, gap, solve_s: as of a solver. The gap of `relaxed` is what making its answer whole has lost at most.
-    method: by dynamic programming or by the linear programme.
+    method: by dynamic programming, by the linear programme, or by the stated model.
     """
 
     choice: IntArray
@@ -100,7 +100,7 @@ class Selection:
     bound: float | None
     gap: float | None
     solve_s: float
-    method: Literal["dp", "lp"]
+    method: Literal["dp", "lp", "model"]
 
     @property
     def objective(self) -> float:

@@ -48,8 +48,9 @@ class RoundInstance:
     """The numbers of a round.
 
     types: names; capacity: (types,) free GPUs; jobs: names; job: (options,) position of the job, rising; workers:
-    (options x types) GPUs; payoff: (options,) mu_jo; prices: what the payoffs come from, by name, for the result.
-    Raises InputError that names the job and option.
+    (options x types) GPUs; payoff: (options,) mu_jo; prices: what the payoffs come from, by name, for the result
+    (`price`: utility of a GPU a round, by type); charge: (options,) rounds that its GPUs are paid for, if known. Raises
+    InputError that names the job and option.
     """
 
     types: tuple[str, ...]
@@ -59,6 +60,7 @@ class RoundInstance:
     workers: IntArray
     payoff: FloatArray
     prices: Mapping[str, Any] | None = None
+    charge: FloatArray | None = None
 
     def __post_init__(self) -> None:
         options = len(self.job)
@@ -206,7 +208,14 @@ class HadarRound(Formulation[RoundInstance]):
                 "optimum_lower": queue.bounds.optimum_lower,
             }
         return RoundInstance(
-            snapshot.types, servers.total, queue.view.names, options.job, options.workers, payoff, prices
+            snapshot.types,
+            servers.total,
+            queue.view.names,
+            options.job,
+            options.workers,
+            payoff,
+            prices,
+            fixed(options.charge.copy()),
         )
 
     def build(self, data: RoundInstance, knobs: Knobs) -> pyo.ConcreteModel:

@@ -241,6 +241,7 @@ class Exact(TaskFormulation):
     name = NAME
     title = "Hare: Hare_Sched, the best schedule of all tasks"
     knobs = (*ROUND_KNOBS, SYMMETRY_CUTS, THEN_MAKESPAN)
+    ways = frozenset({SYMMETRY_CUTS.name, THEN_MAKESPAN.name})
     reading = (
         "The objective is the sum of weight times completion time over the jobs (not JCT: arrivals are not taken off). "
         "tasks lists start, end (the GPU is free) and synchronised of each task; completion_s is when a job's last "
@@ -249,8 +250,10 @@ class Exact(TaskFormulation):
     )
 
     def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved model, with the values of a known schedule."""
-        return build(data, known_schedule(data), cuts=bool(knobs.get("cuts", SYMMETRY_CUTS.default)))
+        """The unsolved model, with the values of a known schedule; without cuts if it is a session's, whose rows might
+        have no schedule left within them."""
+        cuts = not self.own and bool(knobs.get("cuts", SYMMETRY_CUTS.default))
+        return build(data, known_schedule(data), cuts=cuts)
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
         """Begin from the known schedule."""

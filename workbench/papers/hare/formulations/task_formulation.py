@@ -187,7 +187,7 @@ class TaskFormulation(Formulation[HareInstance]):
         """Solve in units that suit the instance (`Units`), and answer in seconds."""
         if self.trivial(data, knobs) is not None:
             return super().run(data, knobs, solver)
-        units = units_of(data)
+        units = Units() if self.own else units_of(data)
         found = self.find(units.instance(data), units.knobs(knobs, self.knobs), units.solver(solver or Solver()))
         return units.result(found)
 

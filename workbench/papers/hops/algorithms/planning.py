@@ -22,7 +22,7 @@ from workbench.papers.hops.formulations.round_assembly import Aggregated, Printe
 from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, RoundPlan
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.solvers import Programme, Solver, SolveReport, SolverFailedError
 
 NAME = "hops.round"
@@ -194,6 +194,17 @@ def _stated(data: HopsInstance, form: Form, knobs: Knobs) -> Programme:
     from workbench.scheduling.solvers.compile import compile_model
 
     return compile_model(build_form(data, form, knobs)).programme
+
+
+def plan_by(formulation: Formulation[Any], data: HopsInstance, knobs: Knobs, solver: Solver) -> SolvedPlan:
+    """The plan that a formulation of a session has for the same data."""
+    found = formulation.run(data, {**formulation.settle({}), **knobs}, solver)
+    named = [frozenset(data.named(layout).items()) for layout in data.layouts]
+    pairs = zip(data.job.tolist(), data.layout.tolist(), strict=True)
+    spots = {(data.jobs[row], named[layout]): spot for spot, (row, layout) in enumerate(pairs)}
+    chosen: Choices = found.values["choices"]
+    got = [spots[name, frozenset(gpus.items())] for name, gpus in chosen.items() if gpus]
+    return SolvedPlan(checked(data, data.plan(got)), found, "printed")
 
 
 def _proven(data: HopsInstance, plan: RoundPlan, power: float, build_s: float) -> SolveReport:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.papers.hops.algorithms.configurations import scaled
-from workbench.papers.hops.algorithms.planning import SolvedPlan, fingerprint, make_plan
+from workbench.papers.hops.algorithms.planning import SolvedPlan, fingerprint, make_plan, plan_by
 from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
 from workbench.papers.hops.instance import HopsInstance, plan_data, previous_layouts, sizes_of
 from workbench.papers.hops.knobs import power_of
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs
+from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import IntArray, Reason
 from workbench.scheduling.orders import take
 from workbench.scheduling.snapshot import Snapshot
@@ -84,7 +84,7 @@ class RoundState:
 
     placed: what jobs get; before: GPUs of the jobs whose time on them ends now; solved: whether the first plan was made
     anew; planned_gpus: how many it could give out; taken: free GPUs that are given out; listed: jobs whose gains have
-    been recorded when a round began, an earlier one or this.
+    been recorded when a round began, an earlier one or this. instead: the formulation of a session that plans.
     """
 
     def __init__(
@@ -94,8 +94,10 @@ class RoundState:
         knobs: Knobs,
         profiled: Collection[str],
         listed: Collection[str] = (),
+        instead: Formulation[Any] | None = None,
     ) -> None:
         self._snapshot, self._line, self._knobs, self._profiled = snapshot, line, knobs, profiled
+        self._instead = instead
         self.placed: dict[str, Mapping[str, int]] = {}
         self.before: Placements = {unit: end.gpus for unit, end in snapshot.ended.items() if isinstance(unit, str)}
         self.solved, self.planned_gpus = False, 0
@@ -133,7 +135,7 @@ class RoundState:
         data = self._data(rows)
         self._note_gains(self._data(self._unlisted(rows), all_free=True) if self.taken else data, whole=True)
         key = fingerprint(data, power_of(self._knobs))
-        if past is not None and past.key == key:
+        if past is not None and past.key == key and self._instead is None:
             self._again = past
             return past.placed, past
         found = self._plan(data, self.before)
@@ -222,8 +224,12 @@ class RoundState:
         for name, able in zip(data.jobs, data.able.tolist(), strict=True):
             self._inside[name] = able or self._inside.get(name, False)
         previous = previous_layouts(data, before)
+        solver = Solver(time_limit_s=self._knobs["time_limit_s"])
         try:
-            planned = make_plan(data, self._knobs, Solver(time_limit_s=self._knobs["time_limit_s"]), previous)
+            if self._instead is None:
+                planned = make_plan(data, self._knobs, solver, previous)
+            else:
+                planned = plan_by(self._instead, data, self._knobs, solver)
         except TimeLimitError:
             self._late = True
             return None

@@ -28,7 +28,7 @@ from workbench.papers.hops.formulations import aggregated, lexicographic
 from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
 from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed, assemble
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
-from workbench.papers.hops.knobs import PLAN, PRIORITY, START, power_of
+from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, Solver
@@ -94,6 +94,7 @@ class HopsRound(Formulation[HopsInstance]):
     name = NAME
     title = "Hops: prior-weighted plan of a round"
     knobs = (*PLAN, PRIORITY)
+    ways = frozenset({FORM.name})
     reading = (
         "The objective is the sum over the jobs of (priority + bias)^lambda x gain, the bias being 0 where all "
         "priorities are above 0; weight is that power. gain is the throughput "
@@ -137,7 +138,9 @@ class HopsRound(Formulation[HopsInstance]):
             return super().run(data, knobs, stop)
         power, began = power_of(knobs), time.perf_counter()
         order = levels(data, power)
-        model = build_form(data, form_of(data, knobs), knobs)
+        model = self.build(data, knobs) if self.own else build_form(data, form_of(data, knobs), knobs)
+        if getattr(model, "has_own_objective", False):
+            return super().run(data, knobs, stop)
         build_s = time.perf_counter() - began
         if len(order) > 1 and not np.isinf(power):
             lexicographic.prepare(model)

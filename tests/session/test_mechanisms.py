@@ -1,0 +1,202 @@
+"""New models: each of the four mechanisms carries out what a whole model of the session says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import workbench
+from tests.session.test_own_formulation import five_equal_jobs
+from workbench.base.errors import InputError
+from workbench.session.mechanisms import MECHANISMS
+from workbench.session.registry import MECHANISMS as NAMES
+from workbench.testing import check
+
+pytestmark = pytest.mark.usefixtures("own")
+
+
+def shares(snapshot: Any) -> Any:
+    """The summed steps/s, no job below a tenth of its time."""
+    speeds, jobs = snapshot.belief.speeds(snapshot.jobs), snapshot.jobs
+    m = pyo.ConcreteModel()
+    m.JOBS, m.TYPES = pyo.Set(initialize=jobs.names), pyo.Set(initialize=snapshot.types)
+    m.share = pyo.Var(m.JOBS, m.TYPES, bounds=(0, 1))
+    speed = {(job, kind): float(speeds[i, k]) for i, job in enumerate(m.JOBS) for k, kind in enumerate(m.TYPES)}
+    m.total = pyo.Objective(
+        expr=sum(speed[key] * m.share[key] for key in speed), sense=pyo.maximize, doc="(ours) all of it | steps/s"
+    )
+    m.job_time = pyo.Constraint(m.JOBS, rule=lambda m, job: sum(m.share[job, kind] for kind in m.TYPES) <= 1)
+    m.least = pyo.Constraint(m.JOBS, rule=lambda m, job: sum(m.share[job, kind] for kind in m.TYPES) >= 0.1)
+    gang, workers = (
+        dict(zip(jobs.names, jobs.gpus.tolist(), strict=True)),
+        dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True)),
+    )
+
+    @m.Constraint(m.TYPES)
+    def capacity(m, kind):  # type: ignore[no-untyped-def]
+        return sum(gang[job] * m.share[job, kind] for job in m.JOBS) <= workers[kind]
+
+    return m
+
+
+def plan(snapshot: Any) -> Any:
+    """As many jobs as fit, each on nodes of the first type."""
+    jobs, nodes = snapshot.jobs, snapshot.nodes
+    m = pyo.ConcreteModel()
+    m.JOBS, m.NODES = pyo.Set(initialize=jobs.names), pyo.Set(initialize=nodes.names)
+    m.gpus = pyo.Var(m.JOBS, m.NODES, domain=pyo.NonNegativeIntegers)
+    m.runs = pyo.Var(m.JOBS, domain=pyo.Binary)
+    m.count = pyo.Objective(expr=sum(m.runs[job] for job in m.JOBS), sense=pyo.maximize)
+    gang = dict(zip(jobs.names, jobs.gpus.tolist(), strict=True))
+    free = {name: int(nodes.free[i]) * int(nodes.up[i] and nodes.kind[i] == 0) for i, name in enumerate(nodes.names)}
+    m.whole = pyo.Constraint(m.JOBS, rule=lambda m, j: sum(m.gpus[j, n] for n in m.NODES) == gang[j] * m.runs[j])
+    m.room = pyo.Constraint(m.NODES, rule=lambda m, n: sum(m.gpus[j, n] for j in m.JOBS) <= free[n])
+    return m
+
+
+def leases(snapshot: Any) -> Any:
+    """One job at a time, for 500 s each, in their order."""
+    waiting = [job for job in snapshot.jobs.names if job not in snapshot.leases]
+    m = pyo.ConcreteModel()
+    begin = 500 if snapshot.leases else 0
+    keys = [(job, begin + 500 * k, 500) for job in waiting for k in range(len(waiting))]
+    m.KEYS = pyo.Set(dimen=3, initialize=keys)
+    m.lease = pyo.Var(m.KEYS, domain=pyo.Binary)
+    place = {job: i + 1 for i, job in enumerate(waiting)}
+    m.order = pyo.Objective(expr=sum(m.lease[key] * key[1] / place[key[0]] for key in m.KEYS))
+    m.once = pyo.Constraint(waiting, rule=lambda m, j: sum(m.lease[key] for key in keys if key[0] == j) == 1)
+    starts = sorted({key[1] for key in keys})
+    m.one = pyo.Constraint(starts, rule=lambda m, s: sum(m.lease[key] for key in keys if key[1] == s) <= 1)
+    return m
+
+
+def order(data: Any) -> Any:
+    """Every task on the first GPU, those with larger numbers first, as far as rounds allow."""
+    m = pyo.ConcreteModel()
+    tasks = range(data.task_count)
+    m.start, m.assign = pyo.Var(tasks, bounds=(0, None)), pyo.Var(tasks, [0], domain=pyo.Binary)
+    rank = {i: float(data.round_number[data.task_round[i]] * 100 - data.task_job[i]) for i in tasks}
+    m.total = pyo.Objective(expr=sum(m.start[i] for i in tasks))
+    m.on = pyo.Constraint(tasks, rule=lambda m, i: m.assign[i, 0] == 1)
+    m.at = pyo.Constraint(tasks, rule=lambda m, i: m.start[i] >= 100 + rank[i])
+    return m
+
+
+MODELS = {"shares": shares, "plan": plan, "leases": leases, "order": order}
+
+
+def test_there_are_four_and_each_says_its_contract() -> None:
+    assert tuple(MECHANISMS) == NAMES == tuple(MODELS)
+    for found in MECHANISMS.values():
+        assert all(f"`{part}[" in (found.__doc__ or "") for part in found.variables) and "Values:" in str(found.__doc__)
+
+
+@pytest.mark.parametrize("mechanism", MODELS)
+def test_a_new_model_runs_and_keeps_what_the_shipped_ones_keep(mechanism: str) -> None:
+    workbench.formulation("mine", mechanism=mechanism)(MODELS[mechanism])
+    scenario = five_equal_jobs()
+    run = workbench.simulate(scenario, "mine")
+    assert run.jobs["finish_s"].notna().all()
+    assert "model" in set(run.decisions["made_by"]) and run.code
+    assert workbench.find_scheduler("mine").route({}).formulation == "mine"
+    check(workbench.find_formulation("mine"), scenario)
+    check(workbench.find_scheduler("mine"), scenario)
+    assert not workbench.compare(scenario, ["mine", "fifo"], workers=2).failed
+
+
+def test_shares_are_those_of_the_model() -> None:
+    workbench.formulation("mine", mechanism="shares")(shares)
+    found = workbench.solve(five_equal_jobs(), "mine")
+    assert found.objective == pytest.approx(2.0) and found.unit == "steps/s" and found.sense == "max"
+    run = workbench.simulate(five_equal_jobs(), "mine")
+    first = run.shares.query("decision == 0").set_index("unit")["share"]
+    assert first.to_dict() == pytest.approx({job: own["v100"] for job, own in found.values["allocation"].items()})
+
+
+def test_leases_follow_each_other_and_one_job_holds_gpus_at_a_time() -> None:
+    workbench.formulation("mine", mechanism="leases")(leases)
+    rows = workbench.simulate(five_equal_jobs(), "mine").timeline.query("kind == 'run'").sort_values("start_s")
+    assert (rows["start_s"].to_numpy()[1:] >= rows["end_s"].to_numpy()[:-1] - 1e-9).all()
+    assert rows["unit"].head(2).tolist() == ["job 0", "job 1"]
+
+
+def test_the_order_of_the_tasks_is_that_of_their_starts() -> None:
+    workbench.formulation("mine", mechanism="order")(order)
+    run = workbench.simulate(five_equal_jobs(), "mine", most_rounds=1)
+    rows = run.timeline.query("kind == 'run'").sort_values("start_s")
+    assert rows["unit"].tolist() == [f"job {n} #0.0" for n in (4, 3, 2, 1, 0)] and set(rows["slot"]) == {0}
+
+
+def without_a_part(snapshot: Any) -> Any:
+    m = shares(snapshot)
+    m.del_component(m.job_time)
+    m.del_component(m.least)
+    m.del_component(m.capacity)
+    return m
+
+
+def unnamed(snapshot: Any) -> Any:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 1))
+    m.goal = pyo.Objective(expr=m.x)
+    return m
+
+
+def full(snapshot: Any) -> Any:
+    m = pyo.ConcreteModel()
+    keys = [(job, 0, 100) for job in snapshot.jobs.names]
+    m.lease = pyo.Var(keys, domain=pyo.Binary)
+    m.goal = pyo.Objective(expr=sum(m.lease.values()), sense=pyo.maximize)
+    return m
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "model", "says"),
+    [
+        ("shares", without_a_part, "formulation mine, the GPUs of a type in use, of all of them: got 2.5; expected at"),
+        ("shares", unnamed, "got a model without a variable share; expected `shares`: a variable `share"),
+        ("shares", lambda snapshot: 3, "formulation mine: got 3; expected a pyomo ConcreteModel"),
+        (
+            "leases",
+            full,
+            "formulation mine, a lease of job 2: got now, for 1 GPU; expected one for which GPUs are free",
+        ),
+    ],
+)
+def test_what_cannot_be_carried_out_is_one_sentence(mechanism: str, model: Any, says: str) -> None:
+    workbench.formulation("mine", mechanism=mechanism)(model)
+    with pytest.raises(InputError) as told:
+        workbench.simulate(five_equal_jobs(), "mine")
+    assert says in str(told.value) and "\n" not in str(told.value)
+
+
+def test_what_cannot_be_declared() -> None:
+    with pytest.raises(InputError, match="formulation mine, mechanism: got 'rounds'; expected one of shares, plan"):
+        workbench.formulation("mine", mechanism="rounds")
+    with pytest.raises(InputError, match=r"a function mine\(data\) with a mechanism"):
+        workbench.formulation("mine", base="hops.round", mechanism="plan")(plan)
+    with pytest.raises(InputError, match=r"mine\(data\), which returns a Pyomo model"):
+        workbench.formulation("mine", mechanism="plan")(lambda: None)
+
+
+def test_a_class_with_a_mechanism() -> None:
+    @workbench.formulation("mine", mechanism="plan")
+    class Mine(workbench.Formulation[Any]):
+        """One job at a time."""
+
+        def data(self, snapshot: Any, knobs: Any) -> Any:
+            return snapshot
+
+        def build(self, data: Any, knobs: Any) -> Any:
+            return plan(data)
+
+        def read(self, model: Any, data: Any, knobs: Any) -> Any:
+            first = next(job for job in data.jobs.names)
+            node = data.nodes.names[0]
+            return workbench.Result("feasible", 1.0, "max", "1", {"plan": {first: {node: 1}}})
+
+    run = workbench.simulate(five_equal_jobs(), "mine")
+    assert run.end_s == pytest.approx(5 * 7200) and np.isfinite(run.decisions["objective"]).any()

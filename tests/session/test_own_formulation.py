@@ -1,0 +1,327 @@
+"""`@workbench.formulation`: a model of one's own by name, wherever a shipped one goes, and what cannot be."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import workbench
+from workbench.analysis.metrics import summary
+from workbench.base.errors import InputError, WorkbenchError
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
+from workbench.papers.hare.instance import HareInstance
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.solvers import InfeasibleError, SolverFailedError
+from workbench.testing import ContractError, check
+
+pytestmark = pytest.mark.usefixtures("own")
+BASE = "gavel.max_min_fairness"
+NOBODY_ELSE = {"leftovers": "none"}
+
+
+def five_equal_jobs() -> Scenario:
+    """Five equal jobs of one GPU each on two GPUs of one type: shares of .4 each, or .3 and .425."""
+    job = {"model": "a", "gpus": 1, "steps": 7200}
+    return Scenario.from_dict(
+        {
+            "cluster": {
+                "accelerators": [{"name": "v100", "price_per_hour": 1.0}],
+                "nodes": [{"name": "n", "accelerator": "v100", "gpus": 2}],
+            },
+            "jobs": [{**job, "name": f"job {number}"} for number in range(5)],
+            "throughputs": [{"model": "a", "accelerator": "v100", "gpus": 1, "steps_per_s": 1.0}],
+        }
+    )
+
+
+def declare(change: Callable[[Any, Any], object], name: str = "mine", base: Any = BASE) -> None:
+    workbench.formulation(name, base=base)(change)
+
+
+def capped(part: float = 0.3) -> Callable[[Any, Any], None]:
+    def change(m: Any, data: Any) -> None:
+        """A cap on one job."""
+
+        @m.Constraint(m.JOBS, m.TYPES, doc="(ours) a cap on the first job's share")
+        def cap(m: Any, job: str, kind: str) -> Any:
+            return m.share[job, kind] <= part if job == "job 0" else pyo.Constraint.Skip
+
+    return change
+
+
+def test_a_cap_on_one_of_five_equal_jobs_solves_runs_and_compares_beside_processes() -> None:
+    declare(capped())
+    scenario = five_equal_jobs()
+    result = workbench.solve(scenario, "mine")
+    shares = {job: own["v100"] for job, own in result.values["allocation"].items()}
+    assert shares["job 0"] == pytest.approx(0.3) and result.objective == pytest.approx(0.3)
+    assert workbench.solve(scenario, BASE).objective == pytest.approx(0.4)
+    run = workbench.simulate(scenario, "mine", NOBODY_ELSE)
+    first = run.shares.query("decision == 0 and unit == 'job 0'")["share"].sum()
+    assert first == pytest.approx(0.3) and run.decisions.loc[0, "made_by"] == "model"
+    compared = workbench.compare(scenario, [("mine", NOBODY_ELSE), (BASE, NOBODY_ELSE), "fifo", "las"], workers=2)
+    assert not compared.failed and compared.runs[0] == run
+    table = workbench.sweep(scenario, ("mine", NOBODY_ELSE), vary={"round_s": [180.0, 360.0]})
+    assert table["status"].tolist() == ["done", "done"]
+    assert table["mean_jct_s"][1] == pytest.approx(summary(run)["mean_jct_s"])
+    assert (
+        "its share is 0.3"
+        in workbench.explain(run, "job 0", run.timeline.query("unit == 'job 0'")["start_s"][0:1].item()).text()
+    )
+    check(workbench.find_formulation("mine"), scenario)
+    check(workbench.find_scheduler("mine"), scenario)
+
+
+def test_it_is_in_the_lists() -> None:
+    declare(capped())
+    assert workbench.find_scheduler("mine") in workbench.schedulers()
+    assert workbench.find_formulation("mine") in workbench.formulations()
+    assert workbench.find_formulation("mine").title == "A cap on one job"
+    assert {"model", "partitions"}.isdisjoint(knob.name for knob in workbench.find_scheduler("mine").knobs)
+
+
+def test_without_a_change_it_decides_as_the_stated_model() -> None:
+    declare(lambda m, data: None)
+    mine, shipped = (workbench.simulate("preset:gavel_example", name) for name in ("mine", BASE))
+    assert mine.timeline.equals(shipped.timeline)
+
+
+def test_run_again_the_cell_registers_anew_and_runs_keep_the_old() -> None:
+    scenario = five_equal_jobs()
+    runs = []
+    for part in (0.3, 0.2, 0.3):
+        declare(capped(part))
+        runs.append(workbench.simulate(scenario, "mine", NOBODY_ELSE))
+    assert runs[0].code == runs[2].code != runs[1].code
+    assert runs[0].key() == runs[2].key() != runs[1].key()
+    assert runs[0] == runs[2] != runs[1]
+    assert workbench.simulate(scenario, BASE).code == ""
+
+
+def test_the_digest_sees_what_a_function_reads() -> None:
+    cell = "def change(m, data):\n    for row in range(1):\n        helper(m, most[row])\n"
+    keys = []
+    for most, helper, said in ((0.3, "m", ""), (0.3, "m", "  # said"), (0.2, "m", ""), (0.3, "m.level", "")):
+        space: dict[str, Any] = {"most": [most]}
+        exec(f"def helper(m, most):\n    return {helper}{said}\n{cell}", space)
+        declare(space["change"])
+        keys.append(workbench.find_formulation("mine").code())
+    assert keys[0] == keys[1] and len(set(keys)) == 3
+
+
+def test_a_store_tells_versions_apart(tmp_path: Any) -> None:
+    found = []
+    for part in (0.3, 0.2, 0.3):
+        declare(capped(part))
+        found.append(workbench.sweep(five_equal_jobs(), ("mine", NOBODY_ELSE), store=tmp_path / "runs.db"))
+    assert found[0].equals(found[2])
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs.db")) as kept:
+        assert kept.execute("SELECT COUNT(*) FROM runs").fetchone() == (2,)
+
+
+def test_an_edit_of_an_edit() -> None:
+    declare(capped())
+
+    def total(m: Any, data: Any) -> None:
+        m.worst_job.deactivate()
+        m.all_jobs = pyo.Objective(
+            expr=sum(m.throughput[job] for job in m.JOBS), sense=pyo.maximize, doc="(ours) all of it | steps/s"
+        )
+
+    declare(total, "more", "mine")
+    found = workbench.solve(five_equal_jobs(), "more")
+    assert found.objective == pytest.approx(2.0) and found.unit == "steps/s"
+    assert found.values["allocation"]["job 0"]["v100"] <= 0.3 + 1e-9
+    before = workbench.find_formulation("more").code()
+    declare(capped(0.1))
+    declare(total, "more", "mine")
+    assert workbench.find_formulation("more").code() != before
+    assert workbench.simulate("preset:gavel_example", "las").code == ""
+
+
+def test_a_subclass() -> None:
+    @workbench.formulation("mine")
+    class Mine(MaxMinFairness):
+        """Half of the time at most."""
+
+        def build(self, data: Any, knobs: Any) -> Any:
+            m = super().build(data, knobs)
+            m.half = pyo.Constraint(m.JOBS, rule=lambda m, job: m.share[job, "v100"] <= 0.35, doc="(ours) at most")
+            return m
+
+    scenario = five_equal_jobs()
+    assert workbench.solve(scenario, "mine").objective == pytest.approx(0.35)
+    run = workbench.simulate(scenario, "mine", NOBODY_ELSE)
+    assert run.decisions.loc[0, "objective"] == pytest.approx(0.35), "not by the inherited assembly"
+    assert workbench.find_scheduler("mine").title == "Half of the time at most" and isinstance(Mine(), MaxMinFairness)
+
+
+# --- What cannot be ---------------------------------------------------------------------------------------------------
+
+
+def no_objective(m: Any, data: Any) -> None:
+    m.worst_job.deactivate()
+
+
+def two_objectives(m: Any, data: Any) -> None:
+    m.more = pyo.Objective(expr=m.level)
+
+
+def not_linear(m: Any, data: Any) -> None:
+    m.square = pyo.Constraint(expr=m.level * m.level <= 1)
+
+
+def wrong_index(m: Any, data: Any) -> None:
+    @m.Constraint(m.JOBS)
+    def cap(m: Any, job: str) -> Any:
+        return m.share[job, "a100"] <= 1
+
+
+def missing_part(m: Any, data: Any) -> None:
+    m.cap = pyo.Constraint(expr=m.shar["job 0", "v100"] <= 1)
+
+
+def infeasible(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(expr=m.level >= 5, doc="(ours) five times as fast")
+
+
+def too_much(m: Any, data: Any) -> None:
+    m.capacity.deactivate()
+
+
+WRONG = [
+    (no_objective, InputError, "formulation mine: got a model without an active objective; expected one"),
+    (two_objectives, InputError, "formulation mine: got several active objectives: worst_job, more"),
+    (not_linear, SolverFailedError, "mine: got 'nonlinear terms in square'; expected a linear"),
+    (wrong_index, InputError, r"Index .*a100.* is not valid.*; expected one of the .* indices of share, such as"),
+    (missing_part, InputError, r"no attribute 'shar'; expected a part of the model: .*did you mean share"),
+    (infeasible, InfeasibleError, r"mine: got these rows cannot hold together: .*most: \(ours\) five times as fast"),
+    (too_much, SolverFailedError, "mine: got 'workers in use: .*expected at most 1"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "says"), WRONG, ids=[change.__name__ for change, _, _ in WRONG])
+def test_what_cannot_be_is_told_in_one_sentence(
+    change: Any, kind: type[WorkbenchError], says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    declare(change)
+    for act in (workbench.solve, workbench.simulate):
+        with pytest.raises(kind, match=says) as told:
+            act(five_equal_jobs(), "mine")  # type: ignore[operator]
+        assert "\n" not in str(told.value)
+    assert not caplog.records
+
+
+def test_a_mistake_of_pythons_own_stays_one() -> None:
+    declare(lambda m, data: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        workbench.solve(five_equal_jobs(), "mine")
+
+
+def test_where_an_algorithm_decides() -> None:
+    declare(lambda m, data: None, base="gavel.water_filling")
+    with pytest.raises(InputError, match="an algorithm of the paper decides"):
+        workbench.solve(five_equal_jobs(), "mine")
+    declare(lambda m, data: None, base="gavel.bottleneck")
+    assert workbench.solve(five_equal_jobs(), "mine").status == "optimal"
+    with pytest.raises(InputError, match="scheduler mine: got a formulation that no scheduler goes by; expected one"):
+        workbench.simulate(five_equal_jobs(), "mine")
+    with pytest.raises(InputError, match="in hadare an algorithm decides, and no formulation"):
+        workbench.find_scheduler("hadare").with_formulation(workbench.find_formulation("mine"))
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "written", "says"),
+    [
+        (BASE, BASE, capped(), "formulation name: .* a name that nothing shipped has"),
+        ("fifo", BASE, capped(), "a name that nothing shipped has"),
+        ("a,b", BASE, capped(), "formulation name: .*without , : ="),
+        ("mine", "gavel.max_min", capped(), "formulation: got 'gavel.max_min'; expected"),
+        ("mine", BASE, lambda m: None, r"expected mine\(m, data\), which changes the model m"),
+        ("mine", BASE, 3, r"a function mine\(m, data\) with base=|expected mine\(m, data\)"),
+        ("mine", BASE, MaxMinFairness, "without a base"),
+        ("mine", None, capped(), "without a base"),
+        ("mine", None, workbench.Formulation, "a class without build, data"),
+    ],
+)
+def test_declarations_that_cannot_be(name: str, base: Any, written: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        workbench.formulation(name, base=base)(written)
+
+
+def test_check_tells_what_a_formulation_of_ones_own_breaks() -> None:
+    declare(no_objective)
+    with pytest.raises(ContractError, match="without an active objective"):
+        check(workbench.find_formulation("mine"))
+
+
+# --- The other papers -------------------------------------------------------------------------------------------------
+
+
+def test_hadar_by_another_formulation() -> None:
+    """Two options by hand: payoff 3 on two GPUs, 2 on one. Who takes one GPU at most has the second; in a run no job
+    gets what its rows forbid."""
+
+    def one_gpu(m: Any, data: Any) -> None:
+        @m.Constraint(m.OPTIONS, doc="(ours) one GPU at most")
+        def single(m: Any, job: str, option: int) -> Any:
+            taken = sum(m.workers[j, o, kind] for j, o, kind in m.workers if (j, o) == (job, option))
+            return m.choose[job, option] * (taken - 1) <= 0 if taken > 1 else pyo.Constraint.Skip
+
+    declare(one_gpu, base="hadar.round")
+    found: Any = workbench.find_formulation("mine")
+    data = RoundInstance.of([2], [[([2], 3.0), ([1], 2.0)]])
+    knobs = found.settle({})
+    assert isinstance(found, HadarRound) and HadarRound().run(data, HadarRound().settle({})).objective == 3.0
+    assert found.run(data, knobs).values["option"] == {"job 0": 1}
+
+    def no_p100(m: Any, data: Any) -> None:
+        @m.Constraint(m.OPTIONS, doc="(ours) no P100")
+        def without(m: Any, job: str, option: int) -> Any:
+            return m.choose[job, option] == 0 if (job, option, "p100") in m.workers else pyo.Constraint.Skip
+
+    declare(no_p100, base="hadar.round")
+    runs = [workbench.simulate("preset:hadar_example", name, idle_gpus="leave") for name in ("mine", "hadar")]
+    assert "model" in set(runs[0].decisions["made_by"])
+    used = [set(run.timeline.query("kind == 'run'")["accelerator"]) for run in runs]
+    assert "p100" in used[1] - used[0] and runs[0].jobs["finish_s"].notna().all()
+
+
+def test_without_a_change_hadar_decides_as_by_start_prices() -> None:
+    declare(lambda m, data: None, base="hadar.round")
+    mine = workbench.simulate("preset:hadar_example", "mine")
+    assert summary(mine)["mean_jct_s"] == summary(workbench.simulate("preset:hadar_example", "hadar"))["mean_jct_s"]
+
+
+def test_hare_carries_the_order_out() -> None:
+    """Two jobs of one task on one GPU: the shorter goes first, unless the other has to."""
+
+    def longer_first(m: Any, data: Any) -> None:
+        m.order = pyo.Constraint(expr=m.before[1, 0] == 1, doc="(ours) the second job first")
+
+    declare(longer_first, base="hare.exact")
+    found: Any = workbench.find_formulation("mine")
+    data = HareInstance.made(np.array([[1.0], [3.0]]), np.zeros((2, 1)))
+    shipped = workbench.find_formulation("hare.exact")
+    assert shipped.run(data, shipped.settle({})).objective == pytest.approx(1 + 4)
+    assert found.run(data, found.settle({})).objective == pytest.approx(3 + 4)
+
+
+def test_chronus_promises_by_another_formulation() -> None:
+    def nobody(m: Any, data: Any) -> None:
+        @m.Constraint(m.DEADLINES, doc="(ours) nobody meets a deadline")
+        def never(m: Any, job: str, deadline: int) -> Any:
+            return m.hit[job, deadline] == 0
+
+    declare(nobody, base="chronus.leases")
+    run = workbench.simulate("preset:chronus_example", "mine", until_s=4000)
+    verdicts = run.jobs["verdict"]
+    assert "guaranteed" not in set(verdicts) and "best_effort" in set(verdicts)
+    assert workbench.simulate("preset:chronus_example", "chronus", until_s=4000).jobs["verdict"].eq("guaranteed").any()

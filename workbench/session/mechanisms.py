@@ -1,0 +1,296 @@
+"""The four mechanisms that carry out a model of one's own: what it is built from, what its variables say, what is done.
+
+    @workbench.formulation("mine", mechanism="shares")
+    def mine(snapshot):
+        m = pyo.ConcreteModel()
+        ...
+        return m
+
+Above a class (a `workbench.Formulation`) with a mechanism, its `Result.values` say the same under the name that each
+mechanism gives. In a run the model is solved for the jobs that are there then, and what does not keep a limit is
+refused, by the mechanism in one sentence or by the core (`InvalidDecision`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.base.errors import InputError, Words, counted
+from workbench.base.round_times import boundary_after
+from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
+from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.rounds import ROUND_S
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.papers.hare.algorithms.algorithm_1 import safe_order
+from workbench.papers.hare.algorithms.schedule import in_order
+from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.scheduler import Hare
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
+from workbench.scheduling.knob import Knob
+from workbench.scheduling.placement import FreeGpus
+from workbench.scheduling.snapshot import Snapshot
+
+HALF = 0.5
+"""A whole variable above it is 1."""
+TOLERANCE = 1e-6
+
+
+class Mechanism(ABC):
+    """One of them. variable: the model's variables that it reads; knobs: those that the data need."""
+
+    variables: ClassVar[tuple[str, ...]]
+    knobs: ClassVar[tuple[Knob, ...]] = ()
+
+    @staticmethod
+    def data(snapshot: Snapshot, knobs: Knobs) -> Any:
+        """What the function gets."""
+        return snapshot
+
+    @staticmethod
+    @abstractmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        """`Result.values` of a solved model."""
+
+    @staticmethod
+    @abstractmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        """The scheduler that goes by the formulation, under its name."""
+
+
+class SharesMechanism(Mechanism):
+    """`shares`: a variable `share[job, type]`, the part of its time, 0 to 1, that a job is to have its GPUs of a type.
+
+    The function gets the `Snapshot`: names `snapshot.jobs.names` and `snapshot.types`, steps/s of whole gangs (jobs x
+    types) `snapshot.belief.speeds(snapshot.jobs)`, GPUs of a gang `snapshot.jobs.gpus`, of a type `snapshot.workers`.
+    A job's shares add up to at most 1, and gang times share over the jobs to at most the GPUs of a type. Values:
+    `allocation {job: {type: share}}`. Gavel's mechanism makes rounds of them, with its knobs.
+    """
+
+    variables = ("share",)
+
+    @staticmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        found: dict[str, dict[str, float]] = {job: dict.fromkeys(data.types, 0.0) for job in data.jobs.names}
+        for (job, kind), variable in model.share.items():
+            _require(
+                name, f"share of {job}", kind, job in found and kind in data.types, "a job and a type that are there"
+            )
+            found[job][kind] = float(variable.value)
+        return {"allocation": found}
+
+    @staticmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        def policy(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+            found = _solved(formulation, snapshot, knobs)
+            shares = _shares(formulation.name, snapshot, found.values["allocation"])
+            return Allocated(shares, found)
+
+        name, title = formulation.name, formulation.title
+        made = ShareScheduler(name, title, policy, knobs=formulation.knobs, route=lambda knobs: _route(formulation))
+        made.instead = formulation
+        return made
+
+
+def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str, float]]) -> Shares:
+    """(jobs x types), what rounding left outside [0, 1] cut off; raises InputError for a limit that is broken."""
+    rows = [[float(own.get(kind, 0.0)) for kind in snapshot.types] for own in allocation.values()]
+    values = np.array(rows, dtype=float).reshape(len(allocation), len(snapshot.types))
+    gang = np.array([snapshot.jobs.gpus[snapshot.jobs.at[job]] for job in allocation], dtype=float)
+    used = gang @ values / np.maximum(snapshot.workers, 1)
+    for what, most, limit in (
+        ("a share below 0", float((-values).max(initial=0.0)), 0.0),
+        ("a job's time", float(values.sum(axis=1).max(initial=0.0)), 1.0),
+        ("the GPUs of a type in use, of all of them", float(used.max(initial=0.0)), 1.0),
+    ):
+        _require(name, what, most, most <= limit + TOLERANCE, f"at most {limit:g}")
+    return Shares(tuple(allocation), snapshot.types, np.clip(values, 0.0, 1.0))
+
+
+class PlanMechanism(Mechanism):
+    """`plan`: a variable `gpus[job, node]`, how many GPUs of a node a job has until the round ends, whole numbers.
+
+    The function gets the `Snapshot`: `snapshot.jobs.names`, `snapshot.jobs.gpus` (the gang: a job has all of it or
+    nothing), `snapshot.nodes.names`, `.free` and `.up`, and `.kind`, the position of a node's type in `snapshot.types`.
+    All leases end with the round (knob `round_s`), so every GPU of a node that is up is free then. Values: `plan {job:
+    {node: GPUs}}`, without jobs that wait.
+    """
+
+    variables = ("gpus",)
+
+    @staticmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        found: dict[str, dict[str, int]] = {}
+        for (job, node), variable in model.gpus.items():
+            count = round(variable.value)
+            _require(name, f"GPUs of {job}", variable.value, abs(count - variable.value) <= TOLERANCE, "a whole number")
+            if count:
+                found.setdefault(job, {})[node] = count
+        return {"plan": found}
+
+    @staticmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        return PlanScheduler(formulation)
+
+
+class LeasesMechanism(Mechanism):
+    """`leases`: a variable `lease[job, start_s, length_s]`, 1 where a job has its gang for length_s seconds, from
+    start_s on, counted from now (0: at once).
+
+    The function gets the `Snapshot`: jobs with a lease in force are in `snapshot.leases` and keep it, whatever the
+    model says; `snapshot.nodes.free` are the GPUs that nobody has. Leases that start at once are carried out, each on
+    the job's fastest type that has room, on the fewest nodes; later ones are an intention: the model is asked again at
+    every multiple of `round_s`, when a job comes or ends, a node changes, and when the next of them is to start.
+    Values: `leases`, a list of [job, start_s, length_s].
+    """
+
+    variables = ("lease",)
+
+    @staticmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        chosen = [index for index, variable in model.lease.items() if variable.value > HALF]
+        return {"leases": [[job, float(start_s), float(length_s)] for job, start_s, length_s in chosen]}
+
+    @staticmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        return LeasesScheduler(formulation)
+
+
+class OrderMechanism(Mechanism):
+    """`order`: variables `start[i]`, s, and `assign[i, g]`, 1 where task i is on GPU g; what counts is the order of the
+    tasks on each GPU.
+
+    The function gets a `HareInstance`: tasks i from 0 (`data.task_count`), their job `data.task_job` and round
+    `data.task_round`, GPUs g from 0 (`data.gpus`), seconds (jobs x gpus) that a task computes `data.train_s` (inf where
+    it cannot) and then synchronises `data.sync_s`; `data.free_s` is when a GPU is free. A GPU takes its tasks in the
+    order of their starts, each as soon as it can: a start later than the order needs is not carried out. Values:
+    `tasks`, as of hare.exact. Planned when a job comes and a node changes, with Hare's knobs of rounds and switching.
+    """
+
+    variables = ("start", "assign")
+    knobs = (MOST_ROUNDS, STEPS_PER_ROUND)
+
+    @staticmethod
+    def data(snapshot: Snapshot, knobs: Knobs) -> HareInstance:
+        return from_snapshot(snapshot, knobs)
+
+    @staticmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        on = np.full(data.task_count, -1)
+        for (task, gpu), variable in model.assign.items():
+            if variable.value > HALF:
+                _require(name, f"task {task}", gpu, on[task] < 0, "one GPU")
+                on[task] = gpu
+        for task in np.flatnonzero(on < 0)[:1].tolist():
+            _require(name, f"task {task}", Words("no GPU"), False, "one")
+        start_s = np.array([model.start[task].value for task in range(data.task_count)], dtype=float)
+        return in_order(data, on, safe_order(data, start_s)).check(name).values()
+
+    @staticmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        return Hare().with_formulation(formulation)
+
+
+MECHANISMS: Mapping[str, type[Mechanism]] = {
+    "shares": SharesMechanism,
+    "plan": PlanMechanism,
+    "leases": LeasesMechanism,
+    "order": OrderMechanism,
+}
+
+
+def _require(name: str, what: str, value: Any, holds: bool, expected: str) -> None:
+    if not holds:
+        raise InputError(f"formulation {name}, {what}", value, expected)
+
+
+def _route(formulation: Formulation[Any]) -> Route:
+    return Route("same programme", formulation.name)
+
+
+def _solved(formulation: Formulation[Any], snapshot: Snapshot, knobs: Knobs) -> Result:
+    own = {**formulation.settle({}), **{knob.name: knobs[knob.name] for knob in formulation.knobs}}
+    return formulation.run(formulation.data(snapshot, own), own)
+
+
+class _ByRounds(Scheduler):
+    """What plans and leases have in common."""
+
+    def __init__(self, formulation: Formulation[Any]) -> None:
+        self.name, self.title, self.instead = formulation.name, formulation.title, formulation
+        self.knobs = (ROUND_S, *formulation.knobs)
+
+    def route(self, knobs: Knobs) -> Route:
+        assert self.instead is not None
+        return _route(self.instead)
+
+    def solved(self, snapshot: Snapshot, knobs: Knobs) -> Result:
+        """What the model says now."""
+        assert self.instead is not None
+        return _solved(self.instead, snapshot, knobs)
+
+
+class PlanScheduler(_ByRounds):
+    """See `PlanMechanism`."""
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return Timing(float(knobs["round_s"]))
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        if not len(snapshot.jobs):
+            return Decision(), memory
+        found, end_s = self.solved(snapshot, knobs), boundary_after(snapshot.now_s, float(knobs["round_s"]))
+        plan: Mapping[str, Mapping[str, int]] = found.values["plan"]
+        waits = Reason("not_planned", f"{self.name} has no GPUs for it in this round")
+        why = {job: waits for job in snapshot.jobs.names if job not in plan}
+        assign = tuple(Assignment(job, dict(gpus), end_s) for job, gpus in plan.items())
+        return Decision(assign, solved=found, why=why), memory
+
+
+class LeasesScheduler(_ByRounds):
+    """See `LeasesMechanism`."""
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return Timing(float(knobs["round_s"]), frozenset({"arrival", "completion", "lease_end", "fault", "repair"}))
+
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        if all(job in snapshot.leases for job in snapshot.jobs.names):
+            return Decision(), memory
+        found = self.solved(snapshot, knobs)
+        leases = [own for own in found.values["leases"] if own[0] not in snapshot.leases]
+        room, speeds = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs)
+        assign = [
+            Assignment(job, self._placed(snapshot, room, speeds, job), snapshot.now_s + length_s)
+            for job, start_s, length_s in leases
+            if start_s <= 0
+        ]
+        later = [start_s for _, start_s, _ in leases if start_s > 0]
+        next_s = snapshot.now_s + min(later) if later else None
+        first = {job: start_s for job, start_s, _ in sorted(leases, key=lambda own: -own[1])}
+        why = {job: self._waits(snapshot, first.get(job, math.inf)) for job in snapshot.jobs.names}
+        why = {job: said for job, said in why.items() if first.get(job, math.inf) > 0 and job not in snapshot.leases}
+        return Decision(tuple(assign), solved=found, why=why, next_s=next_s), memory
+
+    def _waits(self, snapshot: Snapshot, start_s: float) -> Reason:
+        if start_s == math.inf:
+            return Reason("no_lease", f"{self.name} has no lease for it")
+        return Reason("later", f"its lease is to start at {snapshot.now_s + start_s:g} s")
+
+    def _placed(self, snapshot: Snapshot, room: FreeGpus, speeds: Any, job: str) -> dict[str, int]:
+        _require(self.name, "lease", job, job in snapshot.jobs.at, "a job that is there")
+        row = snapshot.jobs.at[job]
+        for kind in np.argsort(-speeds[row], kind="stable").tolist():
+            gpus = room.consolidate(kind, int(snapshot.jobs.gpus[row])) if speeds[row, kind] > 0 else None
+            if gpus is not None:
+                return gpus
+        got = Words(f"now, for {counted(int(snapshot.jobs.gpus[row]), 'GPU')}")
+        raise InputError(f"formulation {self.name}, a lease of {job}", got, "one for which GPUs are free")

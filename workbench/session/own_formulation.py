@@ -1,0 +1,298 @@
+"""Formulations that a session declares: a function that changes a shipped one's model, a class, or a new model.
+
+What is wrong with them is said in one sentence, with the name that they were given: when they are declared, when the
+model is built (a part or an index that is not there, no objective), when it is solved (not linear; infeasible, with the
+rows that cannot hold together), or when the answer breaks a limit that the paper's reader checks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import logging
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import pyomo
+import pyomo.environ as pyo
+
+from workbench.base.code_digest import digest
+from workbench.base.errors import InputError, Words, one_of
+from workbench.base.text import on_one_line
+from workbench.scheduling import notation
+from workbench.scheduling.contract import Data, Formulation, Knobs, Result
+from workbench.scheduling.snapshot import Snapshot
+from workbench.scheduling.solvers import InfeasibleError, Point, Programme, Solver, explained, solve_matrix
+from workbench.session.mechanisms import Mechanism
+
+Change = Callable[[Any, Any], object]
+"""What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""
+
+_BUILT: ContextVar[list[str] | None] = ContextVar("models built in this solve", default=None)
+
+
+class Own(Formulation[Data]):
+    """What a formulation of a session does beside the class that it is made of: its stated model alone is solved."""
+
+    own = True
+    written: Any = None
+    """The function or class that the session wrote."""
+    base: Formulation[Any] | None = None
+    """What it changes: a shipped formulation, or another one of the session; None for one that is new."""
+
+    def assemble(self, data: Data, knobs: Knobs) -> Programme | None:
+        return None
+
+    def solve(self, programme: Programme, data: Data, knobs: Knobs, solver: Solver) -> Point:
+        return solve_matrix(programme, solver)
+
+    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
+        """As the base reads it; an objective that is not the base's is the model's, its unit behind `|` in `doc=`."""
+        found: Result = super().read(model, data, knobs)
+        return self.judged(model, found) if model.has_own_objective else found
+
+    def judged(self, model: pyo.ConcreteModel, found: Result) -> Result:
+        """The result with the value, sense and unit of the model's objective."""
+        objective = objective_of(model, self.name)
+        unit = (objective.doc or "").partition("|")[2].strip() or "1"
+        sense = "max" if objective.sense == pyo.maximize else "min"
+        return Result(found.status, float(pyo.value(objective)), sense, unit, found.values)
+
+    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """As the base runs, by the changed model; raises InputError if the base never solves its model as it stands."""
+        try:
+            return self._run(data, knobs, solver)
+        except InfeasibleError as error:
+            raise explained(error, self.build(data, knobs), solver) from error
+
+    def attempt(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result | None:
+        """The same, None where it is infeasible, without asking which rows are in conflict."""
+        try:
+            return self._run(data, knobs, solver)
+        except InfeasibleError:
+            return None
+
+    def _run(self, data: Data, knobs: Knobs, solver: Solver | None) -> Result:
+        built: list[str] = []
+        token = _BUILT.set(built)
+        try:
+            found = super().run(data, knobs, solver)
+        finally:
+            _BUILT.reset(token)
+        if not built and found.solver != "none needed":
+            got = Words("a base that does not solve its model as it stands")
+            raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
+        return found
+
+    def code(self) -> str:
+        """A digest of its function or class and the values that it closes over or reads."""
+        return digest(self.written, "" if self.base is None else self.base.code())
+
+    def on_paper(self, model: pyo.ConcreteModel, knobs: Knobs) -> tuple[str, str]:
+        """What a lab shows of it: the base's statement and what has become of its parts, and the Python text."""
+        try:
+            source = inspect.getsource(self.written)
+        except (OSError, TypeError):
+            source = "# the text of this cell is not kept"
+        if self.base is None:
+            statement, stated = f"**{self.title}**", set[str]()
+        elif isinstance(self.base, Own):
+            statement, below = self.base.on_paper(model, knobs)
+            return statement, f"{source}\n\n{below}"
+        else:
+            found = self.base.statement(knobs)
+            statement, stated = notation.render(found), {line.part for line in notation.equations(found)}
+            source = f"{source}\n\n{notation.source(found)}"
+        parts = list(model.component_objects((pyo.Objective, pyo.Constraint, pyo.Var), descend_into=False))
+        said = [
+            f"`{part.local_name}`: {part.doc or part.ctype.__name__}" for part in parts if part.local_name not in stated
+        ]
+        said += [f"`{part.local_name}` is out of action" for part in parts if not part.active]
+        return "\n\n".join([statement, *([f"**As changed by `{self.name}`**", *said] if said else [])]), source
+
+
+def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[Any]:
+    """The base under a new name, with its model changed by the function after it has been built."""
+    _require_arguments(name, change, "mine(m, data), which changes the model m", 2)
+    kind = type(base)
+
+    def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
+        model = kind.build(self, data, knobs)
+        before = [(each, each.expr, each.sense) for each in _objectives(model)]
+        _apply(name, change, model, data)
+        after = [(each, each.expr, each.sense) for each in _objectives(model)]
+        same = len(before) == len(after) and all(
+            a is b for one, two in zip(before, after, strict=True) for a, b in zip(one, two, strict=True)
+        )
+        return _checked(name, model, not same or getattr(model, "has_own_objective", False))
+
+    title = title_of(change) or f"{name}, from {base.name}"
+    members = {"name": name, "title": title, "build": build, "written": staticmethod(change)}
+    return _made(base, {**members, "base": base})
+
+
+class NewModel(Own[Any]):
+    """A model that a function builds from a mechanism's data."""
+
+    mechanism: type[Mechanism]
+
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> Any:
+        return self.mechanism.data(snapshot, knobs)
+
+    def build(self, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
+        with told(self.name), quiet():
+            model = self.written(data)
+        _checked(self.name, model, own_objective=True)
+        for part in self.mechanism.variables:
+            if not isinstance(model.component(part), pyo.Var):
+                expected = " ".join((self.mechanism.__doc__ or "").split(".")[0].split())
+                raise InputError(f"formulation {self.name}", Words(f"a model without a variable {part}"), expected)
+        return model
+
+    def read(self, model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> Result:
+        return self.judged(model, Result("feasible", None, "", "", self.mechanism.values(model, data, self.name)))
+
+
+def new_model(name: str, written: Callable[[Any], Any], mechanism: type[Mechanism]) -> Formulation[Any]:
+    """The formulation of a function that builds a whole model."""
+    _require_arguments(name, written, "mine(data), which returns a Pyomo model", 1)
+    members = {"name": name, "title": title_of(written) or name, "knobs": mechanism.knobs}
+    kind: Any = type("Mine", (NewModel,), {**members, "written": staticmethod(written), "mechanism": mechanism})
+    found: Formulation[Any] = kind()
+    return found
+
+
+def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
+    """An instance of a class of the session's own, under a name."""
+    unmade = sorted(getattr(kind, "__abstractmethods__", ()))
+    if unmade:
+        raise InputError(f"formulation {name}", Words(f"a class without {', '.join(unmade)}"), "a class that has them")
+
+    reads = any(part in vars(kind) for part in ("read", "found", "report"))
+
+    def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
+        with told(name), quiet():
+            model = kind.build(self, data, knobs)
+        return _checked(name, model, not reads)
+
+    title = title_of(kind) or name
+    shipped = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
+    base = shipped() if shipped is not None and "name" in vars(shipped) else None
+    return _made(kind(), {"name": name, "title": title, "build": build, "written": kind, "base": base})
+
+
+def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
+    """A copy of the base whose class has these members."""
+    kind = type(base)
+    found = copy.copy(base)
+    members["knobs"] = tuple(knob for knob in base.knobs if knob.name not in base.ways)
+    bases = (kind,) if issubclass(kind, Own) else (Own, kind)
+    found.__class__ = type(kind.__name__, bases, {**members, "__module__": kind.__module__})
+    return found
+
+
+def title_of(written: Any) -> str:
+    """The first line of its docstring, without a full stop."""
+    own = written.__dict__.get("__doc__") if isinstance(written, type) else written.__doc__
+    return ((own or "").strip() or " ").splitlines()[0].rstrip(". ")
+
+
+def _require_arguments(name: str, function: Any, expected: str, count: int) -> None:
+    where = f"formulation {name}"
+    if not callable(function):
+        raise InputError(where, function, expected)
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        got = f"{getattr(function, '__name__', function)}{inspect.signature(function)}"
+        raise InputError(where, Words(got), expected) from None
+
+
+# --- The model as it was changed --------------------------------------------------------------------------------------
+
+
+def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> None:
+    """Change the model; what Pyomo refuses is told in one sentence, other mistakes are the function's own."""
+    with told(name, model), quiet():
+        change(model, data)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Pyomo logs what it is about to raise."""
+    log = logging.getLogger("pyomo")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@contextlib.contextmanager
+def told(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None]:
+    """Raise InputError for what Pyomo refuses."""
+    try:
+        yield
+    except (AttributeError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        if not _is_of_pyomo(error):
+            raise
+        text = str(error.args[0]) if error.args else type(error).__name__
+        got = Words(on_one_line(text.strip()))
+        raise InputError(f"formulation {name}", got, _expected(text, error, model)) from error
+
+
+def _is_of_pyomo(error: BaseException) -> bool:
+    """Whether it was raised in Pyomo itself, rather than in the function that calls it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and Path(frames[-1].filename).is_relative_to(Path(pyomo.__file__).parent)
+
+
+def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) -> str:
+    """What would have been right: a part that there is, or an index that the part has."""
+    missing = re.search(r"has no attribute '(.*?)'", text)
+    if isinstance(error, AttributeError) and missing and model is not None:
+        parts = [part.local_name for part in model.component_objects(descend_into=False) if part.doc]
+        return f"a part of the model: {one_of(missing[1], parts)}"
+    indexed = re.search(r"indexed component '(.*?)'", text)
+    part = model.component(indexed[1]) if indexed and model is not None else None
+    if isinstance(error, KeyError) and part is not None:
+        known = f"one of the {len(part):,} indices of {part.local_name}, such as {next(iter(part), None)!r}"
+        return f"{known}; a job that has finished is in no model (`if job in m.JOBS`, or a rule over m.JOBS)"
+    return "a linear model that Pyomo can build"
+
+
+def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
+    """The model, named as the formulation is, so that a solver's errors name it too.
+
+    own_objective: whether its objective may be another than the one that the base's reader computes anew.
+    """
+    if not isinstance(model, pyo.ConcreteModel):
+        raise InputError(f"formulation {name}", model, "a pyomo ConcreteModel")
+    objective_of(model, name)
+    model.name = name
+    model.has_own_objective = own_objective
+    built = _BUILT.get()
+    if built is not None:
+        built.append(name)
+    return model
+
+
+def objective_of(model: pyo.ConcreteModel, name: str) -> Any:
+    """The one active objective; raises InputError for none or several."""
+    found = _objectives(model)
+    if len(found) == 1:
+        return found[0]
+    got = Words("a model without an active objective")
+    if found:
+        got = Words(f"several active objectives: {', '.join(each.local_name for each in found)}")
+    raise InputError(f"formulation {name}", got, "one (m.NAME.deactivate() puts one out of action)")
+
+
+def _objectives(model: pyo.ConcreteModel) -> list[Any]:
+    return list(model.component_data_objects(pyo.Objective, active=True))
