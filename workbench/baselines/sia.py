@@ -38,7 +38,7 @@ from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import orders
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -440,6 +440,12 @@ class SiaScheduler(Scheduler):
     def route(self, knobs: Knobs) -> Route:
         reason = "configurations that the relaxed programme's reduced costs rule out are not given to the solver"
         return Route("other route", NAME, reason)
+
+    def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
+        """The problem whose optimum this decision has."""
+        return StatedProblem(
+            Sia(), gather(snapshot, knobs, _everything(snapshot)), knobs, Solver(gap=float(knobs["gap"]))
+        )
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))

@@ -38,7 +38,17 @@ from workbench.base.errors import InputError, counted
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import MODEL, Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
+from workbench.scheduling.contract import (
+    MODEL,
+    Formulation,
+    Knobs,
+    Memory,
+    Result,
+    Route,
+    Scheduler,
+    StatedProblem,
+    Timing,
+)
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -339,6 +349,10 @@ def in_time(mean_s: FloatArray, slack_s: FloatArray, cv: float) -> FloatArray:
     return found
 
 
+def _solver(knobs: Knobs) -> Solver:
+    return Solver(gap=float(knobs["gap"]), node_limit=int(knobs["node_limit"]), start=True)
+
+
 class ThreeSigmaScheduler(Scheduler):
     """Plans every cycle; executes the starts of the first slot."""
 
@@ -349,6 +363,10 @@ class ThreeSigmaScheduler(Scheduler):
 
     def route(self, knobs: Knobs) -> Route:
         return Route("same programme", NAME)
+
+    def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
+        """The plan of this cycle."""
+        return StatedProblem(ThreeSigma(), gather(snapshot, knobs).data, knobs, _solver(knobs))
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))
@@ -361,8 +379,7 @@ class ThreeSigmaScheduler(Scheduler):
         began = time.perf_counter()
         planned = gather(snapshot, knobs)
         build_s = time.perf_counter() - began
-        solver = Solver(gap=float(knobs["gap"]), node_limit=int(knobs["node_limit"]), start=True)
-        chosen, solved = choose(planned.data, solver, stated=knobs["model"] == "pyomo")
+        chosen, solved = choose(planned.data, _solver(knobs), stated=knobs["model"] == "pyomo")
         held = _place(snapshot, planned, chosen)
         leases = snapshot.leases
         gone = frozenset(unit for unit, lease in leases.items() if held.get(str(unit)) != lease.gpus)

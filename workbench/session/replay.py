@@ -132,7 +132,7 @@ def stated_at(run: Run, at: float | None, *, belief: Beliefs | None = None) -> S
     """
     at_s = checked_time(run, run.end_s if at is None else at)
     owner = find_scheduler(run.scheduler)
-    if owner.route(run.knobs).kind == "algorithm":
+    if type(owner).stated is Scheduler.stated or owner.route(run.knobs).kind == "algorithm":
         raise InputError(f"rows of {run.scheduler}", *_algorithm(owner, run.knobs))
     found = stated_in(run, replay(run, at_s, belief=belief))
     if found is None:
@@ -151,9 +151,10 @@ def stated_in(run: Run, again: Replay) -> StatedDecision | None:
 
 
 def _algorithm(owner: Scheduler, knobs: Knobs) -> tuple[Words, str]:
-    """That no programme is stated for its decisions, and what to ask instead."""
+    """That its decisions cannot be stated again, and what to ask instead."""
     route = owner.route(knobs)
+    why = route.sentence if route.kind == "algorithm" else f"{route.sentence} It does not state a decision's again."
     expected = "workbench.chain(run, gpu, at) for its steps"
     if route.formulation:
         expected += f", or workbench.rows(workbench.solve(scenario, {route.formulation!r}, at=...))"
-    return Words(route.sentence), expected
+    return Words(why), expected

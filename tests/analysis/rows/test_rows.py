@@ -137,6 +137,22 @@ def test_rows_of_a_run_are_those_of_the_decision_in_force() -> None:
     assert workbench.rows(run).attrs["at_s"] == 6840.0
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "knobs"),
+    [("hops", {}), ("hops", {"form": "aggregated"}), ("sia", {}), ("three_sigma", {}), ("gavel.makespan", {})],
+)
+def test_rows_of_other_runs(scheduler: str, knobs: dict[str, str]) -> None:
+    """The rows of each decision that a solver made have the objective that the run recorded, to its gap."""
+    run = workbench.simulate("preset:start_here", scheduler, knobs)
+    made = run.decisions[run.decisions["made_by"].isin(["assembly", "model"])]
+    for time_s, objective, gap in made[["time_s", "objective", "gap"]].iloc[[1, -1]].itertuples(index=False):
+        table = workbench.rows(run, float(time_s))
+        assert table.attrs["at_s"] == time_s
+        held(table, objective)
+        if scheduler != "hops":  # whose programme has its weights scaled
+            assert table.attrs["objective"] == pytest.approx(objective, rel=gap + 1e-6)
+
+
 def test_relax_and_without_solve_again() -> None:
     result = example()
     assert result.objective is not None
@@ -185,9 +201,9 @@ def test_infeasible_problems_show_the_rows_in_conflict() -> None:
 
 
 def test_where_an_algorithm_decides_it_says_so() -> None:
-    for name in ("hadar", "hare", "fifo"):
+    for name in ("hadar", "hare", "fifo", "allox"):
         run = workbench.simulate("preset:start_here", name)
-        with pytest.raises(InputError, match=r"An algorithm decides.*workbench\.chain"):
+        with pytest.raises(InputError, match=r"(An algorithm decides|has the optimum of).*workbench\.chain"):
             workbench.rows(run, 600.0)
 
 

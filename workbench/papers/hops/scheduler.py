@@ -33,7 +33,8 @@ import numpy as np
 from workbench.base.round_times import boundary_after
 from workbench.papers.hops.algorithms.profiler import ProfileQueue, probes, start_profiles
 from workbench.papers.hops.algorithms.queue import queue, remembered_ages
-from workbench.papers.hops.algorithms.round_state import Due, Past, Placements, RoundState
+from workbench.papers.hops.algorithms.round_state import Due, Made, Past, Placements, RoundState
+from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.knobs import (
     FORM,
     ITERATIONS,
@@ -47,7 +48,7 @@ from workbench.papers.hops.knobs import (
     START_S,
 )
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import MODEL, Formulation, Knobs, Route, Scheduler, Timing
+from workbench.scheduling.contract import MODEL, Formulation, Knobs, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision
 from workbench.scheduling.snapshot import Snapshot
 
@@ -93,6 +94,15 @@ class Hops(Scheduler):
     def route(self, knobs: Knobs) -> Route:
         return Route("same programme", "hops.round")
 
+    def stated(self, snapshot: Snapshot, memory: HopsMemory, knobs: Knobs) -> StatedProblem | None:
+        """The decision's first plan, in the form in which it is solved; None if none is made."""
+        turn = _Turn(snapshot, memory, knobs, remembered_ages(snapshot, memory.ages), self.instead)
+        turn.decide()
+        if turn.first is None:
+            return None
+        data, planned = turn.first
+        return StatedProblem(self.instead or HopsRound(), data, {**knobs, "form": planned.form})
+
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]), REPLAN_ON if knobs["replan"] else frozenset())
 
@@ -109,7 +119,7 @@ class Hops(Scheduler):
 
 
 class _Turn:
-    """One decision; after `decide` its fields are those of the next memory."""
+    """One decision; after `decide` its fields are those of the next memory, and `first` is its first plan."""
 
     def __init__(
         self,
@@ -123,6 +133,7 @@ class _Turn:
         self.past, self.waiting, self.coming = memory.past, memory.waiting, memory.coming
         self.listed = tuple(name for name in memory.listed if name in snapshot.jobs.at)
         self.profiles = _profiles(snapshot, memory, knobs)
+        self.first: Made | None = None
         self._started: tuple[Assignment, ...] = ()
         self._line = queue(snapshot, ages, knobs["priority"], float(knobs["refresh_s"]))
         self._end_s = boundary_after(snapshot.now_s, float(knobs["round_s"]))
@@ -167,6 +178,7 @@ class _Turn:
             state.carry_out(found)
 
     def _decision(self, state: RoundState, end_s: float) -> Decision:
+        self.first = state.first
         return Decision(
             (*self._started, *(Assignment(name, gpus, end_s) for name, gpus in state.placed.items())),
             signals=state.signals(),

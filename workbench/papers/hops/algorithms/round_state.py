@@ -116,6 +116,11 @@ class RoundState:
         self.listed = frozenset(listed)
         self._total = int(snapshot.workers.sum())
 
+    @property
+    def first(self) -> Made | None:
+        """The first plan that was made, whose objective the decision reports."""
+        return self._made[0] if self._made else None
+
     def take(self, gpus: Mapping[str, int]) -> None:
         """Take GPUs that are free now out of what may be planned."""
         self.taken.update(gpus)
