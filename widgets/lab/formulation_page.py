@@ -1,19 +1,23 @@
-"""The optimisation problem behind a scheduler: equations, symbols, size of the model, Pyomo source."""
+"""The optimisation problem behind a scheduler: equations, symbols, size of the model, Pyomo source; what decides, and
+the exact answer where an algorithm does."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import told
+from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
 from widgets.work.work import Message
+from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.base.errors import WorkbenchError
+from workbench.scheduling.contract import Scheduler
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
 INVALID = "Correct what is marked on the left first: the size of the problem depends on it."
@@ -22,10 +26,16 @@ INVALID = "Correct what is marked on the left first: the size of the problem dep
 class FormulationPage:
     """A page that is filled when somebody looks at it; `stale` says that it shows another problem.
 
-    chosen: called when another of several formulations is to be shown.
+    chosen: called when another of several formulations is to be shown; solve: when the exact problem is to be solved.
     """
 
-    def __init__(self, chosen: Callable[[], None]) -> None:
+    def __init__(self, chosen: Callable[[], None], solve: Callable[[], None]) -> None:
+        self._route, self._found = w.HTML(), w.HTML()
+        self._exact = w.Button(description="Solve the exact problem", layout={"width": "16em"})
+        self._exact.tooltip = f"The problem that the algorithm is for, of all jobs; at most {TIME_LIMIT_S:g} s"
+        self._exact.add_class("wb-exact")
+        self._exact.on_click(lambda _: self._ask(solve))
+        self._found.add_class("wb-exact-found")
         self._which = w.Dropdown(description="Formulation", style={"description_width": "7em"})
         self._which.layout.display, self._which.layout.width = "none", "97%"
         self._statement = w.HTMLMath()
@@ -33,7 +43,8 @@ class FormulationPage:
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
-        self.box = w.VBox([self._which, self._statement, self._symbols, self._rest])
+        head = [self._route, self._exact, self._found]
+        self.box = w.VBox([*head, self._which, self._statement, self._symbols, self._rest])
         self.box.add_class("wb-formulation")
         self.stale = True
         self._for = ""
@@ -55,6 +66,30 @@ class FormulationPage:
         self._which.value = options[0][1] if options else None
         self._which.layout.display = None if len(options) > 1 else "none"
         self._quiet = False
+
+    def decides(self, scheduler: Scheduler, knobs: Mapping[str, Any]) -> None:
+        """Say what decides; the exact problem is offered where one is stated for the algorithm."""
+        self._route.value = f"<p class='wb-note'>{html.escape(scheduler.route(knobs).sentence)}</p>"
+        self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
+
+    def forget(self) -> None:
+        """What was solved is of other jobs or knobs than those set now."""
+        self._found.value = ""
+
+    def _ask(self, solve: Callable[[], None]) -> None:
+        self._found.value = "<p class='wb-note'>Simulating, then solving the exact problem ...</p>"
+        solve()
+
+    def hear_exact(self, message: Message) -> None:
+        """Show the answer to an `exact` request."""
+        if message["kind"] == "done":
+            text = [message["sentence"], f"Not in the problem: {message['leaves_out']}."]
+            rows = pd.DataFrame(message["schedule"])
+            table = "" if rows.empty else html_table(rows.head(ROWS_SHOWN))
+            self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + table
+        elif message["kind"] in ("error", "cancelled"):
+            said = told(WorkbenchError.from_json(message)) if message["kind"] == "error" else "Cancelled."
+            self._found.value = f"<p class='wb-note'>{html.escape(said)}</p>"
 
     @property
     def name(self) -> str | None:
@@ -110,6 +145,11 @@ def _prose(text: str) -> str:
     safe = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text.strip()), flags=re.DOTALL)
     safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
     return "".join(f"<p>{block}</p>" for block in re.split(r"\n\s*\n", safe) if block)
+
+
+def exact_request(scheduler: str, scenario: dict[str, Any], knobs: dict[str, Any]) -> dict[str, Any]:
+    """The request for the exact problem beside the algorithm's run."""
+    return {"kind": "exact", "scheduler": scheduler, "scenario": scenario, "knobs": knobs, "time_limit_s": TIME_LIMIT_S}
 
 
 def describe_request(formulation: str, scenario: dict[str, Any], knobs: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scheduler_choice import SchedulerChoice
 from widgets.editors.setting import LabSetting, jsonable
 from widgets.lab import words
-from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request
+from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
 from widgets.lab.results import Results, drawings
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
@@ -76,7 +76,7 @@ class Lab(LabShell[LabSetting]):
         self._vary = VaryPage(self._check, self._varies)
         self._varied, self._described = ThreadWork(), ThreadWork()
         self._results.add_page("Vary", self._vary.box, self._vary.opened)
-        self._formulation = FormulationPage(self._describe)
+        self._formulation = FormulationPage(self._describe, self._solve_exactly)
         self._results.add_page("Formulation", self._formulation.box, self._describe)
         self._pages = [make(self) for make in pages_of(room.name)]
         self._build()
@@ -263,6 +263,7 @@ class Lab(LabShell[LabSetting]):
     def _heard(self, setting: LabSetting | None, other: bool) -> None:
         """The formulation, the rewards and what is not read follow."""
         self._formulation.stale |= other
+        self._formulation.forget()
         if setting is not None:
             self._results.rewards.show_scenario(setting.scenario)
             left_out = self._scenario.editors.left_out
@@ -324,6 +325,8 @@ class Lab(LabShell[LabSetting]):
         offered = [known[name] for name in _formulations_of(self.scheduler) if name in known]
         self._formulation.offer([(found.title, found.name) for found in offered], self.scheduler)
         name, history = self._formulation.name, self._frame.history
+        if history.valid and history.present is not None:
+            self._formulation.decides(find_scheduler(self.scheduler), history.present.knobs)
         if name is None:
             self._formulation.say(NONE)
         elif not history.valid or history.present is None:
@@ -334,6 +337,15 @@ class Lab(LabShell[LabSetting]):
             self._formulation.wait()
             work: Workplace = self._described if is_own(name) else process_work()
             work.submit(request, self._formulation.hear, self)
+
+    def _solve_exactly(self) -> None:
+        """Have the exact problem solved that the scheduler's algorithm is for."""
+        present = self._frame.history.present
+        if not self._frame.history.valid or present is None:
+            self._formulation.say(INVALID)
+            return
+        request = exact_request(present.scheduler, present.scenario.to_dict(), jsonable(present.knobs))
+        process_work().submit(request, self._formulation.hear_exact, self)
 
     def _hear(self, number: int, message: Message) -> None:
         """What the worker says about a request; about one that was replaced since, nobody wants to know."""

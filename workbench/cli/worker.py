@@ -9,6 +9,7 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
            "window": [FIRST, LAST], "belief": ESTIMATOR}
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
           {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures` and no run
+          {"id": 3, "kind": "exact", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "time_limit_s": S}
           {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
           {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
           {"id": 6, "kind": "convert", "format": NAME, "path": FILE, "throughputs": FILE or null, "cluster": {...},
@@ -82,6 +83,8 @@ def _serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns) -> None:
             tell({"kind": "done", **_simulate(request, tell)})
         elif request["kind"] == "measure":
             tell({"kind": "done", **_measure(request, tell)})
+        elif request["kind"] == "exact":
+            tell({"kind": "done", **_exact(request)})
         elif request["kind"] == "study":
             do_study(request, tell)
         elif request["kind"] == "marginal":
@@ -111,6 +114,14 @@ def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     from workbench.analysis.metrics import as_json, summary
 
     return {"measures": as_json(summary(simulated(request, AllFinished(), tell).run))}
+
+
+def _exact(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The problem that an algorithm is for, solved beside a run of it."""
+    from workbench.analysis.exact import exact
+
+    scenario = Scenario.from_dict(request["scenario"], "lab")
+    return exact(scenario, request["scheduler"], request["knobs"], time_limit_s=request["time_limit_s"]).as_json()
 
 
 def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:

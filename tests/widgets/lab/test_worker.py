@@ -11,7 +11,7 @@ import pytest
 import widgets.editors.scheduler_choice
 import workbench
 from tests.widgets.lab.support import run, until
-from widgets import GavelLab
+from widgets import GavelLab, HadarLab
 from widgets.work.process import ProcessWork, process_work
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError
@@ -119,6 +119,23 @@ def test_cancel_stops_the_process() -> None:
     run(story)
 
 
+def test_the_formulation_page_solves_the_problem_that_an_algorithm_is_for() -> None:
+    async def story() -> None:
+        lab = HadarLab("hadar_example")
+        page = lab._formulation
+        lab._describe()
+        assert "Algorithm 2 chooses" in page._route.value and page._exact.layout.display is None
+        page._exact.click()
+        await until(lambda: "Simulating" not in page._found.value)
+        assert "hadar.offline: the optimum is 12 slots; hadar comes to 12 slots" in page._found.value
+        assert "Not in the problem: costs of restarts" in page._found.value and "start_s" in page._found.value
+        await until(lambda: not page.stale)
+        lab._heard(None, True)
+        assert page._found.value == ""
+
+    run(story)
+
+
 def test_the_formulation_page_is_filled_when_looked_at() -> None:
     async def story() -> None:
         lab = GavelLab("gavel_example")
@@ -136,6 +153,8 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         lab.set("las")
         tabs.selected_index = tabs.titles.index("Formulation")
         assert "solves no optimisation problem" in lab._formulation._statement.value
+        assert "rules of its own" in lab._formulation._route.value
+        assert lab._formulation._exact.layout.display == "none"
 
     run(story)
 

@@ -16,7 +16,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.study import StudyQuestion
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
-from workbench.papers.hare.lessons.studies import BOUNDS, EXACT, OURS
+from workbench.papers.hare.lessons.studies import BOUNDS, OURS
 
 
 class BoundsPage:
@@ -44,7 +44,7 @@ class BoundsPage:
             "<p class='wb-note'>Light bars are lower bounds: no schedule of these jobs is below any of them. Dark bars "
             "are schedules. What lies between the best bound (the dashed line) and the lowest schedule is not known: "
             "the bound may be weak, or the schedule. The objective is the sum of weight x completion time, with all "
-            "jobs known ahead and free switches.</p>"
+            "jobs known ahead and free switches. The tab Formulation solves the problem itself.</p>"
         )
         left = w.VBox([self.rounds, text, self._missing])
         left.add_class("wb-page-controls")
@@ -66,7 +66,7 @@ class BoundsPage:
             self._shown = wanted
             self._parts = []
             given = {"most_rounds": self.rounds.value}
-            self._asked.ask([(scenario, {**given, "which": which}) for which in (None, *BOUNDS, EXACT)])
+            self._asked.ask([(scenario, {**given, "which": which}) for which in (None, *BOUNDS)])
 
     def _show(self, found: Mapping[str, Any]) -> None:
         self._parts.append(found)

@@ -86,10 +86,6 @@ HARE = "Hare"
 SCHEMES = (HARE, *BASELINES)
 LAST = (0, 2)
 """Fig. 1(a): the GPUs of J1's tasks, by number."""
-EXACT = "exact optimum"
-FEW_TASKS = 15
-"""Up to so many tasks the optimum is found while somebody waits."""
-EXACT_S = 20.0
 QUICK = "interval-indexed LP"
 BOUNDS: Mapping[str, Formulation[HareInstance]] = {
     QUICK: IntervalLP(),
@@ -171,10 +167,10 @@ def weighted_jct(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def against_bounds(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Algorithm 1 in its forms, a lower bound or the optimum: sums of w_n C_n in s x weight.
+    """Algorithm 1 in its forms, or a lower bound: sums of w_n C_n in s x weight (the optimum: `workbench.exact`).
 
-    given: `which`, the name of one of `BOUNDS`, `EXACT`, or None for Algorithm 1; `most_rounds`. `cannot` says why
-    something is missing.
+    given: `which`, the name of one of `BOUNDS`, or None for Algorithm 1; `most_rounds`. `cannot` says why something is
+    missing.
     """
     data, which = from_snapshot(snapshot, _settled(given)), given.get("which")
     bounds: dict[str, float] = {}
@@ -183,19 +179,13 @@ def against_bounds(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, An
     if which is None:
         start_s = fluid_start_s(data)
         found = {name: algorithm_1(data, start_s, rule, gaps).objective for name, (rule, gaps) in FORMS.items()}
-    elif which in BOUNDS:
+    elif which not in BOUNDS:
+        raise InputError("which", which, "one of " + ", ".join(BOUNDS))
+    else:
         try:
             bounds[which] = _least(BOUNDS[which], data)
         except InputError as error:
             cannot[which] = f"{error.value}; expected {error.expected}"
-    elif which != EXACT:
-        raise InputError("which", which, "one of " + ", ".join((*BOUNDS, EXACT)))
-    elif data.task_count > FEW_TASKS:
-        cannot[EXACT] = f"at most {FEW_TASKS} tasks while you wait"
-    else:
-        answer = Exact().run(data, Exact().settle({}), Solver(time_limit_s=EXACT_S))
-        assert answer.objective is not None  # it begins with a schedule
-        found[EXACT if answer.status == "optimal" else f"best schedule in {EXACT_S:g} s"] = answer.objective
     parts = {"bounds": bounds, "schedules": found, "cannot": cannot}
     return {**parts, "alpha": alpha(data), "claimed": claimed(data), **_named(data)}
 
