@@ -50,7 +50,7 @@ def carry_out(commands: str, folder: Path, site: Path) -> None:
         if program == "workbench":
             assert main(arguments) == 0
         elif program == "pip":
-            assert arguments == ["install", "--no-deps", "-e", "./sixth"]
+            assert arguments == ["install", "--no-deps", "--no-build-isolation", "-e", "./sixth"]
             installed(site, wheel("sixth", folder / "sixth", folder))
         else:
             python(site, "-m", program, "-q", "-p", "no:cacheprovider", *(str(folder / each) for each in arguments))

@@ -1,6 +1,7 @@
 """Panels for notebooks: labs, a run's schedule with playback, and the chart view and table that they are made of.
 
-`Lab("gavel")` is the lab of a paper; `from widgets import GavelLab` gives it a name of its own, for every paper.
+`Lab("gavel")` is the lab of a paper; `from widgets import GavelLab` gives it a name of its own, for every paper
+(`GoodputFairLab` of a room goodput_fair).
 Public names are loaded when first used, as in `workbench`: the process that will do a lab's work starts before that.
 """
 

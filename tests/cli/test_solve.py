@@ -102,10 +102,14 @@ def test_a_solve_that_finds_nothing_is_a_stated_failure(refused, failing, name, 
     assert found[:2] == (1, status)
 
 
-def test_a_fault_of_ours_is_one_line(cli, failing):
+def test_a_fault_is_one_line_whose_ever_it_is(cli, failing, monkeypatch):
+    code, out, err = cli("solve", "preset:start_here", "--formulation", "test.fault", "--json")
+    assert code == 1 and strict(out)["error"]["value"].startswith("ZeroDivisionError: ")
+    assert err.startswith("error: tests/cli/test_solve.py:")
+    monkeypatch.setattr("workbench.session.registry.rooms", None)
     code, out, err = cli("solve", "preset:start_here", "--formulation", "test.fault", "--json")
     assert code == 1 and strict(out)["status"] == "internal_error"
-    assert err.startswith("internal error: ZeroDivisionError: one of ours")
+    assert err.startswith("internal error: TypeError: 'NoneType' object is not callable")
 
 
 def test_missing_solver(refused, monkeypatch, tmp_path):

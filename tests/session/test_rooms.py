@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -164,11 +166,12 @@ def test_a_wheel_brings_a_paper(sixth: Path) -> None:
 
 
 WRONG = {
-    "lost": ("from lost import explain", "import no_such", "ModuleNotFoundError: No module named 'no_such'"),
+    "lost": ("from lost import explain", "import no_such", r"No module named 'no_such' \(.*lost/__init__.py:3\)"),
     "twice": ('name="twice",', 'name="twice", name="again",', "SyntaxError: keyword argument repeated"),
     "bare": ("schedulers=(SCHEDULER,)", "schedulers=SCHEDULER", "room bare, schedulers: got .*; expected a tuple"),
     "silent": ("ROOM = ", "ROOMS = ", r"silent, ROOM: got nothing; expected ROOM = Room\(...\)"),
     "other": ('name="other"', 'name="another"', "room another, formulations: got 'other.max_min_share'"),
+    "guarded": ("from workbench import Room", "import sys; sys.exit('no licence')", "SystemExit: no licence"),
     "nowhere": (
         'example="start_here"',
         'example="no_preset"',
@@ -212,6 +215,8 @@ except workbench.InputError as error:
     python(tmp_path, "-c", code, json.dumps(WRONG))
     lab = 'from widgets import SixthLab; assert "Rooms left out: bare: " in SixthLab()._choice.left_out.value'
     python(tmp_path, "-c", lab)
+    lost = python(tmp_path, "-c", "from widgets import LostLab", code=1).stderr.splitlines()[-1]
+    assert "lab: got 'lost'; expected a room that can be used; lost cannot: ModuleNotFoundError: No module" in lost
     listed = python(tmp_path, "-m", "workbench", "list", "--json")
     assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 31
     lines = listed.stderr.splitlines()
@@ -223,12 +228,31 @@ def test_names_of_shipped_rooms_stay_theirs(sixth: Path, tmp_path: Path) -> None
     source = tmp_path / "source" / "second"
     source.mkdir(parents=True)
     text = 'from workbench import Room\n\nROOM = Room(name="{}")\n'
-    (source / "__init__.py").write_text(text.format("gavel"), encoding="utf-8")
+    (source / "__init__.py").write_text(f"import no_such\n{text.format('gavel')}", encoding="utf-8")
     installed(tmp_path, wheel("gavel", source.parent, tmp_path, "second"))
     code = (
-        "import workbench; told = workbench.skipped_rooms(); assert list(told) == ['gavel'], told;"
-        "assert 'room gavel of dlsched-second' in told['gavel'] and 'no other room' in told['gavel'], told;"
+        "import workbench; told = workbench.skipped_rooms(); assert list(told) == ['gavel of dlsched-second'], told;"
+        "assert 'expected a name that no other room has' in told['gavel of dlsched-second'], told;"
         "assert workbench.find_scheduler('gavel.fifo').title and len(workbench.schedulers()) == 30"
+    )
+    python(tmp_path, "-c", code)
+
+
+def test_a_lab_is_named_as_python_names_classes(tmp_path: Path) -> None:
+    installed(tmp_path, wheel("goodput_fair", skeleton("goodput_fair", tmp_path), tmp_path))
+    python(tmp_path, "-c", "import widgets; assert widgets.GoodputFairLab()._choice.scheduler.name == 'goodput_fair'")
+    told = python(tmp_path, "-c", "from widgets import Goodput_fairLab", code=1).stderr
+    assert "ImportError: cannot import name" in told
+
+
+def test_an_entry_point_names_a_module(sixth: Path, tmp_path: Path) -> None:
+    installed(tmp_path, wheel("sixth", sixth / "sixth", tmp_path))
+    [points] = tmp_path.glob("*.dist-info/entry_points.txt")
+    points.write_text("[workbench.papers]\nsixth = sixth:ROOM\n", encoding="utf-8")
+    code = (
+        "import workbench; [told] = workbench.skipped_rooms().values();"
+        "assert told.startswith('entry point of dlsched-sixth: got \\'sixth:ROOM\\'; expected the module alone'), told;"
+        "assert told.endswith('sixth = \"sixth\"'), told"
     )
     python(tmp_path, "-c", code)
 
@@ -258,5 +282,25 @@ def test_nothing_is_overwritten(sixth: Path, tmp_path: Path, capsys: pytest.Capt
     assert main(["new-paper", "sixth", "--to", str(sixth)]) == 2
     assert "expected a new folder (nothing is overwritten)" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in (sixth / "sixth").rglob("*.py")} == before
-    assert main(["new-paper", "sixth", "--to", str(tmp_path / "nowhere")]) == 2
-    assert "--to" in capsys.readouterr().err
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert main(["new-paper", "sixth", "--to", str(tmp_path / "file")]) == 2
+    assert "--to: got " in capsys.readouterr().err
+
+
+def test_folders_are_made_and_where_one_happens_to_be_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "new" / "there"
+    for each in ("tenth.py", "ninth/__init__.py"):
+        (here / each).parent.mkdir(parents=True, exist_ok=True)
+        (here / each).write_text("", encoding="utf-8")
+    monkeypatch.chdir(here)
+    monkeypatch.syspath_prepend("")  # as `python -m workbench` has it
+    for name in ("tenth", "ninth"):
+        assert main(["new-paper", name, "--to", str(there)]) == 0
+        assert f"--no-build-isolation -e {there / name}, then" in capsys.readouterr().out
+    built = [sys.executable, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*built, "-w", str(tmp_path), str(there / "tenth")], check=True)
+    assert [each.name for each in tmp_path.glob("*.whl")] == ["dlsched_tenth-0.1.0-py3-none-any.whl"]
+    assert main(["new-paper", "tenth", "--to", str(here)]) == 2
+    assert "a name that no module" in capsys.readouterr().err

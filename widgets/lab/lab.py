@@ -36,7 +36,15 @@ from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.room import Room
 from workbench.session.api import check_plan
-from workbench.session.registry import find_scheduler, formulations, is_own, rooms, schedulers
+from workbench.session.registry import (
+    find_scheduler,
+    formulations,
+    is_own,
+    rooms,
+    schedulers,
+    skipped_rooms,
+    unknown_name,
+)
 from workbench.simulation.run import Run
 
 SMALL_S = 5.0
@@ -390,7 +398,7 @@ class Lab(LabShell[LabSetting]):
 def _room(paper: str) -> Room:
     found = {room.name: room for room in rooms() if room.schedulers}
     if paper not in found:
-        raise InputError("lab", paper, "one of " + ", ".join(found))
+        raise unknown_name("lab", paper, found)
     return found[paper]
 
 
@@ -408,11 +416,18 @@ SUFFIX = "Lab"
 
 @cache
 def named_lab(name: str) -> type[Lab]:
-    """The class called `name`: a paper's name and `Lab`; raises AttributeError if there is no such paper."""
-    paper = name.removesuffix(SUFFIX).lower()
-    known = [room.name for room in rooms() if room.schedulers and room.formulations] if name.endswith(SUFFIX) else []
-    if paper not in known:
-        raise AttributeError(f"module 'widgets' has no attribute {name!r}; labs: {', '.join(map(_named, known))}")
+    """The class called `name`, of a paper with a formulation and a scheduler: its room's name as Python names classes,
+    and `Lab`: `GavelLab`, and of a room goodput_fair `GoodputFairLab`.
+
+    Raises AttributeError if there is no such paper, and InputError with the reason if its room was left out.
+    """
+    papers = {_named(room.name): room.name for room in rooms() if room.schedulers and room.formulations}
+    if name not in papers:
+        for room in skipped_rooms():
+            if name == _named(room):
+                raise unknown_name("lab", room, papers)
+        raise AttributeError(f"module 'widgets' has no attribute {name!r}; labs: {', '.join(papers)}")
+    paper = papers[name]
 
     def __init__(self: Lab, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
         Lab.__init__(self, paper, scenario, scheduler)
@@ -420,5 +435,5 @@ def named_lab(name: str) -> type[Lab]:
     return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": "widgets"})
 
 
-def _named(paper: str) -> str:
-    return paper.capitalize() + SUFFIX
+def _named(room: str) -> str:
+    return "".join(word.capitalize() for word in room.split("_")) + SUFFIX

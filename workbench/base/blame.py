@@ -37,6 +37,11 @@ def line_of_code(function: Any) -> str:
     return _shown(code.co_filename, code.co_firstlineno) if isinstance(code, CodeType) else ""
 
 
+def at_line(text: str, line: str) -> str:
+    """A text with `file:line` if there is one."""
+    return f"{text} ({line})" if line else text
+
+
 def _shown(file: str, line: int) -> str:
     """Relative to the working directory where the file is below it."""
     below = os.path.relpath(file) if os.path.isabs(file) and os.path.splitdrive(file)[0] == "" else file

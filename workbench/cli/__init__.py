@@ -13,7 +13,9 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
+from workbench.base.blame import line_of
 from workbench.base.errors import InputError, Words, WorkbenchError, why
+from workbench.base.text import on_one_line
 from workbench.cli import compute, describe, explain, make, new_paper, report, sweep, verify
 from workbench.cli.output import Answer, Unheard, say, show, silence
 from workbench.cli.parser import Parser
@@ -97,10 +99,12 @@ def _stated(error: WorkbenchError, as_json: bool) -> int:
 
 
 def _internal(error: Exception, as_json: bool) -> int:
-    """A fault of ours: one line, and with `python -X dev` where it happened."""
+    """A fault of ours, or of the room that was asked: one line, and with `python -X dev` where it happened."""
     if sys.flags.dev_mode:
         traceback.print_exc()
     text = f"{type(error).__name__}: {error}"
+    if line := line_of(error):
+        return _stated(WorkbenchError(line, Words(on_one_line(text)), "code of a room that runs"), as_json)
     say(f"internal error: {text}\n`python -X dev -m workbench ...` shows where it happened; please report it.")
     return _failed(1, _failure("internal_error", text, "no such fault; please report it"), as_json)
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib.machinery
 import keyword
 import re
 import sys
@@ -26,6 +26,7 @@ build-backend = "hatchling.build"
 [project]
 name = "dlsched-sixth"
 version = "0.1.0"
+requires-python = ">=3.11"
 description = "The room of a paper for the workbench of GPU-cluster scheduling."
 dependencies = ["dlsched-workbench"]
 
@@ -35,6 +36,17 @@ sixth = "sixth"
 
 [tool.hatch.build.targets.wheel]
 packages = ["sixth"]
+""",
+    "README.md": """\
+# Sixth
+
+The room of a paper for the [workbench of GPU-cluster scheduling](https://pypi.org/project/dlsched-workbench/).
+
+    pip install --no-deps --no-build-isolation -e .
+    pytest
+
+The first line needs hatchling and editables, which the workbench's own environment (`make lab`) has, and no network.
+Elsewhere leave `--no-build-isolation` away: pip then fetches them.
 """,
     "sixth/__init__.py": '''\
 """Sixth: what the paper is about (authors, venue, year)."""
@@ -321,16 +333,20 @@ def add_commands(commands: Commands[Parser]) -> None:
     help = "write a package with a room for a paper, tests included"
     parser = add_command(commands, "new-paper", help)
     parser.add_argument("name", metavar="NAME", help="of the room and its package: small letters, digits and _")
-    parser.add_argument("--to", metavar="FOLDER", default=".", help="where the folder NAME is made (default: here)")
+    parser.add_argument(
+        "--to",
+        metavar="FOLDER",
+        default=".",
+        help="where the folder NAME is made; made too (default: here)",
+    )
     parser.set_defaults(command=new_paper)
 
 
 def new_paper(args: argparse.Namespace) -> Answer:
-    """Write the package into a folder of its own, which must not be there yet."""
-    name = _checked(args.name)
-    parent, folder = Path(args.to), Path(args.to) / name
-    if not parent.is_dir():
-        raise InputError("--to", args.to, "a folder that exists")
+    """Write the package into a folder of its own, which must not be there yet; those above it are made."""
+    name, folder = _checked(args.name, Path(args.to)), Path(args.to) / args.name
+    if Path(args.to).exists() and not Path(args.to).is_dir():
+        raise InputError("--to", args.to, "a folder, or where one is to be made")
     if folder.exists() or folder.is_symlink():
         raise InputError(str(folder), Words("something that is there"), "a new folder (nothing is overwritten)")
     written = []
@@ -340,7 +356,7 @@ def new_paper(args: argparse.Namespace) -> Answer:
         write_text(target, _named(text, name))
         written.append(str(target))
     found = {"folder": str(folder), "files": written}
-    next_steps = f"Next: pip install --no-deps -e {folder}, then pytest {folder}"
+    next_steps = f"Next: pip install --no-deps --no-build-isolation -e {folder}, then pytest {folder}"
     return Answer(found, lambda: "\n".join([*written, next_steps]))
 
 
@@ -349,13 +365,23 @@ def _named(text: str, name: str) -> str:
     return text.replace("sixth", name).replace("Sixth", title)
 
 
-def _checked(name: str) -> str:
+def _checked(name: str, parent: Path) -> str:
+    """The name, unless a room, a scheduler or a module of this Python has it, or one beside the folder to be made."""
     from workbench.session.registry import rooms, skipped_rooms
 
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or len(name) > 40:
         raise InputError("NAME", name, "at most 40 small letters, digits and _, a letter first, no word of Python's")
     if name in {*(room.name for room in rooms()), *skipped_rooms(), *(s.name for r in rooms() for s in r.schedulers)}:
         raise InputError("NAME", name, "a name that no room or scheduler has")
-    if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
+    if name in sys.stdlib_module_names or _module_at(name, parent):
         raise InputError("NAME", name, "a name that no module of this Python has")
     return name
+
+
+def _module_at(name: str, parent: Path) -> bool:
+    """Whether Python finds a module of that name, or a file beside the folder; where one happens to be does not count:
+    `python -m` puts the working directory first.
+    """
+    here = sys.path[:1] if sys.path[:1] in ([""], [str(Path.cwd())]) else []
+    found = importlib.machinery.PathFinder.find_spec(name, sys.path[len(here) :])
+    return (found is not None and found.origin is not None) or (parent / f"{name}.py").exists()

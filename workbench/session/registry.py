@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import workbench.baselines
 import workbench.papers
+from workbench.base.blame import at_line, line_of
 from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, WorkbenchError, one_of, shorten
 from workbench.base.text import on_one_line
 from workbench.scheduling.contract import Formulation, Scheduler
@@ -166,9 +167,17 @@ def paper_rooms() -> tuple[Room, ...]:
 
 
 def skipped_rooms() -> dict[str, str]:
-    """Rooms that cannot be used, each with the reason: it cannot be imported, or its declaration is wrong."""
-    found = ((place, _load(place)) for place in (*_papers(), *_outside(), *_baselines()))
-    return {place.name: reason for place, reason in found if isinstance(reason, str)}
+    """Rooms that cannot be used, each with the reason: it cannot be imported, or its declaration is wrong.
+
+    One from outside whose name another room has is told with its distribution: `gavel of dlsched-mine`.
+    """
+    found = [(place, _load(place)) for place in (*_papers(), *_outside(), *_baselines())]
+    used = {place.name for place, room in found if isinstance(room, Room)}
+    return {
+        f"{place.name} of {place.outside}" if place.name in used else place.name: reason
+        for place, reason in found
+        if isinstance(reason, str)
+    }
 
 
 def _usable(places: Iterable[_Place]) -> Iterator[Room]:
@@ -197,8 +206,9 @@ def _outside() -> tuple[_Place, ...]:
 
 @cache
 def _load(place: _Place) -> Room | str:
-    """The room, or why it cannot be used."""
+    """The room, or why it cannot be used, with the line of its author's code where there is one."""
     try:
+        _refuse_taken_name(place)
         with contextlib.redirect_stdout(sys.stderr):  # standard output may be for one JSON value
             room = getattr(importlib.import_module(place.module), "ROOM", None)
         if not isinstance(room, Room):
@@ -209,28 +219,44 @@ def _load(place: _Place) -> Room | str:
         if place.outside:
             _refuse_taken(place, room)
     except WorkbenchError as error:
-        return on_one_line(str(error))
+        return at_line(on_one_line(str(error)), line_of(error))
     except (Exception, SystemExit) as error:
-        return shorten(Words(on_one_line(f"{type(error).__name__}: {error}")), MOST_OF_OURS)
+        told = shorten(Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": "))), MOST_OF_OURS)
+        return at_line(told, line_of(error))
     return room
 
 
+def _refuse_taken_name(place: _Place) -> None:
+    """Raise InputError, before anything is imported, where a room from outside has a name that a room before it has, or
+    an entry point that is no module.
+    """
+    if not place.outside:
+        return
+    others = _outside()
+    if place.name in {other.name for other in (*_ours(), *others[: others.index(place)])}:
+        raise InputError(f"room {place.name} of {place.outside}", place.name, "a name that no other room has")
+    if ":" in place.module:
+        module = place.module.partition(":")[0]
+        expected = f'the module alone, whose ROOM it is: {place.name} = "{module}"'
+        raise InputError(f"entry point of {place.outside}", place.module, expected)
+
+
 def _refuse_taken(place: _Place, room: Room) -> None:
-    """Raise InputError where a room from outside has a name that a room before it has, or its example is none."""
+    """Raise InputError where a room from outside offers a name that a room before it does, or its example is none."""
     from workbench.scenario.presets import is_preset
 
-    where = f"room {room.name} of {place.outside}"
-    ours, others = (*_papers(), *_baselines()), _outside()
-    before = [*ours, *others[: others.index(place)]]
-    if any(other.name == room.name for other in before):
-        raise InputError(where, room.name, "a name that no other room has")
-    taken = {each.name for other in _usable(before) for each in _offered(other)}
-    taken |= {other.name for other in ours}
+    where, others = f"room {room.name} of {place.outside}", _outside()
+    taken = {each.name for other in _usable((*_ours(), *others[: others.index(place)])) for each in _offered(other)}
+    taken |= {other.name for other in _ours()}
     for each in _offered(room):
         if each.name in taken:
             raise InputError(where, each.name, "names that no other room has")
     if not is_preset(room.example):
         raise InputError(f"{where}, example", room.example, "a built-in scenario (`workbench presets` lists them)")
+
+
+def _ours() -> tuple[_Place, ...]:
+    return (*_papers(), *_baselines())
 
 
 def _offered(room: Room) -> list[Formulation[Any] | Scheduler]:
@@ -242,15 +268,15 @@ def _room_of(name: str) -> tuple[Room, ...]:
     another name every room.
     """
     first = name.split(".")[0]
-    place = next((place for place in (*_papers(), *_baselines()) if place.name == first), None)
+    place = next((place for place in _ours() if place.name == first), None)
     return rooms() if place is None else tuple(_usable([place]))
 
 
-def _unknown(where: str, name: Any, known: Iterable[str]) -> InputError:
+def unknown_name(where: str, name: Any, known: Iterable[str]) -> InputError:
     """The error for a name that nobody has; a room that was skipped may have had it."""
     skipped = skipped_rooms()
     first = name.split(".")[0] if isinstance(name, str) else ""
-    if first in skipped and first not in {room.name for room in rooms()}:
+    if first in skipped:
         return InputError(where, name, f"a room that can be used; {first} cannot: {skipped[first]}")
     missing = f" (without those of {', '.join(skipped)}: `workbench.skipped_rooms()`)" if skipped else ""
     return InputError(where, name, one_of(name, known) + missing)
@@ -272,7 +298,7 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
             for found in room.schedulers:
                 if found.name == name:
                     return found
-    raise _unknown(where, name, (found.name for found in schedulers()))
+    raise unknown_name(where, name, (found.name for found in schedulers()))
 
 
 def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
@@ -286,7 +312,7 @@ def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
                     return found
         if name in _OWN_FORMULATIONS:
             return _OWN_FORMULATIONS[name]
-    raise _unknown("formulation", name, (found.name for found in formulations()))
+    raise unknown_name("formulation", name, (found.name for found in formulations()))
 
 
 def find_study(name: str) -> Study:

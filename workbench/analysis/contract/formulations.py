@@ -130,7 +130,7 @@ def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.
         log.removeHandler(handler)
     found = []
     if not isinstance(model, pyo.ConcreteModel):
-        raise InputError("answer", model, "a pyomo ConcreteModel")
+        raise InputError("answer", model, "a pyomo ConcreteModel, as `build` returns")
     if said.getvalue():
         found.append(Problem(where, Words(said.getvalue().strip()), "nothing printed, no warning (unordered sets?)"))
     if any(not var.stale and not var.fixed for var in model.component_data_objects(pyo.Var)):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.contract.telling import at, once, telling
-from workbench.base.blame import is_users, line_of_code
+from workbench.analysis.contract.telling import once, telling
+from workbench.base.blame import at_line, is_users, line_of_code
 from workbench.base.errors import InputError, Problem, Words, one_of
 from workbench.base.labels import listed
 from workbench.scenario.job import Job
@@ -62,7 +62,7 @@ def _wrong_timing(scheduler: Scheduler) -> list[Problem]:
     with telling(where, TIMING, told):
         timing: Any = scheduler.timing(scheduler.settle({}))
         if not isinstance(timing, Timing):
-            told.append(Problem(at(where, _line(scheduler, "timing")), timing, TIMING))
+            told.append(Problem(at_line(where, _line(scheduler, "timing")), timing, TIMING))
     return told
 
 
@@ -84,7 +84,7 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
                 told.append(Problem(f"{name}, decide", found, "every job finishes"))
     method = "decide" if any(", decide" in each.where for each in told) else "start"
     line = _line(scheduler, method)
-    return [each if each.where.endswith(")") else each._replace(where=at(each.where, line)) for each in told]
+    return [each if each.where.endswith(")") else each._replace(where=at_line(each.where, line)) for each in told]
 
 
 def _line(scheduler: Scheduler, method: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from workbench.base.blame import line_of
+from workbench.base.blame import at_line, line_of
 from workbench.base.errors import Problem, ScenarioError, Words, WorkbenchError
 from workbench.base.text import on_one_line
 
@@ -20,17 +20,12 @@ def telling(where: str, expected: str, told: list[Problem]) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        told += [Problem(at(f"{where}, {each.where}", line_of(error)), *each[1:]) for each in error.problems]
+        told += [Problem(at_line(f"{where}, {each.where}", line_of(error)), *each[1:]) for each in error.problems]
     except WorkbenchError as error:
-        told.append(Problem(at(f"{where}, {error.where}", line_of(error)), error.value, error.expected))
+        told.append(Problem(at_line(f"{where}, {error.where}", line_of(error)), error.value, error.expected))
     except (Exception, SystemExit) as error:
         found = Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": ")))
-        told.append(Problem(at(where, line_of(error)), found, expected))
-
-
-def at(where: str, line: str) -> str:
-    """Where, with `file:line` if there is one."""
-    return f"{where} ({line})" if line else where
+        told.append(Problem(at_line(where, line_of(error)), found, expected))
 
 
 def once(told: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:
