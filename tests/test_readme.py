@@ -32,14 +32,15 @@ def commands() -> Iterator[list[str]]:
 
 def test_the_python(own: None) -> None:
     names: dict[str, Any] = {}
-    assert len(blocks("python")) == 2
+    assert len(blocks("python")) == 3
     for block in blocks("python"):
         exec(compile(block, "README.md", "exec"), names)
-    table = eval(blocks("python")[-1].strip().splitlines()[-1], names)
+    table, shares = (eval(block.strip().splitlines()[-1], names) for block in blocks("python")[1:])
     assert isinstance(table, pd.DataFrame)
     assert list(table["scheduler"]) == ["shortest_first", "shortest_first most_jobs=10", "srtf"]
     assert (table["jobs_unfinished"] == 0).all()
     assert table["mean_jct_s"][0] < table["mean_jct_s"][1], "fewer jobs at once take longer"
+    assert max(shares["vision"].values()) <= 0.3 + 1e-9
 
 
 def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

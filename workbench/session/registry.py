@@ -75,6 +75,7 @@ def scheduler(
 
     def register(function: Decide) -> Decide:
         _OWN[name] = FromFunction(declared, function)
+        _OWN_FORMULATIONS.pop(name, None)
         return function
 
     return register
