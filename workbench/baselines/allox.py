@@ -1,9 +1,9 @@
 r"""AlloX: jobs are matched to accelerator types and places in line, so that they end soonest on average.
 
-min   sum_m sum_j sum_k (k p_mj + t_m) x_mjk                             (code)  total_completion
-s.t.  sum_j sum_k x_mjk = 1                       for all m              (code)  matched
-      sum_m x_mjk <= c_j                          for all j, k           (code)  places
-      x_mjk in {0, 1}, 0 where m cannot run on j  for all m, j, k        (code)  match
+min   sum_m sum_j sum_k (k p_mj + t_m) x_mjk                   (code)  total_completion
+s.t.  sum_j sum_k x_mjk = 1  for all m        (code)  matched
+      sum_m x_mjk <= c_j     for all j, k     (code)  places
+      x_mjk in {0, 1}        for all m, j, k  (code)  match
 
 Source: Le et al., EuroSys 2020, as Gavel compares itself with it (section 7.3; its policies/allox.py). A job of n_m
 steps takes p_mj = n_m / T_mj on type j. On a GPU's line, the job that is k-th from the end holds up itself and the
@@ -11,7 +11,8 @@ k - 1 behind it, so it adds k p_mj to the sum of completion times, and the t_m i
 c_j GPUs is a line. A job that is first in its line runs.
 
 The constraints are those of an assignment problem, which `scipy.optimize.linear_sum_assignment` solves directly
-(`match`); the model states it. No place beyond ceil(M / c_j) is needed: a job there could move up to a free one.
+(`match`); the model states it. A job has no x_mjk where it cannot run. No place beyond ceil(M / c_j) is needed: a job
+there could move up to a free one.
 
 (ours): AlloX is for jobs of one GPU. A gang of z_m counts as z_m times as long, p_mj = z_m n_m / T_mj, and gets its
 GPUs together at its turn, or is passed by who fits. The scheduler matches all jobs to all GPUs anew each time; that

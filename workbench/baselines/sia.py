@@ -1,16 +1,16 @@
 r"""Sia: every round, each job gets one of its configurations (a type and a number of GPUs), or none.
 
-min   sum_i sum_c e_ic A_ic + sum_i lambda_n (1 - sum_c A_ic)              (code)  total_cost
-s.t.  sum_c A_ic <= 1                                      for all i       (code)  one_configuration
-      sum_i sum_c n_ic A_ic <= c_j                         for all j       (code)  capacity
-      A_ic in {0, 1}                                       for all i, c    (code)  choose
+min   sum_i sum_c e_ic A_ic + sum_i lambda_n (1 - sum_c A_ic)                (code)  total_cost
+s.t.  sum_c A_ic <= 1                            for all i     (code)  one_configuration
+      sum_i sum_{c in K_j} n_ic A_ic <= c_j      for all j     (code)  capacity
+      A_ic in {0, 1}                             for all i, c  (code)  choose
 
 Source: Jayaram Subramanya et al., SOSP 2023, and its published policy (sia.py). `e_ic = (r_ic G_ic)^p` for a power p
 below 0, as Sia has it, and minus that for one above. `G_ic` is the speed of job i in configuration c over the smallest
 of all its configurations; with the knob `from_least_size`, times the smallest number of GPUs it may run on. `r_ic` is 1
 in the configuration that the job has now, or if it has none, otherwise its restart factor
 max(age - restarts x penalty, 0) / (age + penalty). A configuration with an infinite cost (factor 0) is none. In the
-capacity of type j, `n_ic` GPUs count for the configurations of that type.
+capacity of type j, `n_ic` GPUs count for the configurations `K_j` of that type.
 
 A user's job runs on the sizes its user chose. Sia itself offers 1, 2, 4, ... GPUs of a node, then whole nodes (knob
 `configurations=powers`); as Hops compares itself with it (section 4.2) every size that was chosen is offered. A job
@@ -174,14 +174,19 @@ class SiaData:
         return cost
 
 
+CHOICES = """i,c | configurations of each job: type, GPUs
+K_j | those of type j | | of_type"""
+
+
 def build(data: SiaData, power: float, idle_cost: float) -> pyo.ConcreteModel:
     """Return the unsolved integer programme."""
     m = pyo.ConcreteModel("sia")
     cost = data.cost(power)
     keys = {spot: _key(data, spot) for spot in np.flatnonzero(np.isfinite(cost)).tolist()}
+    m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys.values() if key[1] == j)) for j in data.types}
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
-    m.CONFIGURATIONS = pyo.Set(dimen=3, initialize=keys.values(), doc="i,c | configurations of each job: type, GPUs")
+    m.CONFIGURATIONS = pyo.Set(dimen=3, initialize=keys.values(), doc=CHOICES)
 
     costs = {key: float(cost[spot]) for spot, key in keys.items()}
     m.cost = pyo.Param(m.CONFIGURATIONS, initialize=costs, doc="e_ic | cost of a configuration | 1")

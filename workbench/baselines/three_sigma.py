@@ -1,15 +1,16 @@
 r"""3Sigma: every cycle, which waiting job starts when and on which type, by a MILP over start times.
 
 max   sum_i sum_o v_io x_io                                       (3Sigma)  expected_value
-s.t.  sum_o x_io <= 1                      for all i              (3Sigma)  one_start
-      sum_i sum_o g_io h_iot x_io <= c_jt  for all j, t           (3Sigma)  capacity
-      x_io in {0, 1}                       for all i, o           (3Sigma)  start
+s.t.  sum_o x_io <= 1                               for all i     (3Sigma)  one_start
+      sum_i sum_{o in O_j} g_io h_iot x_io <= c_jt  for all j, t  (3Sigma)  capacity
+      x_io in {0, 1}                                for all i, o  (3Sigma)  start
 
 Source: Park et al., 3Sigma (EuroSys 2018), as Chronus compares itself with it (section 4.3): jobs with deadlines are
 not preempted, best-effort jobs may be, a cycle is 60 s. An option o is a type and a slot of time in which the job would
 start. `v_io` is what that is worth on average over the job's run time, `h_iot` the chance that the job would then still
-hold its `g_io` GPUs in slot t. In the capacity of type j count the options of that type; `c_jt` is what running jobs
-with deadlines are expected to leave of its GPUs. Only starts in the first slot are executed; then all is planned anew.
+hold its `g_io` GPUs in slot t. In the capacity of type j count the options `O_j` of that type; `c_jt` is what running
+jobs with deadlines are expected to leave of its GPUs. Only starts in the first slot are executed; then all is planned
+anew.
 
 A job with a deadline (its first: strict deadlines only) has one option for each type and slot in which it may still be
 in time, worth its first reward times the chance of that. (ours): an option is worth `early` less in the last slot than
@@ -124,14 +125,19 @@ class ThreeSigmaData:
         return self.jobs[self.job[option]], self.types[self.kind[option]], int(self.slot[option])
 
 
+OPTIONS = """i,o | options of each job: type, slot of its start
+O_j | those of type j | | of_type"""
+
+
 def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     """Return the unsolved MILP."""
     m = pyo.ConcreteModel(NAME)
     keys = [data.key(option) for option in range(len(data.job))]
+    m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
-    m.SLOTS = pyo.RangeSet(0, data.room.shape[1] - 1, doc="t | slots of time, the first one begins now")
-    m.OPTIONS = pyo.Set(dimen=3, initialize=keys, doc="i,o | options of each job: type, slot of its start")
+    m.SLOTS = pyo.Set(initialize=range(data.room.shape[1]), doc="t | slots of time, the first one begins now")
+    m.OPTIONS = pyo.Set(dimen=3, initialize=keys, doc=OPTIONS)
 
     numbers = dict(zip(keys, data.value.tolist(), strict=True))
     m.value = pyo.Param(m.OPTIONS, initialize=numbers, doc="v_io | what an option is worth, expected | 1")

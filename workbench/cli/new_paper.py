@@ -135,7 +135,7 @@ max   t                                                          (ours)  worst_j
 s.t.  sum_k X_jk <= 1                            for all j       (ours)  job_time
       sum_j g_j X_jk <= c_k                      for all k       (ours)  capacity
       t <= sum_k v_jk X_jk                       for all j       (ours)  epigraph
-      0 <= X_jk <= b, X_jk = 0 where v_jk = 0    for all j, k    (ours)  share
+      0 <= X_jk <= b, X_jk = 0 if v_jk = 0       for all j, k    (ours)  share
       t free                                                     (ours)  level
 
 (ours): change the statement into the paper's, with its symbols and the numbers of its equations as tags.

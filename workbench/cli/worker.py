@@ -244,8 +244,9 @@ def described(request: Mapping[str, Any]) -> dict[str, Any]:
     formulation = find_formulation(request["formulation"])
     knobs = formulation.settle({k: v for k, v in request.get("knobs", {}).items() if k in _names(formulation)})
     scenario = Scenario.from_dict(request["scenario"], "lab")
-    model = formulation.build(formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs), knobs)
-    statement, table = formulation.statement(knobs), symbols(model)
+    data = formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs)
+    model = formulation.build(data, knobs)
+    statement, table = formulation.statement(knobs, data), symbols(model)
     on_paper: Any = getattr(formulation, "on_paper", None)  # one of the session has a text of its own
     text, code = on_paper(model, knobs) if on_paper else (render(statement), source(statement))
     return {

@@ -193,9 +193,9 @@ class Formulation(ABC, Generic[Data]):
         expected = "a formulation with a capacity for each accelerator type, such as gavel.max_min_fairness"
         raise InputError("formulation", self.name, expected)
 
-    def statement(self, knobs: Knobs) -> Any:
-        """Whose module's docstring states the problem that `build` gives with these knobs, for
-        `workbench.scheduling.notation`."""
+    def statement(self, knobs: Knobs, data: Any = None) -> Any:
+        """Whose module's docstring states the problem that `build` gives with these knobs (and these numbers, where
+        they decide it too), for `workbench.scheduling.notation`."""
         return self
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:

@@ -2,11 +2,12 @@
 
 Plain text as in `notation`, read by recursive descent:
 
-clauses   = clause, clause, ...          clause  = relation [integer | binary | free] [if conditions]
+clauses   = clause, clause, ...          clause  = relation [integer | binary | free] [if conditions]; a sign alone,
+            `x <= 1, = if i in G`, takes the place of the sign before it where the conditions hold
 relation  = sum <= sum <= ...            also =, <, >, >=, !=, `in` and `notin` a set
 sum       = term + term - term ...       term    = factors side by side or with *; `/` takes the factor on each side
 factor    = atom [^ atom]                atom    = number, symbol, call(sum, ...), (sum), {sum, ...}, and
-            sum_m, sum_{m in R, m != k}, whose body is the rest of its term
+            sum_m, sum_{m in R, m != k}, sum_{m: w_m > 0}, whose body is the rest of its term
 bindings  = binding, binding, ...        binding = m, m in R, (i, j) in N, or conditions such as u <= t - p_rk
 conditions = relation and relation and not word ...
 """
@@ -62,7 +63,10 @@ Tree: TypeAlias = "Number | Name | Operation | Total | Several"
 
 
 class Relation(NamedTuple):
-    """`sides[0] signs[0] sides[1] signs[1] ...`; a word (`relaxed`) has one side and no sign. negated: `not` before."""
+    """`sides[0] signs[0] sides[1] ...`; a word (`relaxed`) has one side and no sign, `= if i in G` a sign and no side.
+
+    negated: `not` before.
+    """
 
     sides: tuple[Tree, ...]
     signs: tuple[str, ...]
@@ -106,7 +110,7 @@ def objective(text: str) -> Tree:
 def bindings(text: str) -> tuple[tuple[Binding, ...], tuple[Relation, ...]]:
     """What a row is for all of, and the conditions after `if`."""
     reader = _Reader(text)
-    found = reader.listed(reader.binding) if text and not text.startswith("if ") else ()
+    found = reader.listed(reader.binding, ":") if text and not text.startswith("if ") else ()
     return reader.to_end((found, reader.conditions()))
 
 
@@ -135,14 +139,15 @@ class _Reader:
         if not self.take(expected):
             self.fail(f"{expected!r} is missing before {' '.join(self.left) or 'the end'!r}")
 
-    def listed(self, one: Callable[[], T]) -> tuple[T, ...]:
+    def listed(self, one: Callable[[], T], *separators: str) -> tuple[T, ...]:
         found = [one()]
-        while self.take(","):
+        while self.take(",", *separators):
             found.append(one())
         return tuple(found)
 
     def clause(self) -> Clause:
-        relation = self.relation()
+        alone = self.take("<=", ">=", "=")
+        relation = Relation((), (alone,)) if alone else self.relation()
         return Clause(relation, self.take(*KINDS), self.conditions())
 
     def conditions(self) -> tuple[Relation, ...]:

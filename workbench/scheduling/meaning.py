@@ -1,7 +1,7 @@
 """What a statement's symbols mean in a model: `doc=` of its parts says which letter, symbol or set is which.
 
 - A set of one dimension, `m | active jobs`, is what the letter m runs over; further letters below it run over the same.
-- `i,p | deadlines of each job` says letters of a set of pairs: p runs over what is second in them.
+- `i,p | deadlines of each job` says letters of a set of pairs: for a job i, p runs over its deadlines.
 - `R | jobs whose weight is above 0`, `O_j | allocations of job j` and `E | pairs (k, j)` are sets of a formula: all of
   the set, what follows j in it, its pairs.
 - `T^m_kj | speed | steps/s` is a part by its indices in this order; an upper letter counts if the part has one more.
@@ -31,11 +31,22 @@ POINTS = 2
 """Random points at which everything is compared."""
 
 
+Env = Mapping[str, tuple[Any, str | None]]
+"""The value and the sort of each letter that is bound."""
+
+
 class Letter(NamedTuple):
-    """Of what set it is, and its values in order."""
+    """Of what set it is, and its values in order; beside those of the letters before it in a set of tuples."""
 
     sort: str
-    values: tuple[Any, ...]
+    before: tuple[str, ...]
+    rows: tuple[tuple[tuple[Any, ...], Any], ...]
+
+    def values(self, env: Env) -> list[Any]:
+        """The values: where the letters before it are bound, those that go with them."""
+        fits = all(each in env for each in self.before)
+        beside = tuple(env[each][0] for each in self.before) if fits else ()
+        return list(dict.fromkeys(value for row, value in self.rows if not fits or row == beside))
 
 
 class Symbol(NamedTuple):
@@ -47,8 +58,6 @@ class Symbol(NamedTuple):
     args: tuple[str, ...]
 
 
-Env = Mapping[str, tuple[Any, str | None]]
-"""The value and the sort of each letter that is bound."""
 _ORDER = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater, "=": np.equal, "!=": np.not_equal}
 
 
@@ -92,8 +101,9 @@ class Meaning:
         rows = [each if isinstance(each, tuple) else (each,) for each in part]
         for place, letter in enumerate(letters):
             rest = place == len(letters) - 1
-            values = dict.fromkeys(_single(row[place:]) if rest else row[place] for row in rows)
-            self.letters.setdefault(letter, Letter(f"{part.local_name}[{place}]", tuple(values)))
+            values = tuple((row[:place], _single(row[place:]) if rest else row[place]) for row in rows)
+            sort = f"{part.local_name}[{place}]"
+            self.letters.setdefault(letter, Letter(sort, tuple(letters[:place]), values))
         return letters[-1]
 
     def _spelled_again(self, text: str, first: str) -> bool:
@@ -276,7 +286,7 @@ class Meaning:
         if binding.within is not None:
             values = [_tuple(each) if len(letters) > 1 else (each,) for each in self.items(binding.within, env)]
         elif len(known) == 1 and known[0] is not None:
-            values = [(each,) for each in known[0].values]
+            values = [(each,) for each in known[0].values(env)]
         else:
             raise Unreadable(f"{', '.join(letters)}: doc= of no set says what it runs over")
         for row in values:

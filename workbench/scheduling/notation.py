@@ -117,14 +117,14 @@ def source(formulation: Any) -> str:
     parts = {module.__name__: [inspect.getsource(module)]}
     path = module.__name__.split(".")
     room = path[:3] if path[0] == "workbench" else path[:1]
-    for found in _callees(owner.build, ".".join(room)):
+    for found in callees(owner.build, ".".join(room)):
         text = inspect.getsource(found)
         if found.__module__ != module.__name__ and "pyo." in text:
             parts.setdefault(found.__module__, [f"# {found.__module__.replace('.', '/')}.py"]).append(text)
     return "\n\n".join("\n\n".join(each) for each in parts.values())
 
 
-def _callees(function: Any, room: str) -> list[Any]:
+def callees(function: Any, room: str) -> list[Any]:
     """A function and those it calls in the room, directly or not, each once, callers first."""
     found: list[Any] = []
     left = [inspect.unwrap(getattr(function, "__func__", function))]

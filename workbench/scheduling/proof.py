@@ -99,7 +99,7 @@ def _objective(line: Equation, part: Any, meaning: Meaning) -> Iterator[Mismatch
 def _rows(line: Equation, part: Any, meaning: Meaning) -> Iterator[Mismatch]:
     stated, seen = formula.clauses(line.formula), set()
     for key, env in _indices(line, part, meaning):
-        said = [row for each in stated if _applies(each, meaning, env) for row in _said(each, meaning, env)]
+        said = [row for each in _in_force(stated, meaning, env) for row in _said(each, meaning, env)]
         held = list(_held(part[key], meaning)) if key in part and part[key].active else []
         seen.add(key)
         if not held and all(row.idle for row in said):
@@ -133,14 +133,30 @@ def _indices(line: Equation, part: Any, meaning: Meaning) -> Iterator[tuple[Any,
     """The index in the part and the letters, for all that a line is for. Letters that the index does not have come
     first: `for all r, i in D_r` may be for i alone."""
     over, conditions = formula.bindings(line.forall)
-    letters = [letter for each in over for letter in each.letters]
+    letters = list(dict.fromkeys(letter for each in over for letter in each.letters))
     for env in meaning.bound(over, {}) if over else ({},):
         if all(meaning.holds(each, env) for each in conditions):
             flat = tuple(value for each in letters or env for value in _key(env[each][0]))
-            if len(flat) < part.dim():
-                raise Unreadable(f"for all {line.forall}: {part.dim()} indices are expected")
-            flat = flat[len(flat) - part.dim() :]
+            wanted = part.dim() if len(part) else len(flat)
+            if len(flat) < wanted:
+                raise Unreadable(f"for all {line.forall}: {wanted} indices are expected")
+            flat = flat[len(flat) - wanted :]
             yield (None if not flat else flat[0] if len(flat) == 1 else flat), env
+
+
+def _in_force(stated: tuple[Clause, ...], meaning: Meaning, env: Env) -> list[Clause]:
+    """The clauses whose conditions hold; a sign alone has changed the one before it."""
+    found: list[Clause] = []
+    for clause in stated:
+        if not _applies(clause, meaning, env):
+            continue
+        if clause.relation.sides:
+            found.append(clause)
+        elif not found or len(found[-1].relation.signs) != 1:
+            raise Unreadable("a sign alone stands behind the one it replaces")
+        else:
+            found[-1] = found[-1]._replace(relation=found[-1].relation._replace(signs=clause.relation.signs))
+    return found
 
 
 def _applies(clause: Clause, meaning: Meaning, env: Env) -> bool:

@@ -27,6 +27,7 @@ from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.proof import differences
 from workbench.scheduling.solvers import SolveError, Solver, SolverName, solve_model
 from workbench.session.api import snapshot_at, time_of_solve
 
@@ -67,7 +68,9 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
             model, more = _built(formulation, data, knobs)
             told += more
             if not formulation.own:
-                told += [*_wrong_model(formulation, model), *_wrong_with_other_knobs(formulation, scenario)]
+                wrong = [*_wrong_model(formulation, model, data, knobs)]
+                wrong = wrong or [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
+                told += [*wrong, *_wrong_with_other_knobs(formulation, scenario)]
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with telling(f"{name}, answer", "an answer", found):
@@ -163,7 +166,7 @@ def _moody(function: Any) -> Iterator[str]:
 
 
 def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
-    """Docstring's `(tag) part_name` against the parts' `doc=`: objective, constraints and decision variables."""
+    """Docstring's `(tag) part_name` against the parts' `doc=`: objective, constraints, variables and expressions."""
     stated = {line.part: line.tag for line in notation.equations(statement)}
     for part, tag in notation.tags(model).items():
         if not tag:
@@ -177,9 +180,15 @@ def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterat
             yield Problem(f"{where}, {part}", NOTHING, "a part of the model for the docstring's line")
 
 
-def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel) -> Iterator[Problem]:
+def _unproven(where: str, statement: Any, model: pyo.ConcreteModel, knobs: Knobs) -> Iterator[Problem]:
+    """What the docstring's lines say otherwise than the parts, see `scheduling.proof`."""
+    for each in differences(statement, model, knobs):
+        yield Problem(f"{where}, {each.where}", Words(each.model), f"what the docstring says: {each.line}")
+
+
+def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> Iterator[Problem]:
     where = formulation.name
-    yield from _differences(where, formulation, model)
+    yield from _differences(where, formulation.statement(knobs, data), model)
     lines = notation.equations(formulation)
     active = list(model.component_data_objects(pyo.Objective, active=True))
     senses = [{pyo.maximize: "max", pyo.minimize: "min"}[each.sense] for each in active]
@@ -223,7 +232,8 @@ def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario) -
         for value in () if knob.name in _KNOBS_OF_ALL else values:
             data, knobs = posed(formulation, scenario, **{knob.name: value})
             where = f"{formulation.name} with {knob.name}={value}"
-            yield from _differences(where, formulation.statement(knobs), formulation.build(data, knobs))
+            stated, model = formulation.statement(knobs, data), formulation.build(data, knobs)
+            yield from [*_differences(where, stated, model)] or _unproven(where, stated, model, knobs)
 
 
 def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver: Solver) -> Iterator[Problem]:

@@ -1,11 +1,11 @@
 r"""Which jobs have which leases: the mixed-integer programme (1)-(6) of Chronus's selector (section 3.3.4).
 
-max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                             (1)              total_reward
-s.t.  sum_i g_ih x_ik <= M_kh                            for all k, h      (3, 6, erratum)  capacity
-      sum_{k<=DL_ip} x_ik >= RL_i sum_{r<=p} s_ir        for all i, p      (4, erratum)     leases_by_deadline
-      sum_p s_ip <= 1                                    for all i         (5, erratum)     one_deadline
-      x_ik in {0, 1}                                     for all i, k      (2)              lease
-      s_ip in {0, 1}                                     for all i, p      (2)              hit
+max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                                (1)              total_reward
+s.t.  sum_i g_ih x_ik <= M_kh                                    for all k, h  (3, 6, erratum)  capacity
+      sum_{k<=DL_ip} x_ik >= RL_i sum_{r<=p} s_ir, = if p = L_i  for all i, p  (4, erratum)     leases_by_deadline
+      sum_p s_ip <= 1, = if i in G                               for all i     (5, erratum)     one_deadline
+      x_ik in {0, 1}                                             for all i, k  (2)              lease
+      s_ip in {0, 1}                                             for all i, p  (2)              hit
 
 Job i needs `RL_i` leases in all, and by its deadline p there are `DL_ip` of them. `s_ip` says that p is the deadline
 it hits, which is worth `V_ip`; a miss is worth `V_0`. There are variables for leases from a job's arrival to its last
@@ -74,15 +74,14 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     own = {data.jobs[i]: range(int(data.first[i]), min(int(data.last[i]), data.leases) + 1) for i in rows}
     by = {(data.jobs[i], p): int(lease) for i in rows for p, lease in enumerate(data.by[i].tolist(), start=1)}
     steps = {data.jobs[i]: range(1, len(data.by[i]) + 1) for i in rows}
-    certain = {data.jobs[i] for i in rows if data.guaranteed[i]}
 
     m = pyo.ConcreteModel("chronus_leases")
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines")
+    m.guaranteed = {data.jobs[i] for i in rows if data.guaranteed[i]}
+    m.last = {data.jobs[i]: len(data.by[i]) for i in rows}
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nG | guaranteed jobs | | guaranteed")
     m.LEASES = pyo.Set(initialize=range(1, data.leases + 1), doc="k | leases, from the start of the plan")
     m.SIZES = pyo.Set(initialize=data.sizes, doc="h | sizes of pieces of a node that have a limit")
-    m.DEADLINES = pyo.Set(
-        dimen=2, initialize=list(by), doc="i,p | deadlines of each job, the earliest first\nr | another deadline"
-    )
+    m.DEADLINES = pyo.Set(dimen=2, initialize=list(by), doc=leases_with_options.DEADLINES)
     m.OWN = pyo.Set(dimen=2, initialize=[(i, k) for i in data.jobs for k in own[i]], doc="i,k | leases of each job")
 
     m.reward = pyo.Param(
@@ -134,14 +133,14 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     def leases_by_deadline(m, i, p):
         had = pyo.quicksum(m.lease[i, k] for k in own[i] if k <= m.by[i, p])
         owed = m.needed[i] * pyo.quicksum(m.hit[i, r] for r in steps[i] if r <= p)
-        return had - owed == 0 if p == steps[i][-1] else had - owed >= 0
+        return had - owed == 0 if p == m.last[i] else had - owed >= 0
 
     @m.Constraint(m.JOBS, doc="(5, erratum) a job hits one deadline, or none unless it is guaranteed")
     def one_deadline(m, i):
         if not steps[i]:
             return pyo.Constraint.Skip
         once = pyo.quicksum(m.hit[i, p] for p in steps[i])
-        return once == 1 if i in certain else once <= 1
+        return once == 1 if i in m.guaranteed else once <= 1
 
     return m
 
@@ -188,9 +187,11 @@ class LeaseSelection(Formulation[ChronusInstance]):
         """The unfinished jobs with deadlines, from the next boundary of leases on."""
         return instance.from_snapshot(snapshot, knobs)
 
-    def statement(self, knobs: Knobs) -> Any:
+    def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """The model that the knobs name; `auto` builds the printed one. Where jobs have options it is
         `leases_with_options`."""
+        if getattr(data, "options", None) is not None:
+            return leases_with_options
         return {"master": master, "options": leases_with_options}.get(str(knobs.get("model")), self)
 
     def build(self, data: ChronusInstance, knobs: Knobs) -> pyo.ConcreteModel:

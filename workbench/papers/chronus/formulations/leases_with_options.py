@@ -1,11 +1,11 @@
 r"""Which jobs have which leases on which GPUs: (1)-(6) with several accelerator types or a range of GPUs (section 7).
 
-max   sum_i V_0 + sum_i sum_p sum_o (V_ip - V_0) s_iop                      (1)              total_reward
-s.t.  sum_i sum_o g_ioh x_iok <= M_kh                    for all k, h      (3, 6, erratum)  capacity
-      sum_{k<=DL_ip} x_iok >= RL_io sum_{r<=p} s_ior     for all i, o, p   (4, erratum)     leases_by_deadline
-      sum_p sum_o s_iop <= 1                             for all i         (5, erratum)     one_deadline
-      x_iok in {0, 1}                                    for all i, o, k   (2)              lease
-      s_iop in {0, 1}                                    for all i, o, p   (2)              hit
+max   sum_i V_0 + sum_i sum_p sum_o (V_ip - V_0) s_iop                               (1)              total_reward
+s.t.  sum_i sum_o g_ioh x_iok <= M_kh                               for all k, h     (3, 6, erratum)  capacity
+      sum_{k<=DL_ip} x_iok >= RL_io sum_{r<=p} s_ior, = if p = L_i  for all i, o, p  (4, erratum)     leases_by_deadline
+      sum_p sum_o s_iop <= 1, = if i in G                           for all i        (5, erratum)     one_deadline
+      x_iok in {0, 1}                                               for all i, o, k  (2)              lease
+      s_iop in {0, 1}                                               for all i, o, p  (2)              hit
 
 (ours) The paper announces a binary for the kind of GPU and one for each number of GPUs in a range, and prints no model.
 Here an option o of job i is both (`JobOptions`): `RL_io` leases do its work at the speed it has so, and take `g_ioh` of
@@ -30,6 +30,11 @@ from workbench.scheduling.solvers import SolverFailedError
 
 MOST_VARIABLES = 200_000
 """A larger model would take longer to make than anyone waits for, and longer still to solve."""
+
+
+DEADLINES = """i,p | deadlines of each job, the earliest first
+r | another deadline
+L_i | number of the job's last deadline | | last"""
 
 
 def variables(data: ChronusInstance) -> int:
@@ -65,7 +70,6 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     mine: dict[str, list[tuple[str, str]]] = {job: [] for job in data.jobs}
     for name in names:
         mine[name[0]].append(name)
-    certain = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
     several = len(data.pools) > 1
     limits = [
         f"{data.pools[pool].name} {size}" if several else str(size)
@@ -73,13 +77,13 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     ]
 
     m = pyo.ConcreteModel("chronus_leases_on_types")
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines")
+    m.guaranteed = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
+    m.last = {job: len(ks) for job, ks in zip(data.jobs, data.by, strict=True)}
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nG | guaranteed jobs | | guaranteed")
     m.LEASES = pyo.Set(initialize=range(1, data.leases + 1), doc="k | leases, from the start of the plan")
     m.LIMITS = pyo.Set(initialize=limits, doc="h | limits: a pool of nodes and a size of pieces there")
     m.OPTIONS = pyo.Set(dimen=2, initialize=names, doc="i,o | options of each job: a pool and a number of GPUs")
-    m.DEADLINES = pyo.Set(
-        dimen=2, initialize=list(by), doc="i,p | deadlines of each job, the earliest first\nr | another deadline"
-    )
+    m.DEADLINES = pyo.Set(dimen=2, initialize=list(by), doc=DEADLINES)
     m.OWN = pyo.Set(
         dimen=3,
         initialize=[(*name, k) for name in names for k in own[name]],
@@ -145,14 +149,14 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     def leases_by_deadline(m, i, o, p):
         had = pyo.quicksum(m.lease[i, o, k] for k in own[i, o] if k <= m.by[i, p])
         owed = m.needed[i, o] * pyo.quicksum(m.hit[i, o, r] for r in steps[i, o] if r <= p)
-        return had - owed == 0 if p == steps[i, o][-1] else had - owed >= 0
+        return had - owed == 0 if p == m.last[i] else had - owed >= 0
 
     @m.Constraint(m.JOBS, doc="(5, erratum) a job hits one deadline as one option, or none unless it is guaranteed")
     def one_deadline(m, i):
         terms = [m.hit[(*name, p)] for name in mine[i] for p in steps[name]]
         if not terms:
             return pyo.Constraint.Skip
-        return pyo.quicksum(terms) == 1 if i in certain else pyo.quicksum(terms) <= 1
+        return pyo.quicksum(terms) == 1 if i in m.guaranteed else pyo.quicksum(terms) <= 1
 
     return m
 

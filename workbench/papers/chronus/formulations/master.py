@@ -1,9 +1,9 @@
 r"""Which deadlines to hit, without saying when each job runs: the master in s (ours), for many jobs.
 
-max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                             (1)            total_reward
-s.t.  sum_i sum_p d_iptz s_ip <= C_tz                    for all t, z      (ours)         demand
-      sum_p s_ip <= 1                                    for all i         (5, erratum)   one_deadline
-      s_ip in {0, 1}                                     for all i, p      (2)            hit
+max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                (1)           total_reward
+s.t.  sum_i sum_p d_iptz s_ip <= C_tz  for all t, z  (ours)        demand
+      sum_p s_ip <= 1, = if i in G     for all i     (5, erratum)  one_deadline
+      s_ip in {0, 1}                   for all i, p  (2)           hit
 
 (ours): `d_iptz` is how much of a job has to run in the first t leases, if it is to hit deadline p: the gang times
 `max(0, RL - max(0, DL - t))`, and `C_tz` is what these leases have, for pieces of each size z. t runs over the
@@ -214,13 +214,13 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     check_guaranteed(data)
     master = Master(data)
     keys = [(data.jobs[row], step + 1) for row, step in zip(master.job.tolist(), master.step.tolist(), strict=True)]
-    certain = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
     own: dict[str, list[tuple[str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
         own[key[0]].append(key)
 
     m = pyo.ConcreteModel("chronus_master")
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines")
+    m.guaranteed = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nG | guaranteed jobs | | guaranteed")
     m.DEADLINES = pyo.Set(dimen=2, initialize=keys, doc="i,p | deadlines that a job alone could hit")
     m.TIMES = pyo.Set(initialize=master.times.tolist(), doc="t | deadlines in leases")
     m.SIZES = pyo.Set(initialize=data.sizes, doc="z | sizes of pieces of a node that have a limit")
@@ -267,7 +267,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
         if not own[i]:
             return pyo.Constraint.Skip
         once = pyo.quicksum(m.hit[key] for key in own[i])
-        return once == 1 if i in certain else once <= 1
+        return once == 1 if i in m.guaranteed else once <= 1
 
     return m
 

@@ -107,7 +107,7 @@ class Makespan(ShareFormulation[StepsInstance]):
         gavel.OPTIMUM,
     )
 
-    def statement(self, knobs: Knobs) -> Any:
+    def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """That of the bisection, if it is chosen."""
         return bisection if knobs.get("method") == "bisection" else self
 

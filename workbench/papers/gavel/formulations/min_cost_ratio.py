@@ -97,7 +97,7 @@ class RatioFormulation(ShareFormulation[Data]):
             shares = shares / model.stretch.value
         return self.report(data, check(data, shares, self.name), knobs)
 
-    def statement(self, knobs: Knobs) -> Any:
+    def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """That of the ratio, if it is chosen."""
         return sys.modules[__name__] if knobs.get("objective") == "ratio" else self
 

@@ -108,7 +108,7 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, LITERAL, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
-    def statement(self, knobs: Knobs) -> Any:
+    def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """That of the programme of one job, if the problem is taken as printed."""
         return one_job if knobs.get("literal", False) else self
 

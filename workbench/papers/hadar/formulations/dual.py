@@ -1,9 +1,9 @@
 r"""P3: prices of GPUs and payoffs of jobs, the dual of P2's linear programme (Hadar, section III-B).
 
-min   sum_j mu_j + sum_t sum_r c_r k_rt                                (3)    total_cost
-s.t.  mu_j >= U_js - sum_t sum_r w_jsrt k_rt       for all j, s        (3a)   payoff_floor
-      k_rt >= 0                                    for all r, t        (2a)   price
-      mu_j >= 0                                    for all j           (2b)   payoff
+min   sum_j mu_j + sum_t sum_r c_r k_rt                            (3)   total_cost
+s.t.  mu_j >= U_js - sum_t sum_r w_jsrt k_rt  for all j, s in S_j  (3a)  payoff_floor
+      k_rt >= 0                               for all r, t         (2a)  price
+      mu_j >= 0                               for all j            (2b)  payoff
 
 `k_rt` is the price of a GPU of type r in slot t, dual to the capacity (2a); `mu_j` the payoff of job j, dual to (2b):
 the utility of its best schedule less what the schedule's GPUs cost, or 0 if none is worth its cost. Whatever the prices

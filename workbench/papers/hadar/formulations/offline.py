@@ -1,20 +1,20 @@
 r"""P1: the plan of all slots that is worth most (Hadar, section III-A), with jobs to come known ahead.
 
-max   sum_j sum_t U_jt f_jt                                                        (1)     total_utility
-s.t.  sum_{k<=t} sum_b X_jb z_jkb >= E_j N_j F_jt               for all j, t       (1a)    work_done
-      w_jtr <= min(W_j, c_r) sum_{b in B_jr} z_jtb              for all j, t, r    (1b)    slowest_type
-      F_jt = sum_{k<=t} f_jk                                    for all j, t       (1c)    counts
-      sum_b z_jtb <= sum_{k>=t} f_jk                            for all j, t       (1c)    runs_until_completion
-      f_jt <= sum_b z_jtb                                       for all j, t       (1c)    runs_in_last_slot
-      sum_t f_jt <= 1                                           for all j          (2b)    completes_once
-      sum_j w_jtr <= c_r                                        for all r, t       (1d)    capacity
-      sum_r w_jtr = W_j sum_b z_jtb                             for all j, t       (1e)    whole_gang
-      sum_{t < a_j + n_j - 1} f_jt = 0                          for all j          (ours)  not_too_early
-      sum_{k<=t} sum_b z_jkb >= n_j F_jt                        for all j, t       (ours)  enough_slots
-      z_jtb in {0, 1}                                           for all j, t, b    (1b)    run
-      0 <= f_jt <= 1                                            for all j, t       (1c)    complete
-      F_jt in {0, 1}                                            for all j, t       (1c)    completed
-      0 <= w_jtr integer                                        for all j, t, r    (1d)    workers
+max   sum_j sum_t U_jt f_jt                                                            (1)     total_utility
+s.t.  sum_{k<=t} sum_b X_jb / EN_j z_jkb >= F_jt          for all j, t in T_j          (1a)    work_done
+      w_jtr <= min(W_j, c_r) sum_{b: X_jb <= X_jr} z_jtb  for all j, t, r              (1b)    slowest_type
+      F_jt = F_{j,t-1} + f_jt                             for all j, t in T_j          (1c)    counts
+      sum_b z_jtb <= sum_{k>=t} f_jk                      for all j, t in T_j          (1c)    runs_until_completion
+      f_jt <= sum_b z_jtb                                 for all j, t in T_j          (1c)    runs_in_last_slot
+      sum_t f_jt <= 1, = if j in R                        for all j                    (2b)    completes_once
+      sum_j w_jtr <= c_r                                  for all r, t                 (1d)    capacity
+      sum_r w_jtr = W_j sum_b z_jtb                       for all j, t in T_j          (1e)    whole_gang
+      sum_{t < a_j + n_j - 1} f_jt = 0                    for all j if cuts            (ours)  not_too_early
+      sum_{k<=t} sum_b z_jkb >= n_j F_jt                  for all j, t in T_j if cuts  (ours)  enough_slots
+      z_jtb in {0, 1}                                     for all j, t, b              (1b)    run
+      0 <= f_jt <= 1                                      for all j, t in T_j          (1c)    complete
+      F_jt in {0, 1}                                      for all j, t in T_j          (1c)    completed
+      0 <= w_jtr integer                                  for all j, t, r              (1d)    workers
 
 The paper's minimum over the types in use (1b) and maximum over the slots in use (1c) are made linear: `z_jtb` chooses
 the slowest type of a job in a slot, `f_jt` the slot in which it completes, so that any utility of the completion time
@@ -24,8 +24,9 @@ variables before a job's arrival (1e) or for slowest types with too few GPUs tha
 first stands for all as the slowest. JCT runs to the end of the last slot, at least 1 slot. The copy at hand labels the
 arrival (1e); the label of the gang, the row before it, is not readable there, and it stands under (1e) here too.
 
-(erratum) (1a) is printed as an equality; slots are whole, so that a job may do more than its work in the last one.
-As printed, every job has to complete; P2 may leave jobs out (2b), worth 0. Knob `require_all` makes (2b) an equality.
+(erratum) (1a) is printed with the work E_j N_j on the right, and as an equality; slots are whole, so that a job may do
+more than its work in the last one. As printed, every job has to complete; P2 may leave jobs out (2b), worth 0. Knob
+`require_all` makes (2b) an equality.
 
 (ours): two cuts (knob `cuts`), which no plan in whole numbers breaks: n_j, the work over the best rate rounded up, is
 the least number of slots that a job needs. Without them the linear relaxation lets a job complete by a part a slot.
@@ -67,6 +68,10 @@ CUTS = Knob(
     "Add the rows that tighten the linear relaxation: no job completes in fewer slots than it needs alone",
     kind="bool",
 )
+JOBS = """j | jobs that can complete within the slots
+R | jobs that have to: all or none | | required"""
+PRESENT = """j,t | slots from the arrival
+T_j | those of job j | | PRESENT"""
 MOST_VARIABLES = 200_000
 """A larger model would take longer to make than anyone waits for, and longer still to solve."""
 
@@ -86,11 +91,17 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
     _check_size(data, sum(len(slots[job]) * (2 + len(slowest[job]) + len(held[job])) for job in jobs))
 
     m = pyo.ConcreteModel("hadar_offline")
-    m.JOBS = pyo.Set(initialize=jobs, doc="j | jobs that can complete within the slots")
+    m.required = jobs if require_all else []
+    m.JOBS = pyo.Set(
+        initialize=jobs,
+        doc=JOBS,
+    )
     m.TYPES = pyo.Set(initialize=data.types, doc="r | accelerator types\nb | type that is a gang's slowest")
     m.SLOTS = pyo.Set(initialize=range(data.slots), doc="t | time slots\nk | another slot")
     m.PRESENT = pyo.Set(
-        dimen=2, initialize=[(j, t) for j in jobs for t in slots[j]], doc="j,t | slots from the arrival"
+        dimen=2,
+        initialize=[(j, t) for j in jobs for t in slots[j]],
+        doc=PRESENT,
     )
     m.RUNS = pyo.Set(
         dimen=3, initialize=[(j, t, b) for j, t in m.PRESENT for b in slowest[j]], doc="j,t,b | slots and slowest types"
@@ -112,13 +123,12 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
         m.JOBS,
         m.TYPES,
         initialize=rate,
-        doc="X_jb | steps that the gang does in a slot if the type is its slowest | steps\n"
-        "B_jr | slowest types of a gang with workers on r: those that are no faster |",
+        doc="X_jb | steps of the gang in a slot if the type is its slowest | steps\nX_jr | the same of r | steps",
     )
     m.work = pyo.Param(
         m.JOBS,
         initialize=column(data.work),
-        doc="E_j N_j | work of a job | steps\nE_j | epochs | 1\nN_j | iterations of an epoch | steps",
+        doc="EN_j | work of a job: epochs E_j times iterations N_j of one | steps",
     )
     m.gang = pyo.Param(m.JOBS, initialize=column(data.gang), doc="W_j | workers of the gang | GPUs")
     m.arrival = pyo.Param(m.JOBS, domain=pyo.Integers, initialize=column(data.arrival), doc="a_j | arrival | slot")
@@ -178,7 +188,7 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
     @m.Constraint(m.JOBS, doc="(2b) a job completes once, or not at all")
     def completes_once(m, job):
         once = pyo.quicksum(m.complete[job, t] for t in slots[job])
-        return once == 1 if require_all else once <= 1
+        return once == 1 if job in m.required else once <= 1
 
     users: dict[tuple[str, int], list[str]] = {(r, t): [] for r in data.types for t in range(data.slots)}
     for job, t, r in m.HOLDS:

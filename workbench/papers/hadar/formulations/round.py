@@ -1,9 +1,9 @@
 r"""Hadar's round: which jobs of the queue run, and with which allocation (section III-B and III-C, equation (8)).
 
-max   sum_j sum_{o in O_j} mu_jo y_jo                               (8)           total_payoff
-s.t.  sum_{o in O_j} y_jo <= 1                     for all j        (2b)          one_option
-      sum_j sum_{o in O_j} w_jor y_jo <= c_r       for all r        (8, s.t.)     capacity
-      y_jo in {0, 1}                               for all j, o     (2c)          choose
+max   sum_j sum_{o in O_j} mu_jo y_jo                    (8)        total_payoff
+s.t.  sum_{o in O_j} y_jo <= 1                for all j  (2b)       one_option
+      sum_j sum_{o in O_j} w_jor y_jo <= c_r  for all r  (8, s.t.)  capacity
+      0 <= y_jo <= 1, y_jo integer if not relaxed  for all j, o in O_j(2c)          choose
 
 The paper writes (8) for one job, whose answer is the argmax (4); the subject-to row below it has no number of its own.
 
@@ -11,7 +11,7 @@ Option o of job j takes w_jor GPUs of type r and pays mu_jo, the job's utility w
 GPUs in the rounds until then, with the prices of the round's start. c_r GPUs of type r are free: servers are aggregated
 by type. (erratum) Algorithm 2 minimises costs in lines 16-21, so that nobody would run; the sum of payoffs is meant.
 The printed programme chooses one schedule of all slots for each job; in a round a schedule is an allocation that the
-job keeps until it is done. With the knob `relaxed`, choose is a number from 0 to 1.
+job keeps until it is done.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def build(data: RoundInstance, relaxed: bool = False) -> pyo.ConcreteModel:
         on_type[kind].append((job, option))
 
     m.JOBS = pyo.Set(initialize=data.jobs, doc="j | jobs in the queue")
-    m.OPTIONS = pyo.Set(dimen=2, initialize=keys, doc="O_j | allocations o of each job")
+    m.OPTIONS = pyo.Set(dimen=2, initialize=keys, doc="j,o | allocations of each job\nO_j | those of job j | | OPTIONS")
     m.TYPES = pyo.Set(initialize=data.types, doc="r | accelerator types")
     m.payoff = pyo.Param(
         m.OPTIONS, initialize=dict(zip(keys, data.payoff.tolist(), strict=True)), doc="mu_jo | payoff | utility"

@@ -1,14 +1,14 @@
 r"""P2: every feasible schedule of a job is listed, and at most one of each job chosen (Hadar, section III-B).
 
-max   sum_j sum_{s in S_j} U_js y_js                                       (2)     total_utility
-s.t.  sum_j sum_{s in S_j} w_jsrt y_js <= c_r          for all r, t        (2a)    capacity
-      sum_{s in S_j} y_js <= 1                         for all j           (2b)    one_schedule
-      y_js in {0, 1}                                   for all j, s        (2c)    choose
+max   sum_j sum_{s in S_j} U_js y_js                         (2)   total_utility
+s.t.  sum_j sum_{s in S_j} w_jsrt y_js <= c_r  for all r, t  (2a)  capacity
+      sum_{s in S_j} y_js <= 1                 for all j     (2b)  one_schedule
+      0 <= y_js <= 1, y_js integer if not relaxed      for all j, s in S_j (2c)    choose
 
 A schedule s says on how many GPUs of which types a job runs in each slot, from its arrival until its work is done; it
 keeps (1a) to (1c), the gang and the arrival (1e) by itself, and U_js is its utility. So P2 has the optimum of P1 where
 no job has to complete. There are exponentially many schedules: this is for a classroom. With knob `relaxed` it is the
-linear programme, 0 <= y_js <= 1, whose dual is P3 (`dual`).
+linear programme, whose dual is P3 (`dual`).
 
 (ours): a schedule from which a slot can be left out, with the work still done, is not listed. Without that slot it
 completes no later, so it is worth no less, and takes no GPU that it did not take before: whatever the prices, and also
@@ -165,12 +165,13 @@ def lay_out(m: pyo.ConcreteModel, data: ScheduleData) -> dict[tuple[str, int], l
     m.JOBS = pyo.Set(initialize=list(dict.fromkeys(job for job, _ in data.keys)), doc="j | jobs that have a schedule")
     m.TYPES = pyo.Set(initialize=stated.types, doc="r | accelerator types")
     m.SLOTS = pyo.Set(initialize=range(stated.slots), doc="t | time slots")
-    m.SCHEDULES = pyo.Set(dimen=2, initialize=data.keys, doc="j,s | schedules of a job\nS_j | those of job j |")
+    m.SCHEDULES = pyo.Set(dimen=2, initialize=data.keys, doc="j,s | schedules of a job\nS_j | those of j | | SCHEDULES")
+    m.held = {(*key, r, t): count for (r, t), users in used.items() for key, count in users}
     m.utility = pyo.Param(
         m.SCHEDULES,
         initialize=dict(zip(data.keys, data.utility.tolist(), strict=True)),
         doc=f"U_js | utility of a schedule, U_j(f_js - a_j) | {stated.unit}\n"
-        "w_jsrt | GPUs of a type that a schedule holds in a slot | GPUs",
+        "w_jsrt | GPUs of a type that a schedule holds in a slot | GPUs | held",
     )
     m.gpus = pyo.Param(
         m.TYPES, initialize=dict(zip(stated.types, stated.capacity.tolist(), strict=True)), doc="c_r | capacity | GPUs"

@@ -1,23 +1,24 @@
 r"""`Hare_Sched` as printed (section 5.1): when each task starts and on which GPU; the non-overlap rows with a big M.
 
-min   sum_n w_n C_n                                                                      (5.1)   weighted_completion
-s.t.  x_i >= a_n                                        for all n, r, i in D_r           (4)     after_arrival
-      sum_m y_im = 1                                    for all i                        (5)     one_gpu
-      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)         for all n, r, i in D_r           (6)     completion
-      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)         for all i in D_r, j in D_{r+1}   (7)     barrier
-      x_j >= x_i + sum_m y_im T^c_im - B_ij (1 - o_ij)  for all i, j                     (8)     one_after_other
-      o_ij + o_ji >= y_im + y_jm - 1                    for all i, j, m                  (8)     same_gpu
-      x_i >= f_m y_im                                   for all i, m                     (ours)  gpu_free
-      x_i <= x_j                                        for all i, j in D_r, i < j       (ours)  in_turn
-      0 <= x_i                                          for all i                        (4)     start
-      y_im in {0, 1}                                    for all i, m                     (5)     assign
-      0 <= C_n                                          for all n                        (6)     complete
-      o_ij in {0, 1}                                    for all i, j                     (8)     before
+min   sum_n w_n C_n                                                                     (5.1)   weighted_completion
+s.t.  x_i >= a_n                                        for all n, r in R_n, i in D_r   (4)     after_arrival
+      sum_m y_im = 1                                    for all i                       (5)     one_gpu
+      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)         for all n, r in R_n, i in D_r   (6)     completion
+      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)         for all (i, j) in N             (7)     barrier
+      x_j >= x_i + sum_m y_im T^c_im - B_ij (1 - o_ij)  for all (i, j) in P             (8)     one_after_other
+      o_ij + o_ji >= y_im + y_jm - 1                    for all (i, j) in P, m in M_ij  (8)     same_gpu
+      x_i >= f_m y_im                                   for all i, m in M_i, f_m > e_i  (ours)  gpu_free
+      x_i <= x_j                                        for all j, i in S_j if cuts     (ours)  in_turn
+      e_i <= x_i <= l_i                                 for all i                       (4)     start
+      y_im in {0, 1}                                    for all i, m in M_i             (5)     assign
+      z_n <= C_n <= Z_n                                 for all n                       (6)     complete
+      o_ij in {0, 1}                                    for all (i, j) in P             (8)     before
 
 (8) is printed as `|x_i - x_j| >= y_km T^c_km` for two tasks on one GPU, k the one that starts first. Here `o_ij` says
 whether task i has computed before task j starts, and two tasks on one GPU are in one order or the other. Where `o_ij`
 is 0, the row allows what the windows allow: `B_ij` is the latest end of i less the earliest start of j. Tasks of one
-job in different rounds are in order by (7). A task holds its GPU for T^c; synchronising overlaps the next task.
+job in different rounds are in order by (7), which is printed for i in D_r and j in D_{r+1}. A task holds its GPU for
+T^c; synchronising overlaps the next task.
 
 (ours): GPUs that are free from `f_m` on only, for plans that begin in mid-life. With the knob `cuts`: tasks of a round
 start in the order of their numbers, since they are alike; of a type no more GPUs than there are tasks; and starts and
@@ -39,10 +40,14 @@ import pyomo.environ as pyo
 from workbench.base.errors import InputError, Words
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.formulations.task_formulation import (
+    NEXT,
+    TASKS,
     TaskFormulation,
     known_schedule,
+    rounds_of,
     schedule_of,
     schedule_result,
+    tasks_of,
 )
 from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance, next_tasks
@@ -58,6 +63,13 @@ PROVEN_TASKS, LIMIT_S = 15, 60.0
 """Of more tasks a proof takes longer than anyone waits for: without a time limit asked for, so many seconds are one."""
 
 
+RUNS = """i,m | tasks and the GPUs that can run them
+M_i | GPUs that can run task i | | RUNS"""
+PAIRS = """P | pairs (i, j): task j may follow i on one GPU
+M_ij | GPUs that can run both, for i < j | | both
+S_j | the task before it in its round, if there is one | | turn"""
+
+
 def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool = True) -> pyo.ConcreteModel:
     """Return the unsolved mixed-integer programme; its variables have the values of `known`, a feasible schedule.
 
@@ -71,15 +83,24 @@ def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool =
     runs = [(i, g) for i in tasks for g in where[i]]
 
     m = pyo.ConcreteModel("hare_exact")
+    m.rounds, m.tasks = rounds_of(data), tasks_of(data)
+    m.earliest = {i: float(window.first_s[rounds[i]]) for i in tasks}
+    m.latest = {i: float(window.last_s[rounds[i]]) for i in tasks}
+    m.soonest = dict(enumerate(window.soonest_s.tolist()))
+    m.last = dict(enumerate(window.latest_s.tolist()))
     m.JOBS = pyo.Set(initialize=range(len(data.jobs)), doc="n | jobs")
     m.GPUS = pyo.Set(initialize=gpus, doc="m | GPUs")
-    m.TASKS = pyo.Set(
-        initialize=tasks, doc="i | tasks of all rounds\nj | another task\nr | rounds\nD_r | tasks of a round"
+    m.TASKS = pyo.Set(initialize=tasks, doc=TASKS)
+    m.RUNS = pyo.Set(
+        dimen=2,
+        initialize=runs,
+        doc=RUNS,
     )
-    m.RUNS = pyo.Set(dimen=2, initialize=runs, doc="i,m | tasks and the GPUs that can run them")
-    m.NEXT = pyo.Set(dimen=2, initialize=next_tasks(data), doc="i,j | tasks of a round and of its job's next one")
-    m.PAIRS = pyo.Set(dimen=2, initialize=_pairs(data, where, cuts), doc="j,i | tasks that may follow on one GPU")
+    m.NEXT = pyo.Set(dimen=2, initialize=next_tasks(data), doc=NEXT)
+    m.PAIRS = pyo.Set(dimen=2, initialize=_pairs(data, where, cuts), doc=PAIRS)
 
+    m.both = {(i, j): [g for g in where[i] if g in where[j]] for i, j in m.PAIRS if i < j}
+    m.turn = {i + 1: (i,) for i in tasks if i + 1 < len(tasks) and rounds[i] == rounds[i + 1]}
     m.weight = pyo.Param(m.JOBS, initialize=dict(enumerate(data.weight.tolist())), doc="w_n | weight | 1")
     m.arrival = pyo.Param(m.JOBS, initialize=dict(enumerate(data.arrival_s.tolist())), doc="a_n | arrival | s")
     m.train = pyo.Param(
@@ -99,8 +120,9 @@ def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool =
 
     m.start = pyo.Var(
         m.TASKS,
-        bounds=lambda _, i: (float(window.first_s[rounds[i]]), float(window.last_s[rounds[i]])),
-        doc="(4) x_i | start | s\nx_j | the same of task j | s",
+        bounds=lambda m, i: (m.earliest[i], m.latest[i]),
+        doc="(4) x_i | start | s\nx_j | the same of task j | s\n"
+        "e_i | earliest start | s | earliest\nl_i | latest start | s | latest",
     )
     m.assign = pyo.Var(
         m.RUNS,
@@ -109,8 +131,8 @@ def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool =
     )
     m.complete = pyo.Var(
         m.JOBS,
-        bounds=lambda _, n: (float(window.soonest_s[n]), float(window.latest_s[n])),
-        doc="(6) C_n | completion | s",
+        bounds=lambda m, n: (m.soonest[n], m.last[n]),
+        doc="(6) C_n | completion | s\nz_n | earliest completion | s | soonest\nZ_n | latest completion | s | last",
     )
     m.before = pyo.Var(
         m.PAIRS,
@@ -150,23 +172,20 @@ def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool =
 
     @m.Constraint(m.PAIRS, m.GPUS, doc="(8) two tasks on one GPU are one before the other")
     def same_gpu(m, i, j, g):
-        both = (i, g) in m.RUNS and (j, g) in m.RUNS
-        if not both or ((j, i) in m.PAIRS and i > j):
+        if g not in m.both.get((i, j), ()):
             return pyo.Constraint.Skip
         other = m.before[j, i] if (j, i) in m.PAIRS else 0
         return m.before[i, j] + other >= m.assign[i, g] + m.assign[j, g] - 1
 
     @m.Constraint(m.RUNS, doc="(ours) no task starts before its GPU is free")
     def gpu_free(m, i, g):
-        if m.free[g] <= window.first_s[rounds[i]]:
+        if m.free[g] <= m.earliest[i]:
             return pyo.Constraint.Skip
         return m.start[i] >= m.free[g] * m.assign[i, g]
 
     @m.Constraint(m.TASKS, doc="(ours) tasks of a round start in the order of their numbers")
     def in_turn(m, i):
-        if not cuts or i + 1 == data.task_count or rounds[i] != rounds[i + 1]:
-            return pyo.Constraint.Skip
-        return m.start[i] <= m.start[i + 1]
+        return m.start[i] <= m.start[i + 1] if cuts and i + 1 in m.turn else pyo.Constraint.Skip
 
     if known is not None:
         _begin_from(m, known, gpus)

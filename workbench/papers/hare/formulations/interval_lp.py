@@ -1,19 +1,19 @@
 r"""A bound at any size (ours): how much of each job is trained on each type of GPU in each of a few intervals of time.
 
-min   sum_n w_n C_n                                                            (5.1)   weighted_completion
-s.t.  A_nl = A_{n,l-1} + sum_k v_nkl                      for all n, l         (5)     adds_up
-      A_nl = W_n                                          for all n, l last    (5)     all_work
-      C_n >= sum_l t_l sum_k v_nkl / W_n + e_n            for all n            (6)     middle
-      C_n >= s_nl + q_nl (W_n - A_{n,l-1})                for all n, l         (7)     rounds_left
-      sum_k T^c_nk v_nkl <= D_n h_l                       for all n, l         (7)     in_parallel
-      sum_n T^c_nk v_nkl <= c_k h_kl                      for all k, l         (8)     capacity
-      0 <= v_nkl                                          for all n, k, l      (4)     trained
-      0 <= A_nl <= g_nl                                   for all n, l         (7)     done
-      0 <= C_n                                            for all n            (6)     complete
+min   sum_n w_n C_n                                                     (5.1)  weighted_completion
+s.t.  A_nl = A_{n,l-1} + sum_k v_nkl             for all n, l           (5)    adds_up
+      A_{n,L} = W_n                              for all n              (5)    all_work
+      C_n >= sum_l t_l sum_k v_nkl / W_n + e_n   for all n              (6)    middle
+      C_n >= s_nl + q_nl (W_n - A_{n,l-1})       for all n, l           (7)    rounds_left
+      sum_k T^c_nk v_nkl <= D_n (t_{l+1} - t_l)  for all n, l if l < L  (7)    in_parallel
+      sum_n T^c_nk v_nkl <= c_k h_kl             for all k, l if l < L  (8)    capacity
+      0 <= v_nkl                                 for all n, k, l        (4)    trained
+      0 <= A_nl <= g_nl                          for all n, l           (7)    done
+      z_n <= C_n                                 for all n              (6)    complete
 
-Interval l begins at `t_l` and is `h_l` long; on GPUs of type k, which may become free within it, `h_kl`. The last one
-has no end: it takes whatever is left, and with an end the programme would be no bound. Work counts in tasks; a task of
-a shorter last round is a part of one. The rows say what every schedule keeps.
+Interval l begins at `t_l` and ends where the next one begins; on GPUs of type k, which may become free within it,
+`h_kl`. The last one has no end: it takes whatever is left, and with an end the programme would be no bound. Work counts
+in tasks; a task of a shorter last round is a part of one. The rows say what every schedule keeps.
 
 - A job is not complete before the middle of its training, plus `e_n`: the mean, over its work, of the time from the
   middle of a task's training to the job's completion, which is at least half of T^c, T^s and the rounds that follow,
@@ -113,9 +113,10 @@ def build(data: HareInstance, count: int = 24) -> pyo.ConcreteModel:
     there = set(where)
 
     m = pyo.ConcreteModel("hare_interval_lp")
+    m.last, m.soonest = last, dict(enumerate(given.window.soonest_s.tolist()))
     m.JOBS = pyo.Set(initialize=jobs, doc="n | jobs")
     m.TYPES = pyo.Set(initialize=kinds, doc="k | types of GPUs")
-    m.INTERVALS = pyo.Set(initialize=range(count), doc="l | intervals of time, one after the other")
+    m.INTERVALS = pyo.Set(initialize=range(count), doc="l | intervals of time in turn\nL | the last one | | last")
     m.RUNS = pyo.Set(
         dimen=2, initialize=[(n, k) for n in jobs for k in runs[n]], doc="n,k | jobs and types they run on"
     )
@@ -139,7 +140,7 @@ def build(data: HareInstance, count: int = 24) -> pyo.ConcreteModel:
         m.TYPES,
         range(last),
         initialize={(k, i): float(given.length_s[k, i]) for k in kinds for i in range(last)},
-        doc="h_kl | length of an interval on a type's GPUs | s\nh_l | length of an interval | s",
+        doc="h_kl | length of an interval on a type's GPUs | s",
     )
 
     def table(values: FloatArray) -> dict[tuple[int, int], float]:
@@ -172,7 +173,9 @@ def build(data: HareInstance, count: int = 24) -> pyo.ConcreteModel:
         doc="(7) A_nl | work done by the end of an interval | tasks",
     )
     m.complete = pyo.Var(
-        m.JOBS, bounds=lambda _, n: (float(given.window.soonest_s[n]), None), doc="(6) C_n | completion | s"
+        m.JOBS,
+        bounds=lambda m, n: (m.soonest[n], None),
+        doc="(6) C_n | completion | s\nz_n | earliest completion: alone on all GPUs | s | soonest",
     )
 
     @m.Objective(sense=pyo.minimize, doc="(5.1) total weighted completion time")

@@ -1,20 +1,20 @@
 r"""`Hare_Sched_RL` (section 5.2): a bound, with the order of tasks on a GPU given up for what all orders obey.
 
-min   sum_n w_n C_n                                                                  (5.2)   weighted_completion
-s.t.  x_i >= a_n                                      for all n, r, i in D_r         (4)     after_arrival
-      sum_m y_im = 1                                  for all i                      (5)     one_gpu
-      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)       for all n, r, i in D_r         (6)     completion
-      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)       for all i in D_r, j in D_{r+1}  (7)    barrier
-      sum_i T^c_im (u_im + (T^c_im / 2 - f_m) y_im) >= Q_m / 2  for all m            (9)     late_enough
-      Q_m >= 2 l_mp sum_i T^c_im y_im - l_mp l_mp     for all m, p                   (9)     square
-      x_i = sum_m u_im                                for all i                      (ours)  split
-      u_im <= B y_im                                  for all i, m                   (ours)  start_where
-      u_im >= e_im y_im                               for all i, m                   (ours)  not_too_early
-      0 <= x_i                                        for all i                      (4)     start
-      y_im in {0, 1}                                  for all i, m                   (5)     assign
-      0 <= C_n                                        for all n                      (6)     complete
-      0 <= u_im                                       for all i, m                   (ours)  start_on
-      0 <= Q_m                                        for all m                      (9)     squared
+min   sum_n w_n C_n                                                                          (5.2)   weighted_completion
+s.t.  x_i >= a_n                                              for all n, r in R_n, i in D_r  (4)     after_arrival
+      sum_m y_im = 1                                          for all i                      (5)     one_gpu
+      C_n >= x_i + sum_m y_im (T^c_im + T^s_im)               for all n, r in R_n, i in D_r  (6)     completion
+      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)               for all (i, j) in N            (7)     barrier
+      sum_i T^c_im (u_im + (T^c_im/2 - f_m) y_im) >= Q_m / 2  for all m                      (9)     late_enough
+      Q_m >= 2 l_mp sum_i T^c_im y_im - l_mp l_mp             for all m, p                   (9)     square
+      x_i = sum_m u_im                                        for all i                      (ours)  split
+      u_im <= B y_im                                          for all i, m                   (ours)  start_where
+      u_im >= e_im y_im                                       for all i, m                   (ours)  not_too_early
+      0 <= x_i                                                for all i                      (4)     start
+      0 <= y_im <= 1, y_im integer if whole                   for all i, m                   (5)     assign
+      z_n <= C_n                                              for all n                      (6)     complete
+      0 <= u_im                                               for all i, m                   (ours)  start_on
+      0 <= Q_m                                                for all m                      (9)     squared
 
 (9) is Queyranne's inequality: the ends of a GPU's tasks, weighted by their times, cannot all be small. Half the square
 of each task's time stands on both sides of it and is taken off. It is quadratic in two ways. The products of start and
@@ -40,7 +40,14 @@ import numpy as np
 import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
-from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result, units_of
+from workbench.papers.hare.formulations.task_formulation import (
+    TASKS,
+    TaskFormulation,
+    bound_result,
+    rounds_of,
+    tasks_of,
+    units_of,
+)
 from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance, next_tasks
 from workbench.papers.hare.knobs import CUTS, ROUND_KNOBS, TANGENTS, WHOLE
@@ -72,14 +79,16 @@ def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents
     points = {g: _points(sum(train[i, g] for i in on[g]), window.horizon_s - free[g], tangents) for g in gpus}
 
     m = pyo.ConcreteModel("hare_relaxation")
+    m.rounds, m.tasks = rounds_of(data), tasks_of(data)
+    m.soonest = {n: float(window.soonest_s[n]) if cuts else 0.0 for n in range(len(data.jobs))}
     m.JOBS = pyo.Set(initialize=range(len(data.jobs)), doc="n | jobs")
     m.GPUS = pyo.Set(initialize=[g for g in gpus if on[g]], doc="m | GPUs")
-    m.TASKS = pyo.Set(
-        initialize=tasks, doc="i | tasks of all rounds\nj | another task\nr | rounds\nD_r | tasks of a round"
-    )
+    m.TASKS = pyo.Set(initialize=tasks, doc=TASKS)
     m.POINTS = pyo.Set(initialize=range(tangents), doc="p | tangents of a square")
     m.RUNS = pyo.Set(dimen=2, initialize=runs, doc="i,m | tasks and the GPUs that can run them")
-    m.NEXT = pyo.Set(dimen=2, initialize=next_tasks(data), doc="i,j | tasks of a round and of its job's next one")
+    m.NEXT = pyo.Set(
+        dimen=2, initialize=next_tasks(data), doc="N | pairs (i, j): tasks of a round and of its job's next one"
+    )
 
     m.weight = pyo.Param(m.JOBS, initialize=dict(enumerate(data.weight.tolist())), doc="w_n | weight | 1")
     m.arrival = pyo.Param(m.JOBS, initialize=dict(enumerate(data.arrival_s.tolist())), doc="a_n | arrival | s")
@@ -109,8 +118,8 @@ def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents
     )
     m.complete = pyo.Var(
         m.JOBS,
-        bounds=lambda _, n: (float(window.soonest_s[n]) if cuts else 0.0, None),
-        doc="(6) C_n | completion | s",
+        bounds=lambda m, n: (m.soonest[n], None),
+        doc="(6) C_n | completion | s\nz_n | earliest completion, 0 without cuts | s | soonest",
     )
     m.start_on = pyo.Var(m.RUNS, domain=pyo.NonNegativeReals, doc="(ours) u_im | start times assignment | s")
     m.squared = pyo.Var(m.GPUS, domain=pyo.NonNegativeReals, doc="(9) Q_m | square of a GPU's training time | s^2")

@@ -36,6 +36,23 @@ OBJECTIVES = ("objective", "bound", "on_grid", "bound_on_grid", "schedule")
 """What of `Result.iterations` is an objective, in s x weight."""
 
 
+NEXT = "N | pairs (i, j): tasks of a round and of its job's next one"
+TASKS = """i | tasks of all rounds
+j | another task
+R_n | rounds r of a job | | rounds
+D_r | tasks of a round | | tasks"""
+
+
+def rounds_of(data: HareInstance) -> dict[int, range]:
+    """Rounds of each job."""
+    return {n: range(*data.job_round[n : n + 2].tolist()) for n in range(len(data.jobs))}
+
+
+def tasks_of(data: HareInstance) -> dict[int, range]:
+    """Tasks of each round."""
+    return {r: range(*data.round_task[r : r + 2].tolist()) for r in range(len(data.round_job))}
+
+
 class Units(NamedTuple):
     """Seconds of a unit of time, and weight of a unit of weight."""
 

@@ -1,14 +1,14 @@
 r"""`Hare_Sched` on a grid of time (ours): how many tasks of each round start in each slot on each type of GPU.
 
-min   sum_n w_n C_n                                                        (5.1)   weighted_completion
-s.t.  sum_k sum_t s_rkt = D_r                       for all r              (5)     all_tasks
-      D_r F_rt <= sum_k sum_{u <= t - b_rk} s_rku   for all r, t           (6)     synchronised
-      C_n >= g + h (e_n + sum_t (1 - F_rt))         for all n, r its last  (6)     completion
-      sum_k sum_{u <= t} s_qku <= D_q F_rt          for all r, t, q next   (7)     barrier
-      sum_r sum_{t - p_rk < u <= t} s_rku <= c_k    for all k, t           (8)     one_task_a_gpu
-      0 <= s_rkt integer                            for all r, k, t        (4)     starts
-      F_rt in {0, 1}                                for all r, t           (6)     finished
-      z_n <= C_n                                    for all n              (6)     complete
+min   sum_n w_n C_n                                                                  (5.1)  weighted_completion
+s.t.  sum_k sum_t s_rkt = D_r                         for all r                      (5)    all_tasks
+      D_r F_rt <= sum_k sum_{u <= t - b_rk} s_rku     for all r, t in T_r            (6)    synchronised
+      C_n >= g + h (e_n + sum_{t in T_r} (1 - F_rt))  for all n, r = L_n             (6)    completion
+      sum_k sum_{u <= t} s_qku <= D_q F_rt            for all q, r in B_q, t in T_r  (7)    barrier
+      sum_r sum_{t - p_rk < u <= t} s_rku <= c_k      for all k, t                   (8)    one_task_a_gpu
+      0 <= s_rkt integer                              for all r, k, t                (4)    starts
+      F_rt in {0, 1}                                  for all r, t in T_r            (6)    finished
+      z_n <= C_n                                      for all n                      (6)    complete
 
 Tasks of a round are alike and so are GPUs of a type, so that counts lose nothing and no two plans differ in names only.
 A task that starts in slot t on type k holds a GPU for p_rk slots and has synchronised b_rk slots after its start. Slot
@@ -46,6 +46,12 @@ MOST_VARIABLES = 60_000
 """A larger model takes longer to make than anyone waits for, and longer still to solve."""
 
 
+ROUNDS = """r | rounds of all jobs
+q | the next round of the same job
+B_q | the round before it, if there is one | | before
+L_n | a job's last round | | last"""
+
+
 def build(grid: TimeGrid, *, whole: bool = True, owner: str = NAME) -> pyo.ConcreteModel:
     """Return the unsolved programme; its variables have the values of the grid's known schedule.
 
@@ -53,18 +59,20 @@ def build(grid: TimeGrid, *, whole: bool = True, owner: str = NAME) -> pyo.Concr
     would have more than `MOST_VARIABLES` variables.
     """
     data = grid.instance
-    rounds, kinds, slots = range(len(data.round_job)), range(len(data.count)), range(grid.slots)
+    rounds, kinds, slots = range(len(data.round_job)), range(len(data.count)), range(grid.slots + 1)
     starts = {(r, k): grid.starts(r, k) for r in rounds for k in kinds}
     open_ = {r: range(int(grid.soonest[r]), int(grid.latest[r])) for r in rounds}
     _check_size(grid, sum(map(len, starts.values())) + sum(map(len, open_.values())), owner)
     follows = {r: r + 1 for r in rounds if r + 1 < len(rounds) and data.round_job[r] == data.round_job[r + 1]}
-    last = {n: int(data.job_round[n + 1]) - 1 for n in range(len(data.jobs))}
 
     m = pyo.ConcreteModel(owner.replace(".", "_"))
+    m.before = {after: (r,) for r, after in follows.items()}
+    m.last = last = {n: int(data.job_round[n + 1]) - 1 for n in range(len(data.jobs))}
+    m.earliest = dict(enumerate(grid.soonest_s.tolist()))
     m.JOBS = pyo.Set(initialize=range(len(data.jobs)), doc="n | jobs")
-    m.ROUNDS = pyo.Set(initialize=rounds, doc="r | rounds of all jobs\nq | the next round of the same job")
+    m.ROUNDS = pyo.Set(initialize=rounds, doc=ROUNDS)
     m.TYPES = pyo.Set(initialize=kinds, doc="k | types of GPUs")
-    m.SLOTS = pyo.Set(initialize=slots, doc="t | slots of the grid\nu | another slot")
+    m.SLOTS = pyo.Set(initialize=slots, doc="t | slots of the grid, and its end\nu | another slot")
     m.STARTS = pyo.Set(
         dimen=3,
         initialize=[(r, k, t) for (r, k), each in starts.items() for t in each],
@@ -73,7 +81,7 @@ def build(grid: TimeGrid, *, whole: bool = True, owner: str = NAME) -> pyo.Concr
     m.OPEN = pyo.Set(
         dimen=2,
         initialize=[(r, t) for r, each in open_.items() for t in each],
-        doc="r,t | slots in which a round may or may not have synchronised",
+        doc="r,t | slots in which a round may or may not have synchronised\nT_r | those of round r | | OPEN",
     )
 
     runs = [(r, k) for r in rounds for k in kinds if grid.train[r, k] >= 0]
@@ -117,8 +125,8 @@ def build(grid: TimeGrid, *, whole: bool = True, owner: str = NAME) -> pyo.Concr
     )
     m.complete = pyo.Var(
         m.JOBS,
-        bounds=lambda _, n: (float(grid.soonest_s[n]), None),
-        doc="(6) C_n | completion | s\nz_n | earliest completion: alone on all GPUs, not rounded | s",
+        bounds=lambda m, n: (m.earliest[n], None),
+        doc="(6) C_n | completion | s\nz_n | earliest completion: alone on all GPUs, not rounded | s | earliest",
     )
 
     def started(m, r, until):

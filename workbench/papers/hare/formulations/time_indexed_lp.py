@@ -1,14 +1,14 @@
 r"""A bound from the grid of time (ours): the linear relaxation of `hare.time_indexed`, with times rounded down.
 
-min   sum_n w_n C_n                                                        (5.1)   weighted_completion
-s.t.  sum_k sum_t s_rkt = D_r                       for all r              (5)     all_tasks
-      D_r F_rt <= sum_k sum_{u <= t - b_rk} s_rku   for all r, t           (6)     synchronised
-      C_n >= g + h (e_n + sum_t (1 - F_rt))         for all n, r its last  (6)     completion
-      sum_k sum_{u <= t} s_qku <= D_q F_rt          for all r, t, q next   (7)     barrier
-      sum_r sum_{t - p_rk < u <= t} s_rku <= c_k    for all k, t           (8)     one_task_a_gpu
-      0 <= s_rkt                                    for all r, k, t        (4)     starts
-      0 <= F_rt <= 1                                for all r, t           (6)     finished
-      z_n <= C_n                                    for all n              (6)     complete
+min   sum_n w_n C_n                                                                  (5.1)  weighted_completion
+s.t.  sum_k sum_t s_rkt = D_r                         for all r                      (5)    all_tasks
+      D_r F_rt <= sum_k sum_{u <= t - b_rk} s_rku     for all r, t in T_r            (6)    synchronised
+      C_n >= g + h (e_n + sum_{t in T_r} (1 - F_rt))  for all n, r = L_n             (6)    completion
+      sum_k sum_{u <= t} s_qku <= D_q F_rt            for all q, r in B_q, t in T_r  (7)    barrier
+      sum_r sum_{t - p_rk < u <= t} s_rku <= c_k      for all k, t                   (8)    one_task_a_gpu
+      0 <= s_rkt                                      for all r, k, t                (4)    starts
+      0 <= F_rt <= 1                                  for all r, t in T_r            (6)    finished
+      z_n <= C_n                                      for all n                      (6)    complete
 
 Tasks start in parts, and a round has synchronised to the part to which all its tasks have. The windows of starts are
 those of `hare.time_indexed`: they hold for some optimal schedule, so that its optimum is a bound for every schedule.

@@ -106,7 +106,7 @@ class HopsRound(Formulation[HopsInstance]):
         """The service window of the queue of all unfinished jobs, on the GPUs that are free now."""
         return HopsInstance.from_snapshot(snapshot, knobs)
 
-    def statement(self, knobs: Knobs) -> Any:
+    def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """The model that the knobs name; `auto` builds the printed one."""
         if np.isinf(power_of(knobs)):
             return lexicographic

@@ -1,0 +1,108 @@
+"""Small random models of every formulation, with random knobs, and the statements that say what they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+
+from tests.fuzz.trials import random_value
+from tests.fuzz.worlds import world
+from workbench.analysis.contract.formulations import posed
+from workbench.base.errors import WorkbenchError
+from workbench.papers.chronus.algorithms.terms import AskedJob
+from workbench.papers.chronus.instance import ChronusInstance
+from workbench.papers.hare.instance import HareInstance
+from workbench.scheduling.contract import Formulation, Knobs
+from workbench.session.registry import rooms
+
+FORMULATIONS = [formulation for room in rooms() for formulation in room.formulations]
+MOST = 400
+"""Variables and rows of a model that is compared; larger ones say nothing more."""
+SMALL = {"slots": 8, "tangents": 3, "intervals": 4}
+"""Knobs that say how large a model is."""
+
+
+class Model(NamedTuple):
+    """A model, its knobs, its statement, and the number it was drawn from."""
+
+    number: int
+    data: Any
+    model: pyo.ConcreteModel
+    knobs: Knobs
+    statement: Any
+
+
+def each_way(formulation: Formulation[Any], wanted: int) -> list[Model]:
+    """So many models as by default, and one with every value of each knob that has a few."""
+    ways: list[dict[str, Any]] = [{} for _ in range(wanted)]
+    for knob in formulation.knobs:
+        values = (True, False) if knob.kind == "bool" else knob.choices or ()
+        ways += [{knob.name: value} for value in values if knob.name not in ("preset", "utility", "optimum")]
+    if formulation.name == "hops.round":
+        ways += [{**way, "lambda": math.inf} for way in ({}, {"form": "aggregated"})]
+    return [model for number, way in enumerate(ways) for model in models(formulation, 100 * number, 1, way)]
+
+
+def models(
+    formulation: Formulation[Any], seed: int, wanted: int, way: Mapping[str, Any] | None = None
+) -> Iterator[Model]:
+    """So many models of random problems, with knobs as told or else, in two of three, random ones."""
+    for number in range(seed, seed + 30 * wanted):
+        rng = np.random.default_rng(number)
+        knobs = [knob for knob in formulation.knobs if knob.name not in ("preset", *SMALL) and rng.random() < 0.5]
+        drawn = {knob.name: random_value(knob, rng) for knob in knobs} if number % 3 and way is None else {}
+        drawn |= {knob.name: SMALL[knob.name] for knob in formulation.knobs if knob.name in SMALL}
+        settled = {**formulation.settle({}), **drawn, **(way or {})}
+        try:
+            data = _problem(formulation, number, settled)
+            if formulation.trivial(data, settled) is not None:
+                continue
+            model = formulation.build(data, settled)
+        except WorkbenchError:
+            continue  # no problem of this kind there
+        if model.nvariables() + model.nconstraints() <= MOST:
+            wanted -= 1
+            yield Model(number, data, model, settled, formulation.statement(settled, data))
+        if not wanted:
+            return
+    raise AssertionError(f"{wanted} models of {formulation.name} are missing")
+
+
+def _problem(formulation: Formulation[Any], number: int, knobs: Knobs) -> Any:
+    room, rng = formulation.name.partition(".")[0], np.random.default_rng([number, 1])
+    if room == "hare":
+        return _tasks(rng)
+    return _leases(rng) if room == "chronus" else posed(formulation, world(number), **knobs)[0]
+
+
+def _tasks(rng: np.random.Generator) -> HareInstance:
+    """Jobs in rounds on GPUs of their own types, some of which cannot run a job, or are free later."""
+    jobs, gpus = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    train = np.where(rng.random((jobs, gpus)) < 0.75, rng.uniform(0.5, 4.0, (jobs, gpus)), math.inf)
+    train[:, 0] = rng.uniform(0.5, 4.0, jobs)
+    return HareInstance.made(
+        train,
+        rng.uniform(0.0, 1.0, (jobs, gpus)),
+        rounds=rng.integers(1, 3, jobs),
+        tasks=rng.integers(1, 3, jobs),
+        weight=rng.uniform(0.5, 5.0, jobs),
+        arrival_s=rng.choice([0.0, 0.7, 3.1], jobs),
+        free_s=rng.choice([0.0, 4.3], gpus),
+        last_part=rng.choice([0.5, 1.0], jobs),
+    )
+
+
+def _leases(rng: np.random.Generator) -> ChronusInstance:
+    """Jobs with up to three deadlines, some guaranteed, on nodes of 8 GPUs."""
+    asked = []
+    for row in range(int(rng.integers(2, 5))):
+        late = int(rng.integers(0, 15))
+        ends = np.sort(rng.choice(np.arange(late + 15, 60), int(rng.integers(1, 4)), replace=False)).tolist()
+        rewards = np.sort(rng.integers(2, 101, len(ends)))[::-1].tolist()
+        steps = list(zip(ends, rewards, strict=True))
+        asked.append(AskedJob(int(rng.integers(1, 7)), int(rng.integers(1, 15)), steps, late, guaranteed=row == 0))
+    return ChronusInstance.made(16, 10, asked, node_gpus=[None, 8, 6][int(rng.integers(3))])
