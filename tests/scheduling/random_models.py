@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.common.errors import InvalidConstraintError
 
 from tests.fuzz.trials import random_value
 from tests.fuzz.worlds import world
@@ -37,14 +38,19 @@ class Model(NamedTuple):
 
 
 def each_way(formulation: Formulation[Any], wanted: int) -> list[Model]:
-    """So many models as by default, and one with every value of each knob that has a few."""
+    """So many models as by default, and one with every value of each knob that has a few; of one statement, so many."""
     ways: list[dict[str, Any]] = [{} for _ in range(wanted)]
     for knob in formulation.knobs:
         values = (True, False) if knob.kind == "bool" else knob.choices or ()
         ways += [{knob.name: value} for value in values if knob.name not in ("preset", "utility", "optimum")]
     if formulation.name == "hops.round":
         ways += [{**way, "lambda": math.inf} for way in ({}, {"form": "aggregated"})]
-    return [model for number, way in enumerate(ways) for model in models(formulation, 100 * number, 1, way)]
+    found = [model for number, way in enumerate(ways) for model in models(formulation, 100 * number, 1, way)]
+    told = [each.statement for each in found]
+    for way, statement in zip(ways, told, strict=True):
+        if told.count(statement) < wanted:
+            found += models(formulation, 7777, wanted - told.count(statement), way)
+    return found
 
 
 def models(
@@ -62,8 +68,8 @@ def models(
             if formulation.trivial(data, settled) is not None:
                 continue
             model = formulation.build(data, settled)
-        except WorkbenchError:
-            continue  # no problem of this kind there
+        except (WorkbenchError, InvalidConstraintError):
+            continue  # no problem of this kind there, or a row without any variable
         if model.nvariables() + model.nconstraints() <= MOST:
             wanted -= 1
             yield Model(number, data, model, settled, formulation.statement(settled, data))
@@ -105,4 +111,5 @@ def _leases(rng: np.random.Generator) -> ChronusInstance:
         rewards = np.sort(rng.integers(2, 101, len(ends)))[::-1].tolist()
         steps = list(zip(ends, rewards, strict=True))
         asked.append(AskedJob(int(rng.integers(1, 7)), int(rng.integers(1, 15)), steps, late, guaranteed=row == 0))
-    return ChronusInstance.made(16, 10, asked, node_gpus=[None, 8, 6][int(rng.integers(3))])
+    nodes = [None, 8, 6][int(rng.integers(3))]
+    return ChronusInstance.made(16, 10, asked, node_gpus=nodes, miss_reward=float(rng.choice([1.0, 1.5])))

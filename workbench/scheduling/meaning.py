@@ -273,7 +273,8 @@ class Meaning:
         if binding.relation is None and len(letters) == 1 and letters[0] in env and binding.within is not None:
             binding = Binding((), None, Relation((Name(letters[0], letters[0], "", ()), binding.within), ("in",)))
         if binding.relation is not None:
-            fresh = [each for each in dict.fromkeys(_letters(binding.relation)) if each not in env and self._free(each)]
+            there = () if "in" in binding.relation.signs else dict.fromkeys(_letters(binding.relation))
+            fresh = [each for each in there if each not in env and self._free(each)]
             if len(fresh) > 1:
                 raise Unreadable(f"{', '.join(fresh)}: one new letter at a time")
             for found in self._bind(Binding((fresh[0],), None), env) if fresh else (env,):
