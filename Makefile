@@ -22,8 +22,9 @@ dashboard: setup ## serve the notebooks as pages without code (DASHBOARD_ARGS=--
 test: setup ## style, types and every test but the long ones (TEST_ARGS="-k gantt")
 	@tools/run_tests $(TEST_ARGS)
 
-test-long: setup ## the tests that take minutes: fuzz, kill -9, full sizes
+test-long: setup ## what takes minutes: fuzz, kill -9, full sizes, every property on many examples
 	@.venv/bin/python -m pytest -m long --hypothesis-profile=long $(TEST_ARGS)
+	@.venv/bin/python -m pytest -m "hypothesis and not long" --hypothesis-profile=many $(TEST_ARGS)
 
 bench: setup ## measure the budgets of this machine (BENCH_ARGS=)
 	@.venv/bin/python -m benchmarks $(BENCH_ARGS)

@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeVar
 
 import nbformat
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Route, WebSocket, expect, sync_playwright
+from playwright.sync_api import ConsoleMessage, Page, Request, WebSocket, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -255,24 +255,25 @@ def chromium(executable: str, folder: Path) -> Iterator[str]:
 
 @dataclass
 class Problems:
-    """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose."""
+    """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose.
+
+    Requests to other machines are noted here and end in Chromium, which resolves no name and no address but ours: to
+    hold each back until Playwright lets it go would switch off the cache.
+    """
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     allowed: list[str] = field(default_factory=list)
 
     def watch(self, page: Page) -> None:
-        page.context.route("**/*", self._gate)
+        page.context.on("request", self._request)
         page.on("websocket", self._websocket)
         page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
         page.on("console", self._console)
 
-    def _gate(self, route: Route) -> None:
-        if LOCAL.match(route.request.url):
-            route.continue_()
-        else:
-            self.outside.append(route.request.url)
-            route.abort()
+    def _request(self, request: Request) -> None:
+        if not LOCAL.match(request.url):
+            self.outside.append(request.url)
 
     def _websocket(self, socket: WebSocket) -> None:
         if not LOCAL.match(socket.url):
@@ -442,19 +443,22 @@ def problems() -> Problems:
 
 @pytest.fixture
 def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Return an empty page in a context of its own, as wide as a small laptop."""
+    """Return an empty page, as wide as a small laptop, of a browser that has cached what pages before it loaded."""
     with sync_playwright() as playwright:
         chrome = playwright.chromium.connect_over_cdp(browser)
-        context = chrome.new_context(viewport={"width": SCREEN[0], "height": SCREEN[1]})
+        context = chrome.contexts[0]
+        before = context.pages
         context.set_default_timeout(1000 * PATIENCE_S)
         expect.set_options(timeout=1000 * PATIENCE_S)
         opened = context.new_page()
+        opened.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
         problems.watch(opened)
         try:
             yield opened
             shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
         finally:
-            context.close()
+            for opened in set(context.pages) - set(before):
+                opened.close()
             for name in ("lab_server", "voila_server"):
                 if name in request.fixturenames:
                     request.getfixturevalue(name).stop_kernels()

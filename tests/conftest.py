@@ -12,12 +12,15 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["tests.browser_support"]
 
 # Under CI the same examples every time, so that a red run can be repeated; elsewhere new ones each time.
+# `make test-long` tries more: `many` of every property, `long` of those that have tests of their own there.
 settings.register_profile(
     "default",
+    max_examples=25,
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("many", settings.get_profile("default"), max_examples=200, derandomize=False)
 settings.register_profile("long", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile("default")
 

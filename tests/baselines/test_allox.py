@@ -63,7 +63,6 @@ def instances(draw: st.DrawFn) -> AlloxData:
     return data(speed, workers, steps, [draw(st.integers(0, 30)) for _ in range(jobs)])
 
 
-@settings(max_examples=40)
 @given(instances())
 def test_matching_and_model_are_the_optimum_of_brute_force(instance: AlloxData) -> None:
     least = least_by_brute_force(instance)
@@ -79,7 +78,6 @@ def test_both_solvers_agree(instance: AlloxData) -> None:
     assert objectives[0] == approx(objectives[1], rel=1e-9)
 
 
-@settings(max_examples=30)
 @given(instances())
 def test_lines_have_no_gaps_and_one_job_at_each_place(instance: AlloxData) -> None:
     found = match(instance)

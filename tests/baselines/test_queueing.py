@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given as with_random
-from hypothesis import settings
 
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from workbench.base.errors import InputError
@@ -110,7 +109,6 @@ def test_events_or_rounds() -> None:
     assert finish(simulate(scenario, Fifo(), {"round_s": 60})) == {"j0": 50.0, "j1": 110.0}
 
 
-@settings(max_examples=25)
 @with_random(scenarios())
 def test_skipped_rounds_change_nothing(scenario: Scenario) -> None:
     """SRTF leaves out rounds between arrivals and completions; asked in each of them it does the same."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -85,7 +85,6 @@ def test_more_tasks_than_can_be_listed_are_an_error_that_names_the_job() -> None
         simulate(scenario, "sched_allox", steps_per_round=1)
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), arrive=st.booleans())
 def test_the_core_carries_out_the_plan_of_whole_jobs(seed: int, arrive: bool) -> None:
     """`sched_allox` of Hare's instances plans with the same rule. On equal GPUs lines may be equally good: with several

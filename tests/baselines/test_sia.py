@@ -74,7 +74,6 @@ def problems(draw: st.DrawFn) -> SiaData:
     return data(rows, [draw(st.integers(0, 5)) for _ in range(types)], jobs, start)
 
 
-@settings(max_examples=60)
 @given(problems(), st.sampled_from([-1.0, -0.5, 0.5, 1.0]), st.sampled_from([0.0, 0.7, 1.1]))
 def test_model_and_twin_find_the_optimum_of_brute_force(problem: SiaData, power: float, idle_cost: float) -> None:
     least = least_by_brute_force(problem, power, idle_cost)

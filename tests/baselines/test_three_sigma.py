@@ -86,7 +86,6 @@ def brute_force(data: ThreeSigmaData) -> float:
     return best
 
 
-@settings(max_examples=60)
 @with_random(instances())
 def test_the_matrix_finds_what_brute_force_finds(data: ThreeSigmaData) -> None:
     chosen, solved = choose(data)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given as with_random
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import OneType, given, look, make, on, scenarios
@@ -190,7 +189,6 @@ def test_gittins_ranks_the_queue_by_hand() -> None:
 # ---- properties ----
 
 
-@settings(max_examples=25)
 @with_random(scenarios())
 def test_nobody_fallen_and_everybody_fallen_are_the_same(scenario: Scenario) -> None:
     """A threshold of 0 and none at all are one queue each: the same runs."""
@@ -218,7 +216,6 @@ class Ordered(OneType):
                 assert not (takes and queue[str(unit)] == 2), f"{unit} runs, {name} waits"
 
 
-@settings(max_examples=40)
 @with_random(scenarios())
 def test_nobody_waits_in_the_first_queue_for_gpus_of_the_second(scenario: Scenario) -> None:
     run = simulate(scenario, Ordered(Tiresias()), {"round_s": 60.0, "threshold_gpu_s": 300.0})

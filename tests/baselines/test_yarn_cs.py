@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as with_random
-from hypothesis import settings
 
 from tests.baselines.mechanisms.support import OneType, given, look, make, on, scenarios
 from workbench.base.errors import InputError
@@ -50,7 +49,6 @@ def test_one_queue_blocks_behind_its_head() -> None:
     assert finish(passed) == {"j0": 100.0, "j1": 150.0, "j2": 50.0}
 
 
-@settings(max_examples=30)
 @with_random(scenarios(most_types=1))
 def test_one_queue_is_unaware_fifo_where_there_is_no_type_to_draw(scenario: Scenario) -> None:
     for blocking in (True, False):
@@ -167,7 +165,6 @@ class WithinQuotas(OneType):
             assert held.get(entity.name, 0) <= (entity.quota_gpus or 0)
 
 
-@settings(max_examples=30)
 @with_random(scenarios())
 def test_nobody_exceeds_a_static_quota(scenario: Scenario) -> None:
     """Jobs in two entities in turn, whose quotas are just enough for their largest gangs or half of the cluster."""

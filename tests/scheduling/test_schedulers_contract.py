@@ -31,7 +31,7 @@ def test_a_scheduler_keeps_its_contract(scheduler: Scheduler) -> None:
 
 
 @every
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=scenarios(), data=st.data())
 def test_limits_purity_and_determinism(scheduler: Scheduler, scenario: Scenario, data: st.DataObject) -> None:
     """Whole runs with failing nodes and restarts; each question is asked twice, and nothing may be written into."""

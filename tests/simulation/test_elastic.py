@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -120,7 +120,6 @@ def test_observations_tell_the_speed_of_each_size() -> None:
     assert seen == [({"n-0": 1}, 1.0, 60.0), ({"n-0": 4}, 4.0, 60.0)]
 
 
-@settings(max_examples=40)
 @given(data=st.data())
 def test_laws_hold_when_sizes_change_at_random(data: st.DataObject) -> None:
     """Sizes are drawn anew in every round; steps are conserved, gangs are of a size that was chosen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -102,7 +102,6 @@ def test_the_limit_of_short_rounds():
     assert apart[2] <= 30
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(1, 500), st.integers(0, 300)), min_size=1, max_size=6))
 def test_the_gpu_is_never_idle_while_somebody_waits(jobs):
     """One GPU at 1 step/s, any fair policy: the last completion is that of one queue served in any order."""

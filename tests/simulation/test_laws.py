@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.support import Chance, Habits, check, scenarios
@@ -40,19 +40,16 @@ def run_of(scenario: Scenario, asked: Any, until_s: float = 1500.0, habits: Habi
     return simulate(scenario, Chance(habits), stop=Until(until_s))
 
 
-@settings(max_examples=150)
 @given(WORLDS, ASKED)
 def test_laws(scenario: Scenario, asked: Any) -> None:
     check(run_of(scenario, asked))
 
 
-@settings(max_examples=40)
 @given(WORLDS, ASKED)
 def test_same_inputs_give_equal_runs(scenario: Scenario, asked: Any) -> None:
     assert run_of(scenario, asked) == run_of(scenario, asked)
 
 
-@settings(max_examples=25)
 @given(WORLDS, ASKED)
 def test_a_saved_run_reads_back_equal(scenario: Scenario, asked: Any) -> None:
     run = run_of(scenario, asked)
@@ -65,7 +62,6 @@ def test_a_saved_run_reads_back_equal(scenario: Scenario, asked: Any) -> None:
         assert list(back.table(table.name).dtypes) == list(run.table(table.name).dtypes)
 
 
-@settings(max_examples=40)
 @given(scenarios(faults=True, sharing=True), ASKED, st.randoms(use_true_random=False))
 def test_the_order_of_the_list_matters_only_for_jobs_that_arrive_together(
     scenario: Scenario, asked: Any, random: Any
@@ -79,7 +75,6 @@ def test_the_order_of_the_list_matters_only_for_jobs_that_arrive_together(
     assert one.jobs.equals(other.jobs.set_index("job").loc[order].reset_index()[list(one.jobs.columns)])
 
 
-@settings(max_examples=40)
 @given(WORLDS, ASKED, st.sampled_from([0.0, 1.0, 60.0, 61.5, 333.3]))
 def test_until_cuts_a_run_short_and_changes_nothing_before(scenario: Scenario, asked: Any, until_s: float) -> None:
     whole, part = run_of(scenario, asked), run_of(scenario, asked, until_s)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -125,7 +125,6 @@ def replay(scenario: Scenario, decisions: list[tuple[float, Decision]], end_s: f
     return reference
 
 
-@settings(max_examples=120)
 @given(
     scenarios(sharing=True),
     st.sampled_from([60.0, 100.0, None]),

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -415,7 +415,6 @@ def plans(draw: st.DrawFn) -> tuple[Scenario, dict[Slot, tuple[Task, ...]]]:
     return scenario, {slot: tuple(found) for slot, found in sequences.items()}
 
 
-@settings(max_examples=100)
 @given(plans())
 def test_the_core_does_what_equations_six_and_seven_say(plan: tuple[Scenario, dict[Slot, tuple[Task, ...]]]) -> None:
     """Starts are the least times that respect the slot's order and the barriers, found by repeating both rules."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.support import Scripted, check, greedy, make
@@ -84,7 +84,6 @@ SMALL = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(SMALL)
 def test_srtf_is_no_worse_than_fifo_in_mean_jct_on_one_gpu(jobs: list[dict[str, float]]) -> None:
     runs = [simulate(make(jobs), scheduler) for scheduler in (srtf(), greedy(None, EVENTS))]
@@ -94,7 +93,6 @@ def test_srtf_is_no_worse_than_fifo_in_mean_jct_on_one_gpu(jobs: list[dict[str, 
     assert means[0] <= means[1] * (1 + 1e-9) + 1e-9
 
 
-@settings(max_examples=60)
 @given(SMALL)
 def test_work_is_conserved(jobs: list[dict[str, float]]) -> None:
     """Whatever the order, one GPU that is never idle while jobs wait is busy at the same times."""
@@ -109,7 +107,6 @@ def test_work_is_conserved(jobs: list[dict[str, float]]) -> None:
     assert busy[0] == pytest.approx(busy[1], abs=1e-6)
 
 
-@settings(max_examples=30)
 @given(SMALL, st.integers(1, 3))
 def test_with_more_gpus_no_job_of_a_fifo_queue_starts_later(jobs: list[dict[str, float]], gpus: int) -> None:
     few, more = (simulate(make(jobs, count), greedy(None, EVENTS)) for count in (gpus, gpus + 1))

@@ -15,7 +15,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.knob import Knob, Value
 from workbench.session.registry import schedulers
 
-ALL = [(found, knob) for found in schedulers() for knob in found.knobs]
+every = pytest.mark.parametrize("scheduler", schedulers(), ids=lambda found: found.name)
 
 
 def panel(scheduler: Scheduler, given: dict[str, Any] | None = None) -> tuple[KnobPanel, list[int]]:
@@ -41,7 +41,7 @@ def some_values(knob: Knob) -> list[Value]:
     return found
 
 
-@pytest.mark.parametrize("scheduler", schedulers(), ids=lambda s: s.name)
+@every
 def test_defaults_are_shown_and_read_back(scheduler: Scheduler) -> None:
     made, changes = panel(scheduler)
     assert made.values() == scheduler.settle({}) and changes == []
@@ -49,23 +49,23 @@ def test_defaults_are_shown_and_read_back(scheduler: Scheduler) -> None:
     assert shown == max(len(scheduler.knobs), len(made.main.children) + 1)
 
 
-@pytest.mark.parametrize(("scheduler", "knob"), ALL, ids=lambda x: x.name)
-def test_every_value_is_shown_and_read_back_exactly(scheduler: Scheduler, knob: Knob) -> None:
+@every
+def test_labels_help_and_every_value_is_shown_and_read_back_exactly(scheduler: Scheduler) -> None:
     made, changes = panel(scheduler)
-    for value in some_values(knob):
-        made.set({knob.name: value})
-        assert made.values()[knob.name] == knob.check(value)
+    for knob in scheduler.knobs:
+        labelled(made._controls[knob.name], knob)
+        for value in [*some_values(knob), knob.default]:
+            made.set({knob.name: value})
+            assert made.values()[knob.name] == knob.check(value), (knob.name, value)
     assert changes == []
 
 
-@pytest.mark.parametrize(("scheduler", "knob"), ALL, ids=lambda x: x.name)
-def test_labels_and_help(scheduler: Scheduler, knob: Knob) -> None:
-    control = panel(scheduler)[0]._controls[knob.name]
-    assert knob.help in control.widget.tooltip
+def labelled(control: Control, knob: Knob) -> None:
+    assert knob.help in control.widget.tooltip, knob.name
     unit = "" if knob.unit in ("s", "1") else knob.unit
-    assert unit.lower() in control.widget.description.lower() and "_" not in control.widget.description
+    assert unit.lower() in control.widget.description.lower() and "_" not in control.widget.description, knob.name
     if knob.unit == "s" and isinstance(control.widget, w.Text) and knob.default:
-        assert control.widget.value[-1].isalpha()  # `6 min`, `10 s`: the unit is in the value
+        assert control.widget.value[-1].isalpha(), f"{knob.name}: the unit is in the value, `6 min`, `10 s`"
 
 
 def control_of(**declared: Any) -> tuple[Control, list[str]]:

@@ -17,7 +17,6 @@ import psutil
 import pytest
 
 import workbench
-from tests.load import crowding
 from tests.widgets.lab.support import until
 from widgets.work.process import ProcessWork
 from widgets.work.thread import ThreadWork
@@ -118,7 +117,7 @@ def test_cancel_ends_the_process_and_warms_up_another(fake: ProcessWork) -> None
         child = psutil.Process(ear.heard[0]["pid"])
         began = time.monotonic()
         fake.cancel()
-        assert time.monotonic() - began < crowding(), "the page must not freeze"
+        assert time.monotonic() - began < 30, "the page does not wait for it"
         assert ear.kinds() == ["cancelled"] and page.kinds() == ["cancelled"]
         assert not psutil.pid_exists(before) and pid(fake) != before
         await until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
@@ -469,7 +469,6 @@ def integral(time_s: np.ndarray, value: np.ndarray) -> float:
     return float((np.diff(time_s) * value[:-1]).sum())
 
 
-@settings(max_examples=60)
 @given(runs())
 def test_every_run(run: Run) -> None:
     assert check(run) == []
@@ -498,7 +497,6 @@ def test_every_run(run: Run) -> None:
     as_json(found)
 
 
-@settings(max_examples=25)
 @given(runs(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(run: Run, random: Any) -> None:
     order = list(range(len(run.timeline)))

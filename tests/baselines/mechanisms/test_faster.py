@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as with_random
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
@@ -200,7 +199,6 @@ def shortest_on_fastest(steps: list[float], speeds: list[float]) -> float:
     return total_s / len(steps)
 
 
-@settings(max_examples=40)
 @with_random(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 9)), min_size=1, max_size=5), st.integers(0, 4))
 def test_srtf_is_optimal_where_nobody_waits_and_types_differ_in_speed_alone(
     pairs: list[tuple[int, int]], fewer: int
@@ -268,7 +266,6 @@ class Compared(Srtf):
                     assert elsewhere_s >= remaining_s(snapshot, unit, gpus, restart_s) * (1 - 1e-6) - 1e-6
 
 
-@settings(max_examples=60)
 @with_random(scenarios(), st.sampled_from([0.0, 20.0, 60.0]))
 def test_moves_put_nobody_out_and_each_pays(scenario: Scenario, round_s: float) -> None:
     simulate(scenario, Compared(), {"round_s": round_s})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -113,7 +113,6 @@ def test_raqlr_by_hand() -> None:
     assert whole["value"].tolist() == approx([np.nan, 0.0, 0.25, 1.25 / 3], nan_ok=True)
 
 
-@settings(max_examples=25, deadline=None)
 @given(scenario=scenarios(), window_s=st.floats(1.0, 1e4), until_s=st.floats(1.0, 2e4))
 def test_raqlr_is_the_mean_over_the_window_at_every_time(scenario: Scenario, window_s: float, until_s: float) -> None:
     run = workbench.simulate(scenario, "fifo", until_s=until_s)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import make
@@ -85,7 +85,6 @@ def test_who_competes_is_asked_in_every_round() -> None:
     assert len(run.decisions) >= 18
 
 
-@settings(max_examples=40, deadline=None)
 @given(scenarios(faults=True, start=True), st.sampled_from([60.0, 13.0]), st.sampled_from([None, 200.0]))
 def test_leaving_rounds_out_changes_nothing(scenario: Scenario, round_s: float, refresh_s: float | None) -> None:
     """Listed outages and short restarts, so that every run ends; gangs that fit on one type."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.papers.chronus.plan_support import LEASE_S, brute_force, instances
 from workbench.base.errors import InputError
@@ -21,7 +21,6 @@ def can_all(data: ChronusInstance, rows) -> bool:
     return brute_force(data.with_jobs(sorted(rows), guaranteed=True)) is not None
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=instances())
 def test_feasible_is_what_trying_everything_says(data):
     answer = feasible(data)
@@ -31,7 +30,6 @@ def test_feasible_is_what_trying_everything_says(data):
         assert answer.plan.has.any(axis=1).all()
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=instances())
 def test_each_verdict_is_right_and_nobody_guaranteed_is_dropped(data):
     verdicts = admit_all(data, data.jobs)
@@ -44,7 +42,6 @@ def test_each_verdict_is_right_and_nobody_guaranteed_is_dropped(data):
             assert of_leases(kept, verdict.leases).has.any(axis=1).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=instances(jobs=4))
 def test_the_earliest_deadline_is_the_first_that_would_have_been_accepted(data):
     sure: list[int] = []
@@ -62,7 +59,6 @@ def test_the_earliest_deadline_is_the_first_that_would_have_been_accepted(data):
             assert verdict.earliest_s == verdict.earliest_lease * LEASE_S
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=instances(jobs=5, leases=4))
 def test_of_the_jobs_in_the_way_none_can_be_spared(data):
     for row, verdict in enumerate(admit_all(data, data.jobs)):

@@ -99,7 +99,6 @@ def test_who_can_stay_stays_unless_the_others_then_do_not_fit():
     assert moved == {"a": {"n0": 8}}
 
 
-@settings(max_examples=100, deadline=None)
 @given(free=st.lists(st.integers(0, 4), min_size=1, max_size=4), gpus=st.integers(1, 6))
 def test_ways_and_shapes_are_all_there_are_each_once(free, gpus):
     state = state_of(free)
@@ -143,7 +142,6 @@ def brute_force(gangs, free, node_gpus, speed):
     return best(0, tuple(free.values()))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     free=st.lists(st.integers(0, 4), min_size=1, max_size=4),
     sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
@@ -213,7 +211,6 @@ def test_large_best_effort_gangs_get_whole_nodes_and_small_ones_what_is_left():
     assert found.reward == 3 + 20 + 4 + 8
 
 
-@settings(max_examples=60, deadline=None)
 @given(free=st.lists(st.integers(0, 8), min_size=1, max_size=6), sizes=st.lists(st.integers(1, 30), max_size=6))
 def test_best_effort_placement_never_gives_a_gpu_twice(free, sizes):
     nodes, gangs = {f"n{i}": n for i, n in enumerate(free)}, {f"j{i}": n for i, n in enumerate(sizes)}

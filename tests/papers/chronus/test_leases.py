@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
@@ -56,7 +56,6 @@ def test_where_no_job_can_meet_a_deadline_the_bound_is_the_misses(model):
     assert (found.status, found.objective, found.bound, found.gap) == ("optimal", 1, 1, 0)
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=instances())
 def test_the_optimum_is_that_of_trying_everything(data):
     found = run(data)
@@ -65,7 +64,6 @@ def test_the_optimum_is_that_of_trying_everything(data):
     assert check(data, found.values["leases"]) == pytest.approx(found.objective)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=instances(jobs=3))
 def test_with_all_jobs_guaranteed_too(data):
     data, expected = sure(data), brute_force(sure(data))
@@ -79,27 +77,23 @@ def test_with_all_jobs_guaranteed_too(data):
             assert check(data, found.values["leases"]) == pytest.approx(expected)
 
 
-@settings(max_examples=30, deadline=None)
 @given(data=instances(jobs=3))
 def test_the_solvers_agree(data):
     assert run(data, solver="highs").objective == pytest.approx(run(data, solver="glpk").objective, abs=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
 @given(data=instances())
 def test_more_gpus_never_lower_the_optimum(data):
     more = replace(data, capacity=data.capacity + 1)
     assert run(more).objective >= run(data).objective - 1e-6
 
 
-@settings(max_examples=30, deadline=None)
 @given(data=instances(), seed=st.integers(0, 10**6))
 def test_the_order_of_the_jobs_does_not_change_the_optimum(data, seed):
     order = np.random.default_rng(seed).permutation(len(data.jobs))
     assert run(data.with_jobs(order)).objective == pytest.approx(run(data).objective, abs=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=instances())
 def test_from_the_last_plan_the_optimum_is_the_same(data):
     first = run(data)
@@ -196,7 +190,6 @@ def test_values_are_json_and_shifted_to_the_left():
     assert sorted(lease for own in found.values["leases"].values() for lease in own) == [1, 2, 3]
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=instances())
 def test_a_shift_to_the_left_makes_no_job_later(data):
     model = build(data)

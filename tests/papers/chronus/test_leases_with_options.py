@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.repn.plugins.lp_writer import LPWriter
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
@@ -92,7 +92,6 @@ def sure(data):
     return replace(data, guaranteed=np.ones(len(data.jobs), dtype=bool))
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=typed_instances())
 def test_the_optimum_is_that_of_trying_everything(data):
     found = run(data)
@@ -100,7 +99,6 @@ def test_the_optimum_is_that_of_trying_everything(data):
     assert found.objective == pytest.approx(brute_force(data), abs=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=typed_instances())
 def test_with_all_guaranteed_the_optimum_and_the_question_whether_there_is_a_plan(data):
     data, answer = sure(data), feasible(data)
@@ -113,7 +111,6 @@ def test_with_all_guaranteed_the_optimum_and_the_question_whether_there_is_a_pla
         assert run(data).objective == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=typed_instances(jobs=4))
 def test_the_master_bounds_the_optimum_and_its_plan_keeps_the_limits(data):
     if not data.possible.any():
@@ -123,7 +120,6 @@ def test_the_master_bounds_the_optimum_and_its_plan_keeps_the_limits(data):
     assert found.plan.objective <= best + 1e-6  # `LeasePlan` itself checks the limits of the options it has
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=typed_instances())
 def test_each_verdict_is_right_on_two_types_too(data):
     kept: list[int] = []
@@ -135,7 +131,6 @@ def test_each_verdict_is_right_on_two_types_too(data):
             assert set(verdict.choices) == {data.jobs[own] for own in kept}
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=instances())
 def test_on_one_type_with_one_option_it_is_the_printed_model_row_by_row(data):
     """The same LP file but for names (Pyomo numbers rows and columns in their order), and the same optimum."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.papers.chronus.plan_support import LEASE_S, brute_force, check, instances, random_jobs
@@ -56,7 +56,6 @@ def sure(data):
     return replace(data, guaranteed=np.ones(len(data.jobs), dtype=bool))
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=instances())
 def test_its_optimum_is_a_bound_and_its_plan_feasible(data):
     if not data.possible.any():
@@ -71,7 +70,6 @@ def test_its_optimum_is_a_bound_and_its_plan_feasible(data):
     assert found.plan.objective <= best + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=instances(jobs=3))
 def test_with_guarantees_the_plan_keeps_them_or_there_is_none(data):
     data = sure(data)
@@ -86,7 +84,6 @@ def test_with_guarantees_the_plan_keeps_them_or_there_is_none(data):
         assert found.plan.has.any(axis=1).all()
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), gpus=st.integers(2, 8))
 def test_it_is_exact_where_leases_may_be_given_in_parts(seed, gpus):
     """The printed model with x between 0 and 1 and s whole has the same optimum: all jobs there, constant capacity."""
@@ -100,7 +97,6 @@ def test_it_is_exact_where_leases_may_be_given_in_parts(seed, gpus):
     assert solve_model(whole).objective == pytest.approx(solve_model(parts).objective, abs=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
 @given(data=instances())
 def test_the_matrix_is_the_relaxation_of_the_model(data):
     if not data.possible.any():
@@ -146,7 +142,6 @@ def test_a_late_job_trades_leases_with_one_that_can_wait():
     assert swapped(plan).leases == {"j0": (2,), "j1": (1,)}
 
 
-@settings(max_examples=100, deadline=None)
 @given(data=instances(jobs=6), seed=st.integers(0, 10**6))
 def test_trades_lower_nobodys_reward(data, seed):
     """From a plan with leases here and there; `LeasePlan` itself checks that the limits are kept."""

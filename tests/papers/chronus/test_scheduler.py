@@ -94,7 +94,6 @@ def check_promises(scenario: Scenario, run: Run) -> None:
             assert one.finish_s <= by[str(one.job)] * (1 + 1e-12)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines(), given_knobs=knobs)
 def test_without_overhead_noise_and_faults_who_is_guaranteed_hits_and_is_never_dropped(scenario, given_knobs):
     if given_knobs["profile_gpus"] is not None and scenario.cluster.gpus <= given_knobs["profile_gpus"]:
@@ -302,7 +301,6 @@ def tiny(draw: st.DrawFn) -> tuple[list[dict], ChronusInstance]:
     return jobs, ChronusInstance.pooled(pools, LEASE_S, asked)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(found=tiny())
 def test_verdicts_and_the_total_reward_are_those_of_trying_every_plan_on_two_types(found):
     jobs, data = found

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
@@ -70,7 +70,6 @@ def test_fastest_is_a_type_on_which_the_job_can_run():
 
 
 @AWARE
-@settings(max_examples=50)
 @given(data=DATA)
 def test_optimum_equals_an_independent_one(aware, data):
     parts = dense(data, aware)

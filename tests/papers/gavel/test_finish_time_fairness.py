@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 
@@ -123,7 +123,6 @@ def test_agnostic_counts_one_speed_in_the_isolated_time_too():
     )  # fmt: skip
 
 
-@settings(max_examples=40)
 @given(seed=SEEDS, aware=st.booleans(), method=st.sampled_from(["newton", "bisection"]))
 def test_optimum_equals_an_independent_one(seed, aware, method):
     data, times = with_times(seed)
@@ -135,7 +134,6 @@ def test_optimum_equals_an_independent_one(seed, aware, method):
     assert list(found.values["rho"].values()) == pytest.approx(times.rho(table(found, times)))
 
 
-@settings(max_examples=60)
 @given(seed=SEEDS)
 def test_newton_rises_to_the_optimum_and_proves_it(seed):
     """Every rho tried is a lower bound, each larger than the one before; few are needed."""
@@ -149,7 +147,6 @@ def test_newton_rises_to_the_optimum_and_proves_it(seed):
     assert all(row["part"] <= 1 + 1e-7 for row in found.iterations)
 
 
-@settings(max_examples=60)
 @given(seed=SEEDS, optimum=st.sampled_from(["vertex", "interior"]))
 def test_no_worse_than_every_job_by_itself(seed, optimum):
     """Sharing incentive: for new jobs rho is at most 1, for others at most what the isolated allocation gives."""

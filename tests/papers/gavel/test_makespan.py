@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -91,13 +91,11 @@ def test_a_gang_counts_all_its_workers():
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
-@settings(max_examples=60)
 @given(data=DATA, aware=st.booleans())
 def test_optimum_equals_an_independent_one(data, aware):
     solve_all(POLICY, stepped(data), {"heterogeneity_aware": aware}, allocate, reference(data, aware))
 
 
-@settings(max_examples=25)
 @given(data=DATA, aware=st.booleans(), solver=st.sampled_from(["highs", "glpk"]))
 @example(data=random_data(1146), aware=False, solver="highs")  # with HiGHS's own tolerance 6e-7 too short passed
 def test_the_bisection_finds_the_same(data, aware, solver):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
@@ -63,7 +63,6 @@ def test_normalised_changes_who_runs():
     assert (fair["a"], fair["b"]) == ({"x": 1.0, "y": 0.0}, {"x": 0.0, "y": 1.0})
 
 
-@settings(max_examples=60)
 @given(data=DATA, knobs=KNOBS)
 def test_optimum_equals_an_independent_one(data, knobs):
     parts = dense(data, knobs["heterogeneity_aware"])

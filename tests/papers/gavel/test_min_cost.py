@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
@@ -91,7 +91,6 @@ def test_a_pairs_cost_counts_once():
 
 
 @AWARE
-@settings(max_examples=40)
 @given(data=DATA, normalised=st.booleans())
 def test_throughput_per_dollar_equals_an_independent_optimum(aware, data, normalised):
     parts = dense(data, aware)
@@ -102,7 +101,6 @@ def test_throughput_per_dollar_equals_an_independent_optimum(aware, data, normal
 
 
 @AWARE
-@settings(max_examples=40)
 @given(data=DATA, normalised=st.booleans())
 def test_the_ratio_is_that_of_the_best_single_entry_and_its_throughput_the_largest(aware, data, normalised):
     """A ratio of sums is at most the best of the ratios; with only the best entries, throughput is a programme."""

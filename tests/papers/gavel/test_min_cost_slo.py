@@ -80,7 +80,6 @@ def test_agnostic_slos_take_the_mean_speed():
 
 @AWARE
 @OBJECTIVES
-@settings(max_examples=30)
 @given(data=DATA)
 @example(data=random_data(430336087))  # an interior point with HiGHS's own tolerances ended 2e-6 below the best ratio
 def test_optimum_equals_an_independent_one(aware, objective, data):
@@ -107,7 +106,6 @@ def test_optimum_equals_an_independent_one(aware, objective, data):
 
 
 @OBJECTIVES
-@settings(max_examples=30)
 @given(data=DATA)
 def test_without_slos_it_is_minimum_cost(objective, data):
     free = dataclasses.replace(data, slo_s=np.full(len(data.jobs), HUGE))
@@ -184,7 +182,7 @@ def infeasible(seed):
     return None if can_all_be_met(data, np.flatnonzero(np.isfinite(data.slo_s))) else data
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.integers(0, 2**32 - 1).map(infeasible).filter(lambda data: data is not None))
 def test_what_conflicts_is_irreducible_and_what_is_dropped_suffices(data):
     named = conflict(data, NAME).tolist()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import given as placed
@@ -163,7 +163,6 @@ def test_the_core_runs_it_at_the_speed_of_its_placement() -> None:
     assert flow(seen_jobs, scheduler.policy, scheduler.settle(AWARE)).end_s == pytest.approx(300.0)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_every_placement_is_booked_as_what_it_is(seed: int) -> None:
     rng = np.random.default_rng(seed)

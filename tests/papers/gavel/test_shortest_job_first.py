@@ -60,7 +60,6 @@ def test_the_literal_form_counts_what_a_gang_may_really_get():
 
 
 @AWARE
-@settings(max_examples=40)
 @given(data=DATA)
 def test_optimum_equals_an_independent_one(aware, data):
     parts = dense(data, aware)

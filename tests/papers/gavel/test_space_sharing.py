@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -376,7 +376,6 @@ def test_the_last_one_goes_on_alone() -> None:
     assert run.jobs["finish_s"].tolist() == pytest.approx([500.0, 900.0])
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_runs_with_pairs_keep_the_rules(seed: int) -> None:
     """At most two jobs on a slot at once and only listed pairs; all finish; agnostic too; equal when repeated."""

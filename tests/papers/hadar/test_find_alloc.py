@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make, on, scenarios
@@ -161,7 +161,6 @@ def test_splits_are_all_tuples_of_the_product_with_that_sum(total, most, least, 
     assert found == sorted(every, reverse=not rising)
 
 
-@settings(max_examples=60, deadline=None)
 @given(scenarios(), st.sampled_from(["effective_throughput", "neg_jct", "count"]))
 def test_every_option_can_be_put_on_real_servers_at_the_speed_it_says(scenario, utility):
     snapshot = look(scenario, now_s=400.0)

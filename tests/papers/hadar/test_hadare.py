@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -227,7 +227,6 @@ KNOBS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=worlds(), knobs=KNOBS)
 def test_steps_are_conserved_and_every_decision_keeps_its_promises(scenario: Scenario, knobs: dict[str, Any]) -> None:
     knobs = {"round_s": SLOT_S, **knobs}
@@ -240,7 +239,6 @@ def test_steps_are_conserved_and_every_decision_keeps_its_promises(scenario: Sce
     assert run == simulate(scenario, HadarE(), knobs, stop=Until(200_000.0))
 
 
-@settings(max_examples=25)
 @given(scenario=worlds(), utility=st.sampled_from(UTILITIES))
 def test_every_utility_conserves_steps(scenario: Scenario, utility: str) -> None:
     knobs = {"round_s": SLOT_S, "payoff": "utility", "utility": utility}
@@ -251,7 +249,6 @@ def test_every_utility_conserves_steps(scenario: Scenario, utility: str) -> None
     assert all(done[job.name] - lost[job.name] == approx(job.steps, rel=1e-6) for job in scenario.jobs)
 
 
-@settings(max_examples=25)
 @given(scenario=worlds(), payoff=st.sampled_from(PAYOFFS))
 def test_without_forking_no_job_is_on_two_nodes(scenario: Scenario, payoff: str) -> None:
     run = played(scenario, forks=1, overhead_s=5.0, payoff=payoff)
@@ -264,7 +261,6 @@ def test_without_forking_no_job_is_on_two_nodes(scenario: Scenario, payoff: str)
             end, where = max(end, end_s), node
 
 
-@settings(max_examples=25)
 @given(scenario=worlds(), more=st.integers(0, 5), payoff=st.sampled_from(PAYOFFS))
 def test_more_forks_than_nodes_change_nothing(scenario: Scenario, more: int, payoff: str) -> None:
     nodes = len(scenario.cluster.machines)
@@ -272,7 +268,6 @@ def test_more_forks_than_nodes_change_nothing(scenario: Scenario, more: int, pay
     assert full.timeline.equals(beyond.timeline) and full.jobs.equals(beyond.jobs)
 
 
-@settings(max_examples=25)
 @given(
     rates=st.lists(st.lists(st.sampled_from([1.0, 2.5, 7.0]), min_size=3, max_size=3), min_size=2, max_size=2),
     steps=st.lists(st.integers(800, 5000), min_size=1, max_size=4),

@@ -45,14 +45,12 @@ def test_two_jobs_by_hand(solver):
     assert brute_force(TWO) == 4
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=instances())
 def test_the_optimum_is_that_of_trying_everything(data):
     found = P1.run(data, {})
     assert found.objective == pytest.approx(brute_force(data), abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=instances())
 def test_with_every_job_to_complete_too(data):
     expected = brute_force(data, require_all=True)

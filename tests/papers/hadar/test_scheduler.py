@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import given as gpus_of
@@ -230,10 +230,8 @@ def test_course_of_prices_of_a_run():
 def test_everybody_finishes_on_the_presets(name, who):
     run = simulate(preset(name), "hadar", reschedule=who)
     assert run.jobs["finish_s"].notna().all()
-    assert run == simulate(preset(name), "hadar", reschedule=who)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     scenarios(),
     st.fixed_dictionaries(
@@ -326,7 +324,6 @@ def tiny(draw):
     return make(nodes, jobs, {"fast": 2.0, "slow": 0.5})
 
 
-@settings(max_examples=60, deadline=None)
 @given(tiny())
 def test_against_every_way_to_place_the_jobs(scenario):
     """The selection counts GPUs by type: it is no worse than any real placement; what it places keeps its payoff."""

@@ -46,7 +46,6 @@ def test_a_gang_may_mix_types_and_runs_at_the_slowest():
     }  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
 @given(data=instances(jobs=3, slots=3))
 def test_p1_and_p2_and_trying_everything_agree(data):
     best = P2.run(enumerate_schedules(data), {}).objective
@@ -54,7 +53,6 @@ def test_p1_and_p2_and_trying_everything_agree(data):
     assert best == pytest.approx(Offline().run(data, {}).objective, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=instances(jobs=3, slots=3), solver=st.sampled_from(["highs", "glpk"]))
 def test_p2_is_no_more_than_its_relaxation_which_equals_p3(data, solver):
     found = duality(enumerate_schedules(data), Solver(solver))
@@ -62,7 +60,6 @@ def test_p2_is_no_more_than_its_relaxation_which_equals_p3(data, solver):
     assert found["P2 relaxed"] == pytest.approx(found["P3"], rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=instances(jobs=3, slots=3), seed=st.integers(0, 10**6))
 def test_any_prices_cost_no_less_than_any_choice_of_schedules_is_worth(data, seed):
     """Weak duality (3) >= (2), at prices drawn at random."""

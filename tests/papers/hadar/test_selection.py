@@ -82,7 +82,6 @@ def test_dynamic_programme_recursion_and_brute_force_agree(problem):
     assert printed.objective == pytest.approx(dynamic.objective, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems(priced=False))
 def test_at_the_prices_of_the_start_the_dynamic_programme_is_the_model(problem):
     names = tuple(f"t{kind}" for kind in range(len(problem.free)))
@@ -93,7 +92,6 @@ def test_at_the_prices_of_the_start_the_dynamic_programme_is_the_model(problem):
     assert parts >= whole - 1e-6
 
 
-@settings(max_examples=100, deadline=None)
 @given(problems(priced=False))
 def test_the_linear_programme_made_whole_keeps_the_limits_and_says_what_it_lost(problem):
     found, best = relaxed(problem), exact(problem).objective
@@ -133,13 +131,11 @@ def test_lines_16_to_21_as_printed_schedule_nobody():
     assert (recursive(problem).choice >= 0).all()
 
 
-@settings(max_examples=60)
 @given(problems(priced=True))
 def test_the_cheapest_allocation_alone_is_never_better_than_all(problem):
     assert recursive(problem, alloc="cheapest").objective <= recursive(problem).objective + 1e-9
 
 
-@settings(max_examples=60)
 @given(problems(priced=False), st.data())
 def test_more_gpus_are_never_worse(problem, data):
     kind = data.draw(st.integers(0, len(problem.free) - 1))

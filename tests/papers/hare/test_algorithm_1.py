@@ -96,7 +96,6 @@ def test_two_tasks_share_a_gap_and_one_that_fills_it_exactly_fits() -> None:
     assert found.start_s.tolist() == [4.0, 0.0, 1.0, 3.0]
 
 
-@settings(max_examples=60)
 @given(data=st.data(), rule=st.sampled_from(RULES), insertion=st.booleans())
 def test_every_schedule_keeps_the_limits(data: st.DataObject, rule: Rule, insertion: bool) -> None:
     instance = data.draw(instances())
@@ -105,7 +104,6 @@ def test_every_schedule_keeps_the_limits(data: st.DataObject, rule: Rule, insert
     algorithm_1(instance, fluid_start_s(instance), rule, insertion).check()
 
 
-@settings(max_examples=60)
 @given(instances(sync=False))
 def test_without_insertion_it_is_what_lines_5_to_18_say_word_for_word(data: HareInstance) -> None:
     """A second hand at line 12: plain loops over lists, one GPU after the other."""
@@ -127,7 +125,6 @@ def test_without_insertion_it_is_what_lines_5_to_18_say_word_for_word(data: Hare
     assert place(data, order, "earliest_available").start_s == approx(starts)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0.5, 1.0, 2.0])), min_size=1, max_size=6),
     st.sampled_from(RULES),
@@ -258,7 +255,6 @@ def best(data: HareInstance) -> float:
     return min(in_order(data, gpu, order).objective for order in orders for gpu in itertools.product(*able))
 
 
-@settings(max_examples=25, deadline=None)
 @given(instances(jobs=2, gpus=2).filter(lambda data: data.task_count <= 4))
 def test_algorithm_1_is_no_better_than_the_best_schedule(data: HareInstance) -> None:
     optimum = best(data)

@@ -37,7 +37,6 @@ EVERY = pytest.mark.parametrize(("bound", "knobs"), BOUNDS, ids=lambda each: get
 
 
 @EVERY
-@settings(max_examples=25, deadline=None)
 @given(data=small())
 def test_no_bound_is_above_the_optimum(bound, knobs, data):
     found = bound.run(data, knobs)
@@ -83,7 +82,6 @@ def test_completions_that_are_not_worth_the_bound_are_an_error():
         relaxed.bound_result(TWO, 13.0, np.array([5.0, 4.0]), "mine", {})
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=small())
 def test_whole_tasks_bound_no_worse_than_split_ones_and_cuts_only_help(data):
     values = {
@@ -93,7 +91,6 @@ def test_whole_tasks_bound_no_worse_than_split_ones_and_cuts_only_help(data):
     assert min(values[True, False], values[False, True]) >= values[False, False] - 1e-6
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=small())
 def test_more_tangents_never_lower_the_relaxation_where_they_are_added_to_others(data):
     few, many = (solve_model(relaxed.build(data, whole=False, tangents=n)).objective for n in (4, 8))

@@ -43,7 +43,6 @@ def test_two_jobs_by_hand(solver):
     assert found.values["completion_s"] == {"J1": 6.0, "J2": 4.0}
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=small())
 def test_the_optimum_is_that_of_trying_everything(data):
     found = EXACT.run(data, {})
@@ -51,7 +50,6 @@ def test_the_optimum_is_that_of_trying_everything(data):
     assert found.objective == pytest.approx(brute_force(data)[0], abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=small(tasks=6))
 def test_of_the_best_schedules_the_one_that_ends_first(data):
     found = EXACT.run(data, {"then_makespan": True})
@@ -68,7 +66,6 @@ def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
     assert values == pytest.approx([values[0]] * 4, abs=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     work=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=1, max_size=5),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pytest import approx
 
 from tests.papers.hare.list_support import instances, large
@@ -70,7 +70,6 @@ def test_allox_leaves_a_slow_gpu_idle_if_the_line_of_a_fast_one_is_sooner_done()
     assert sorted(sched_allox(data).check().completion_s.tolist()) == [1.0, 2.0, 3.0]
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(jobs=3, gpus=3, sync=False, arrivals=False))
 def test_without_arrivals_allox_is_the_best_of_all_lines(data: HareInstance) -> None:
     """Every way to line the jobs up on the GPUs, one GPU for each job; all weights 1."""
@@ -88,7 +87,6 @@ def test_without_arrivals_allox_is_the_best_of_all_lines(data: HareInstance) -> 
 
 
 @pytest.mark.parametrize("name", BASELINES)
-@settings(max_examples=40, deadline=None)
 @given(data=instances())
 def test_every_schedule_keeps_the_limits(name: str, data: HareInstance) -> None:
     if name != "Sched_Allox" and (data.runs.sum(axis=1) < data.tasks).any():

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.papers.hare.exact_support import small
 from tests.papers.hare.list_support import large
@@ -94,7 +94,6 @@ def test_an_order_that_breaks_a_round_or_misses_a_task_is_an_error(order):
         in_order(DATA, [0, 0, 0, 1], order)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=small(jobs=4, tasks=12))
 def test_what_starts_as_early_as_it_can_keeps_all_limits_and_nothing_starts_earlier(data):
     found = known_schedule(data).check()

@@ -40,7 +40,6 @@ def finish_s(run: Run) -> dict[str, float]:
     return dict(zip(run.jobs["job"], run.jobs["finish_s"], strict=True))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=scenarios())
 def test_without_switches_and_faults_every_job_ends_as_the_last_plan_says(scenario: Scenario) -> None:
     data = scenario.to_dict()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -248,7 +248,6 @@ def test_a_run_of_gangs_has_no_tasks() -> None:
         task_table(simulate(make({"n": ("t", 1)}, [{"steps": 2}]), "fifo").timeline)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     scenario=scenarios(),
     sync_s=st.sampled_from([None, 0.3, 5.0]),

@@ -79,7 +79,6 @@ def test_more_work_is_for_jobs_whose_rounds_were_smaller() -> None:
         place_adaptive(data, fluid_start_s(data), -1.0)
 
 
-@settings(max_examples=60)
 @given(data=instances())
 def test_scale_fixed_schedules_keep_the_limits_and_start_together(data: HareInstance) -> None:
     if (data.runs.sum(axis=1) < data.tasks).any():
@@ -91,7 +90,6 @@ def test_scale_fixed_schedules_keep_the_limits_and_start_together(data: HareInst
         assert len(set(found.gpu[mine].tolist())) == data.round_tasks[r]
 
 
-@settings(max_examples=60)
 @given(data=instances(), more=st.sampled_from([0.0, 0.3]))
 def test_adaptive_schedules_keep_the_limits(data: HareInstance, more: float) -> None:
     found: AdaptiveSchedule = place_adaptive(data, fluid_start_s(data), more)
@@ -157,7 +155,6 @@ def test_on_the_core_figure_4_goes_as_planned() -> None:
     }
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=scenarios())
 def test_on_the_core_scale_adaptive_rounds_keep_a_job_s_work_and_end_as_planned(scenario: Scenario) -> None:
     """Whatever comes while rounds are narrower: the same tasks of the same steps as with Hare's, and no more."""

@@ -22,7 +22,6 @@ from workbench.papers.hare.lessons.studies import SECONDS
 from workbench.scheduling.solvers import Solver
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=instances())
 def test_it_keeps_all_limits_and_is_no_worse_than_algorithm_1(data):
     found = known_schedule(data).check()

@@ -30,7 +30,6 @@ def test_two_jobs_by_hand(solver):
     assert found.values["step_s"] == 1.0 and found.values["exact"] is True
 
 
-@settings(max_examples=50, deadline=None)
 @given(data=small())
 def test_the_optimum_is_that_of_trying_everything(data):
     """Times are multiples of 1/4 or less; where the grid takes them all, it has the optimum, else it has it between."""
@@ -41,7 +40,6 @@ def test_the_optimum_is_that_of_trying_everything(data):
     assert found.bound <= best + 1e-6 and found.objective >= best - 1e-6
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=small(tasks=6))
 def test_a_coarse_grid_has_the_optimum_between_its_bound_and_its_schedule(data):
     best, _ = brute_force(data)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.papers.hare.exact_support import brute_force, small
 from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
@@ -15,7 +15,6 @@ from workbench.papers.hare.instance import HareInstance
 SLACK = 1e-6
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=small(jobs=1, tasks=8))
 def test_a_job_alone_completes_exactly_at_its_earliest(data):
     first, soonest = earliest(data)
@@ -36,7 +35,6 @@ def test_what_follows_a_round_is_the_rounds_after_it():
     assert tails(data).tolist() == [4.0 + 2.0, 2.0, 0.0]
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=small())
 def test_some_best_schedule_is_within_its_windows(data):
     """The one found without them, with each task as early as it can be."""
@@ -54,7 +52,6 @@ def test_some_best_schedule_is_within_its_windows(data):
         assert plan.makespan_s <= found.horizon_s + SLACK
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=small(jobs=4, tasks=12))
 def test_no_schedule_without_needless_waiting_ends_after_the_bound(data):
     for insertion in (False, True):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases.hops import RUNNERS
@@ -75,7 +75,6 @@ def random_optimise(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=150, deadline=None)
 def test_random_rounds_have_the_best_of_all_choices_and_no_other_answer_is_taken(seed):
     made = random_optimise(seed)
     found = verdict(made)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.papers.hops import plan_support
 from tests.papers.hops.plan_support import SEEDS, random_round
@@ -46,7 +46,6 @@ def test_a_plan_in_which_all_have_their_best_stays():
     assert unbeatable(data, both_on_s) is None, "two GPUs cannot be given out twice"
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=SEEDS)
 def test_what_stays_is_an_optimum(seed):
     """From the optimum for any weights; brute force is the judge."""
@@ -71,7 +70,6 @@ def test_no_solver_is_asked_then(power, monkeypatch):
     assert again.solved.objective == pytest.approx(found.solved.objective)
 
 
-@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS)
 def test_the_start_changes_no_optimum(seed):
     """From any plan that fits, with the solver's start or without, printed and aggregated alike."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from tests.papers.hops.plan_support import SEEDS, best, best_ladder, best_pooled, random_round
@@ -74,7 +74,6 @@ def test_with_lambda_infinite_the_first_in_the_queue_comes_first(form):
 
 @POWERS
 @given(seed=SEEDS)
-@settings(max_examples=40)
 def test_the_printed_model_is_the_best_of_all_plans(power, seed):
     data = random_round(seed)
     expected = best(data, power)
@@ -88,7 +87,6 @@ def test_the_printed_model_is_the_best_of_all_plans(power, seed):
 
 @POWERS
 @given(seed=SEEDS)
-@settings(max_examples=40)
 def test_the_aggregated_model_is_the_best_of_all_pooled_plans_and_never_below_the_printed_one(power, seed):
     """Whatever it finds fits on real servers (`checked`), with the pieces of each job where its shape says."""
     data = random_round(seed)
@@ -104,7 +102,6 @@ def test_the_aggregated_model_is_the_best_of_all_pooled_plans_and_never_below_th
 
 
 @given(seed=SEEDS)
-@settings(max_examples=40)
 def test_both_models_agree_where_every_configuration_is_on_one_server(seed):
     data = random_round(seed, spread=False)
     first, second = (HOPS.run(data, knobs(form=form)) for form in ("printed", "aggregated"))
@@ -123,7 +120,6 @@ def test_without_neighbours_the_aggregated_model_finds_more():
 
 @FORMS
 @given(seed=SEEDS)
-@settings(max_examples=40)
 def test_lambda_zero_maximises_the_gain(form, seed):
     data = random_round(seed)
     found = HOPS.run(data, knobs(0.0, form))
@@ -133,7 +129,6 @@ def test_lambda_zero_maximises_the_gain(form, seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=40)
 def test_with_lambda_infinite_no_lower_class_displaces_a_higher_one(seed):
     """The gains by class are the largest of all plans in lexicographic order, by the model and by its matrix."""
     data = random_round(seed)
@@ -147,7 +142,6 @@ def test_with_lambda_infinite_no_lower_class_displaces_a_higher_one(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25)
 def test_a_large_lambda_does_what_an_infinite_one_does(seed):
     """Weights of 3.01, 1.51, 1.01 and 0.01 to the 40th lie tiers apart; nobody is lost to rounding."""
     data = random_round(seed)
@@ -163,7 +157,6 @@ def test_a_large_lambda_does_what_an_infinite_one_does(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25)
 def test_the_matrix_serves_the_classes_of_interchangeable_servers_as_the_model_does(seed):
     data = random_round(seed)
     found = HOPS.run(data, knobs("inf", "aggregated"))
@@ -172,7 +165,6 @@ def test_the_matrix_serves_the_classes_of_interchangeable_servers_as_the_model_d
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25)
 def test_a_start_from_the_last_plan_changes_no_optimum_and_keeps_who_can_stay(seed):
     data = random_round(seed)
     for form in ("printed", "aggregated"):
@@ -352,7 +344,6 @@ def test_values_are_json():
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25)
 def test_units_of_throughput_do_not_matter(seed):
     data = random_round(seed)
     scale = np.linspace(1.0, 50.0, max(len(data.jobs), 1))[data.job]
@@ -361,7 +352,6 @@ def test_units_of_throughput_do_not_matter(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25)
 def test_more_idle_gpus_never_hurt(seed):
     data = random_round(seed)
     more = dataclasses.replace(data, idle=data.idle + 1)

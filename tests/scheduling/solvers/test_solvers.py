@@ -4,7 +4,6 @@ import importlib.metadata
 import itertools
 import math
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tests.load import crowding
+from tests.load import cpu_s
 from workbench.scheduling.solvers import (
     CancelledError,
     Columns,
@@ -305,9 +304,9 @@ def test_time_limit_with_an_incumbent_says_so():
 
 
 def test_glpk_time_limit_with_an_incumbent_says_so():
-    began = time.monotonic()
+    began = cpu_s()
     solved = solve_matrix(knapsack(300, 60), Solver("glpk", time_limit_s=0.4)).solved
-    assert time.monotonic() - began < 10 * crowding()
+    assert cpu_s() - began < 10
     assert solved.status == "time_limit"
     assert solved.bound > solved.objective > 0
 

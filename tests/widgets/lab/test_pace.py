@@ -6,6 +6,8 @@ import asyncio
 import time
 from itertools import pairwise
 
+import pytest
+
 from tests.widgets.lab.support import until
 from widgets.work.pace import Paced
 
@@ -13,22 +15,31 @@ DRAWING_S = 0.05
 
 
 class Drawer:
-    """Counts what has come when it is drawn, which takes a while, and notes from when to when."""
+    """Counts what has come when it is drawn, which takes a while, and notes from when to when.
+
+    It is also a clock that only drawing moves, for tests in which the rest must take no time on any machine.
+    """
 
     def __init__(self) -> None:
         self.come = 0
         self.drawn: list[int] = []
         self.times_s: list[tuple[float, float]] = []
+        self.now_s = 1.0
 
     def __call__(self) -> None:
         began_s = time.monotonic()
         time.sleep(DRAWING_S)
         self.drawn.append(self.come)
         self.times_s.append((began_s, time.monotonic()))
+        self.now_s += DRAWING_S
+
+    def monotonic(self) -> float:
+        return self.now_s
 
 
-def test_many_answers_at_once_are_drawn_twice_and_the_last_is_seen() -> None:
+def test_many_answers_at_once_are_drawn_twice_and_the_last_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     drawer = Drawer()
+    monkeypatch.setattr("widgets.work.pace.time", drawer)
 
     async def answers() -> None:
         paced = Paced(drawer)
@@ -57,8 +68,9 @@ def test_as_much_time_is_left_to_others_as_drawing_takes() -> None:
         assert next_s - ended_s >= 0.95 * (ended_s - began_s)  # the clocks of the two stand a moment apart
 
 
-def test_what_is_still_to_come_is_drawn_when_asked_for_and_not_again() -> None:
+def test_what_is_still_to_come_is_drawn_when_asked_for_and_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drawer = Drawer()
+    monkeypatch.setattr("widgets.work.pace.time", drawer)
 
     async def answers() -> None:
         paced = Paced(drawer)

@@ -9,7 +9,6 @@ import pytest
 
 import widgets.lab.lab
 import workbench
-from tests.load import crowding
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab, Lab
 from widgets.lab import words
@@ -165,8 +164,8 @@ def test_a_lab_of_many_jobs_answers_at_once(work: Waiter) -> None:
     lab = Lab("gavel", one.replace(jobs=many))
     took = []
     for i in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         jobs(lab).edit(200 + i, "steps", str(1000 + i))
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     assert lab.scenario.jobs[204].steps == 1004
-    assert min(took) < 0.4 * crowding()
+    assert min(took) < 0.4
