@@ -68,6 +68,8 @@ def test_what_cannot_be_asked() -> None:
     run = workbench.simulate(make([{"steps": 360.0}]), "fifo")
     with pytest.raises(InputError, match="exact problem of fifo: got An algorithm decides"):
         workbench.exact(run)
+    with pytest.raises(InputError, match=r"at one time `workbench.solve\(scenario, 'chronus.leases'"):
+        workbench.exact(run.scenario, "chronus")
     with pytest.raises(InputError, match="expected none with a run, which has its own"):
         workbench.exact(run, "hadar")
     with pytest.raises(InputError, match="expected the one to simulate"):

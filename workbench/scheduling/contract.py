@@ -381,8 +381,10 @@ class Scheduler(ABC):
 
         snapshot: at 0 s, offline; end_s: when the run ended. Raises InputError where none is stated for a whole run.
         """
-        expected = "a scheduler whose paper states the problem of a whole run: hadar, hare"
-        raise InputError(f"exact problem of {self.name}", Words(self.route(knobs).sentence), expected)
+        route, expected = self.route(knobs), "a scheduler whose paper states the problem of a whole run: hadar, hare"
+        if route.formulation:
+            expected += f"; of the jobs at one time `workbench.solve(scenario, {route.formulation!r}, at=...)`"
+        raise InputError(f"exact problem of {self.name}", Words(route.sentence), expected)
 
     def answered_by(self, answer: Answer) -> Scheduler | None:
         """The same scheduler with another answer to its problems, which may break a limit: what would a row change?
