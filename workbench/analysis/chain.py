@@ -176,10 +176,14 @@ def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, 
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
     parts = []
-    for row in rows:
+    for row in rows[:MOST_ROWS]:
         then = f" ({row.what} {row.then or 'nobody'} would be there)" if row.verdict == "cause" else ""
         parts.append(f"{row.row}, {row.verdict}{then}")
-    text = f"Rows that are met in the programme of {format_duration(question.made_s, parts=2)}: {'; '.join(parts)}."
+    parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
+    why = f" None was tried: {question.without_rows}." if question.without_rows else ""
+    text = (
+        f"Rows that are met in the programme of {format_duration(question.made_s, parts=2)}: {'; '.join(parts)}.{why}"
+    )
     return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
 
 
@@ -249,7 +253,10 @@ class _Question:
         count = len(statement.compiled.rows)
         met = [n for n in np.flatnonzero(statement.limits.met).tolist() if statement.limits.owner[n] < count]
         met.sort(key=lambda number: not about & set(statement.index(number).split(",")))
-        able = self._unit_with("", 0.0, made.number) == self._slot.unit  # nothing changed, nothing changes
+        then = self._unit_with("", 0.0, made.number)
+        able = then == self._slot.unit
+        if then is not None and not able:
+            self.without_rows = "solved as stated it has another of its best answers, with which somebody else is there"
         for place, number in enumerate(met):
             tries = able and place < MOST_ROWS
             yield self._tried(statement, number, made.number) if tries else _row(statement, number)

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from workbench.base.errors import InputError
+from workbench.base.labels import listed
 from workbench.scenario.job import Job
 from workbench.scheduling.decision import in_sequences
 from workbench.simulation.run import Run
@@ -42,6 +43,9 @@ OF_KIND: Mapping[str, State] = {
     "hold": "holding",
 }
 """The state of a job whose GPUs do one of these; of several at once the first counts."""
+
+MOST_LISTED = 8
+"""Jobs of a type, or of those that wait, that a text names."""
 
 HOLDS: frozenset[State] = frozenset(OF_KIND.values())
 """The states in which a job has GPUs."""
@@ -389,12 +393,13 @@ class JobAtTime:
         """Who holds how many GPUs of each type, what is left, and who waits with how large a gang."""
         parts = []
         for kind, held in self.holders.items():
-            who = ", ".join(f"{job} {gpus}" for job, gpus in held.items()) or "nobody"
+            who = listed((f"{job} {gpus}" for job, gpus in held.items()), MOST_LISTED) or "nobody"
             parts.append(f"{kind}: {who}, {self.free[kind]} of {self.up[kind]} left")
         gangs = {job.name: job.gpus for job in self.run.scenario.jobs}
         facts = [Fact(f"{kind} left", float(gpus), "GPUs") for kind, gpus in self.free.items()]
         facts += [Fact(f"gang of {name}, which waits", float(gangs[name]), "GPUs") for name in self.waiting]
-        waits = f"; waiting: {', '.join(f'{name} for {gangs[name]}' for name in self.waiting)}" if self.waiting else ""
+        line = listed((f"{name} for {gangs[name]}" for name in self.waiting), MOST_LISTED)
+        waits = f"; waiting: {line}" if line else ""
         return Link("placement", f"GPUs by type: {'; '.join(parts)}{waits}.", tuple(facts))
 
     @cached_property

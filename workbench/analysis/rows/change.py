@@ -19,7 +19,7 @@ from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result, StatedProblem
-from workbench.scheduling.solvers import InfeasibleError, Programme, UnboundedError, solve_matrix
+from workbench.scheduling.solvers import InfeasibleError, Programme, UnboundedError
 from workbench.scheduling.solvers.limits import SENSES
 from workbench.simulation.run import Run
 
@@ -137,7 +137,8 @@ def _changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
         "before": before,
     }
     try:
-        point = solve_matrix(programme, statement.solver)
+        problem = statement.problem
+        point = problem.formulation.solve(programme, problem.data, problem.knobs, statement.solver)
     except (InfeasibleError, UnboundedError) as error:
         return RowChange(**head, status=error.status, after=None, moved=())
     names = [str(column.name) for column in statement.compiled.columns]

@@ -59,10 +59,11 @@ def _links(moment: JobAtTime, block: pd.DataFrame | None, order: Order | None) -
     if block is None:
         return (moment.placement(),)
     rows = list(zip(block["unit"].astype(str), block["accelerator"].astype(str), block["share"].tolist(), strict=True))
+    rows.sort(key=lambda row: moment.job not in row[0].split(" + "))
     shares = Link(
         "share",
         f"Shares of time since {_clock(block)}: "
-        + "; ".join(f"{unit} {share:.3g} on {kind}" for unit, kind, share in rows) + ".",
+        + _few([f"{unit} {share:.3g} on {kind}" for unit, kind, share in rows]),
         tuple(Fact(f"share of {unit} on {kind}", share) for unit, kind, share in rows),
     )  # fmt: skip
     call = moment.call
@@ -76,10 +77,19 @@ def _links(moment: JobAtTime, block: pd.DataFrame | None, order: Order | None) -
     rank = Link(
         "rank",
         f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
-        + "; ".join(f"{n}. {name} on {kind}: {_number(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)) + ".",
+        + _few([f"{n}. {name} on {kind}: {_number(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)]),
         tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
     )  # fmt: skip
     return shares, rank, moment.placement()
+
+
+MOST_LISTED = 12
+"""Shares and ranks that a text names; the facts have all."""
+
+
+def _few(parts: list[str]) -> str:
+    left = len(parts) - MOST_LISTED
+    return "; ".join(parts[:MOST_LISTED]) + (f"; and {left} more." if left > 0 else ".")
 
 
 def _reasoned(
