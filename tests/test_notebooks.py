@@ -22,6 +22,8 @@ from workbench.scenario.scenario import Scenario
 PROJECT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 MOST_LINES = 70
+OWN_MODEL = "@workbench.formulation("
+"""The cell in which a paper's model stands, to be edited: it alone may define a function."""
 MOST_SECONDS = 60.0
 
 
@@ -47,9 +49,12 @@ def test_a_notebook_is_thin_and_stripped(path: Path) -> None:
     nbformat.validate(notebook)
     cells = code(notebook)
     trees = [ast.parse(source) for source in cells]
-    lines = [line for source in cells for line in source.splitlines() if line.strip() and not line.startswith("#")]
+    own = [source for source in cells if OWN_MODEL in source]
+    assert len(own) == (path.stem[:2] in {"01", "02", "03", "04", "05", "06"}), "a paper's model stands in one cell"
+    thin = [source for source in cells if source not in own]
+    lines = [line for source in thin for line in source.splitlines() if line.strip() and not line.startswith("#")]
     assert len(lines) <= MOST_LINES
-    for tree in trees:
+    for tree in map(ast.parse, thin):
         held = [
             node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         ]
