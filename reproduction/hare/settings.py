@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
 from workbench.papers.hare.instance import HareInstance, from_snapshot
-from workbench.papers.hare.lessons.vary import at_bandwidth, at_batch
 from workbench.scenario.presets import preset
 from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, QUARTERS, hare_workload
 from workbench.scenario.scenario import Scenario

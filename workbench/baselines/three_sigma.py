@@ -148,6 +148,8 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     room = {(j, t): float(data.room[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
     m.room = pyo.Param(m.TYPES, m.SLOTS, initialize=room, doc="c_jt | GPUs expected to be left of a type | GPUs")
     m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, initialize=0, doc="(3Sigma) x_io | whether a job starts so | 1")
+    for variable in m.start.values():
+        variable.stale = True  # not the values of a solver
     of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
         of_job[key[0]].append(key)

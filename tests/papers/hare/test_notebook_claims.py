@@ -5,8 +5,9 @@ import itertools
 import pytest
 
 from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.studies import interleaved
 from workbench.papers.hare.instance import HareInstance
-from workbench.papers.hare.lessons.studies import SECONDS, interleaved, three_jobs
+from workbench.papers.hare.lessons.three_jobs import SECONDS, three_jobs
 from workbench.scenario.presets import preset
 from workbench.session.api import simulate
 

@@ -18,7 +18,7 @@ from workbench.papers.hare.formulations.task_formulation import Units, known_sch
 from workbench.papers.hare.formulations.time_indexed import TimeIndexed
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.instance import HareInstance
-from workbench.papers.hare.lessons.studies import SECONDS
+from workbench.papers.hare.lessons.three_jobs import SECONDS
 from workbench.scheduling.solvers import Solver
 
 

@@ -16,7 +16,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.study import StudyQuestion
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
-from workbench.papers.hare.lessons.studies import BOUNDS, OURS
+from workbench.papers.hare.algorithms.studies import BOUNDS, OURS
 
 
 class BoundsPage:

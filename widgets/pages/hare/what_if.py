@@ -17,8 +17,8 @@ from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import StudyQuestion
 from workbench.base.rounding import short_number
-from workbench.papers.hare.lessons.studies import HARE, QUICK, SCHEMES
-from workbench.papers.hare.lessons.vary import at_bandwidth, at_batch
+from workbench.papers.hare.algorithms.studies import HARE, QUICK, SCHEMES
+from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
 from workbench.scenario.presets.hare import KINDS, LEVELS, hare_workload
 from workbench.scenario.scenario import Scenario
 

@@ -1,12 +1,12 @@
 """Hare: jobs as rounds of tasks that synchronise, tasks of different jobs interleaved on each GPU (Chen et al.)."""
 
 from workbench.papers.hare import explain
+from workbench.papers.hare.algorithms.studies import STUDIES
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
 from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.formulations.time_indexed import TimeIndexed
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
-from workbench.papers.hare.lessons.studies import STUDIES
 from workbench.papers.hare.scheduler import Hare
 from workbench.scheduling.room import Room
 

@@ -1,1 +1,1 @@
-"""Whole offline schedules side by side, and the same jobs on another network or with other batches."""
+"""Small examples and the numbers that are expected of them."""

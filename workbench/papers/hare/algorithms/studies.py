@@ -2,16 +2,12 @@
 
 All jobs are known ahead, those to come included, and switches cost nothing: it is the problem of section 5, without
 the core's limits. Each study is a function of a snapshot at time 0 and of what was chosen on its page.
-
-Fig. 1 has three jobs and three schedules: oblivious to speeds (a), a GPU for each job (b), tasks interleaved (c). Its
-text gives the totals, 10.5, 9 and 8.5 s, and the makespans 4.5 s of (a) and 3 s of (c), but not the table of times.
-`SECONDS` is one that gives them all, found by search: reconstructed, not the paper's.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,31 +23,13 @@ from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.instance import HareInstance, from_snapshot
 from workbench.papers.hare.knobs import ROUND_KNOBS
+from workbench.papers.hare.lessons.three_jobs import LAST, oblivious, three_jobs
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver
 
-SECONDS = ((1.5, 2.5, 1.5), (1.5, 2.0, 2.5), (0.5, 1.0, 1.5))
-"""Reconstructed seconds of a task of J1, J2 and J3 on GPU1, GPU2 and GPU3."""
 MOST_GPUS = 8
-
-
-def three_jobs() -> HareInstance:
-    """J1 and J2 of one round, J3 of two rounds, each of two tasks; all there from 0, synchronising takes no time."""
-    return HareInstance.made(SECONDS, rounds=(1, 1, 2), tasks=2)
-
-
-def oblivious(instance: HareInstance, last: Sequence[int]) -> TaskSchedule:
-    """(a): J2 on GPU1 and J3's pairs on GPU2 and GPU3; when both are complete, J1's tasks side by side on GPUs `last`.
-
-    instance: of jobs and rounds as `three_jobs`.
-    """
-    gpu = np.array([*last, 0, 0, 1, 2, 1, 2])
-    before = in_order(instance, gpu, [2, 3, 4, 5, 6, 7, 0, 1])
-    start = before.start_s.copy()
-    start[:2] = before.completion_s[1:].max()
-    return TaskSchedule(instance, gpu, start).check("Fig. 1(a)")
 
 
 def dedicated(instance: HareInstance) -> TaskSchedule:
@@ -84,8 +62,6 @@ def interleaved(instance: HareInstance, solver: Solver | None = None) -> TaskSch
 
 HARE = "Hare"
 SCHEMES = (HARE, *BASELINES)
-LAST = (0, 2)
-"""Fig. 1(a): the GPUs of J1's tasks, by number."""
 QUICK = "interval-indexed LP"
 BOUNDS: Mapping[str, Formulation[HareInstance]] = {
     QUICK: IntervalLP(),
