@@ -325,6 +325,7 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
             ["got vision, game and translation unfinished after 200000 s; expected every job finishes"],
         ),
         (Half(), [r"answer .*: got .*; expected a pair \(Decision, memory\)"]),
+        (Asks(), [rf"attributes \({HERE}:\d+\) on three jobs .*: got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
         (
             Falls(),
             [rf"mine, decide \({HERE}:{Falls.line}\) on three jobs with a failure: got KeyError: 'three'"],
