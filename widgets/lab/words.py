@@ -7,7 +7,6 @@ import html
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
-from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import ignored
@@ -61,16 +60,13 @@ def also(scenario: Scenario) -> str:
 
 
 def done(run: Run, wall_s: float) -> str:
-    """What was done, with solver status, time and gap."""
+    """Who decided, with the worst status and gap, and how long it took: one line."""
     solved = run.decisions[run.decisions["made_by"].isin(SOLVED)]
-    simulated = f"{format_duration(run.end_s, parts=2)} simulated in {_seconds(wall_s)}"
-    text = f"Done: {who_decided(run)}; {simulated}"
-    if solved.empty:
-        return text + "."
-    worst, gaps = max(sorted(set(solved["status"])), key=lambda status: WORSE.get(status, 2)), solved["gap"].dropna()
+    statuses, gaps = sorted(set(solved["status"]) - {""}), solved["gap"].dropna()
+    worst = max(statuses, key=lambda status: WORSE.get(status, 2), default="")
     gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
-    seconds = solved["solve_s"].sum() + solved["build_s"].sum()
-    return f"{text}, {_seconds(seconds)} of it solving ({worst.replace('_', ' ')}{gap})."
+    status = f" ({worst.replace('_', ' ')}{gap})" if worst else ""
+    return f"Done: {who_decided(run)}{status}; {_seconds(wall_s)}."
 
 
 def _seconds(seconds: float) -> str:
