@@ -1,9 +1,9 @@
 r"""Hadar's round: which jobs of the queue run, and with which allocation (section III-B and III-C, equation (8)).
 
-max   sum_j sum_{o in O_j} mu_jo y_jo                    (8)        total_payoff
-s.t.  sum_{o in O_j} y_jo <= 1                for all j  (2b)       one_option
-      sum_j sum_{o in O_j} w_jor y_jo <= c_r  for all r  (8, s.t.)  capacity
-      0 <= y_jo <= 1, y_jo integer if not relaxed  for all j, o in O_j(2c)          choose
+max   sum_j sum_{o in O_j} mu_jo y_jo                                   (8)        total_payoff
+s.t.  sum_{o in O_j} y_jo <= 1                     for all j            (2b)       one_option
+      sum_j sum_{o in O_j} w_jor y_jo <= c_r       for all r            (8, s.t.)  capacity
+      0 <= y_jo <= 1, y_jo integer if not relaxed  for all j, o in O_j  (2c)       choose
 
 The paper writes (8) for one job, whose answer is the argmax (4); the subject-to row below it has no number of its own.
 

@@ -1,9 +1,9 @@
 r"""P2: every feasible schedule of a job is listed, and at most one of each job chosen (Hadar, section III-B).
 
-max   sum_j sum_{s in S_j} U_js y_js                         (2)   total_utility
-s.t.  sum_j sum_{s in S_j} w_jsrt y_js <= c_r  for all r, t  (2a)  capacity
-      sum_{s in S_j} y_js <= 1                 for all j     (2b)  one_schedule
-      0 <= y_js <= 1, y_js integer if not relaxed      for all j, s in S_j (2c)    choose
+max   sum_j sum_{s in S_j} U_js y_js                                    (2)   total_utility
+s.t.  sum_j sum_{s in S_j} w_jsrt y_js <= c_r      for all r, t         (2a)  capacity
+      sum_{s in S_j} y_js <= 1                     for all j            (2b)  one_schedule
+      0 <= y_js <= 1, y_js integer if not relaxed  for all j, s in S_j  (2c)  choose
 
 A schedule s says on how many GPUs of which types a job runs in each slot, from its arrival until its work is done; it
 keeps (1a) to (1c), the gang and the arrival (1e) by itself, and U_js is its utility. So P2 has the optimum of P1 where
