@@ -16,8 +16,10 @@ from workbench.analysis.contract.formulations import posed
 from workbench.base.errors import WorkbenchError
 from workbench.papers.chronus.algorithms.terms import AskedJob
 from workbench.papers.chronus.instance import ChronusInstance
-from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.instance import Gpu, HareInstance
+from workbench.papers.hops.formulations.lexicographic import levels, serve
 from workbench.scheduling.contract import Formulation, Knobs
+from workbench.scheduling.solvers import Solver
 from workbench.session.registry import rooms
 
 FORMULATIONS = [formulation for room in rooms() for formulation in room.formulations]
@@ -40,16 +42,17 @@ class Model(NamedTuple):
 def each_way(formulation: Formulation[Any], wanted: int) -> list[Model]:
     """So many models as by default, and one with every value of each knob that has a few; of one statement, so many."""
     ways: list[dict[str, Any]] = [{} for _ in range(wanted)]
+    each = 3 if formulation.name.startswith("hare.") else 1
     for knob in formulation.knobs:
         values = (True, False) if knob.kind == "bool" else knob.choices or ()
         ways += [{knob.name: value} for value in values if knob.name not in ("preset", "utility", "optimum")]
     if formulation.name == "hops.round":
         ways += [{**way, "lambda": math.inf} for way in ({}, {"form": "aggregated"})]
-    found = [model for number, way in enumerate(ways) for model in models(formulation, 100 * number, 1, way)]
-    told = [each.statement for each in found]
-    for way, statement in zip(ways, told, strict=True):
-        if told.count(statement) < wanted:
-            found += models(formulation, 7777, wanted - told.count(statement), way)
+    found = [model for number, way in enumerate(ways) for model in models(formulation, 100 * number, each, way)]
+    stated = [model.statement for model in found]
+    for way, statement in zip(ways, stated[::each], strict=True):
+        if stated.count(statement) < wanted:
+            found += models(formulation, 7777, wanted - stated.count(statement), way)
     return found
 
 
@@ -70,6 +73,8 @@ def models(
             model = formulation.build(data, settled)
         except (WorkbenchError, InvalidConstraintError):
             continue  # no problem of this kind there, or a row without any variable
+        if math.isinf(float(str(settled.get("lambda", 0.0)))):
+            serve(model, data, levels(data, math.inf), Solver())  # a row for each class that has been served
         if model.nvariables() + model.nconstraints() <= MOST:
             wanted -= 1
             yield Model(number, data, model, settled, formulation.statement(settled, data))
@@ -86,18 +91,21 @@ def _problem(formulation: Formulation[Any], number: int, knobs: Knobs) -> Any:
 
 
 def _tasks(rng: np.random.Generator) -> HareInstance:
-    """Jobs in rounds on GPUs of their own types, some of which cannot run a job, or are free later."""
-    jobs, gpus = int(rng.integers(1, 4)), int(rng.integers(1, 4))
-    train = np.where(rng.random((jobs, gpus)) < 0.75, rng.uniform(0.5, 4.0, (jobs, gpus)), math.inf)
-    train[:, 0] = rng.uniform(0.5, 4.0, jobs)
+    """Jobs in rounds on GPUs of two types, one of which may not run a job; they may be free later."""
+    jobs, kind = int(rng.integers(1, 4)), np.sort(rng.integers(0, 2, int(rng.integers(1, 4))))
+    train = np.where(rng.random((jobs, 2)) < 0.6, rng.uniform(0.5, 4.0, (jobs, 2)), math.inf)
+    train[:, kind[0]] = rng.uniform(0.5, 4.0, jobs)
+    tasks = rng.integers(1, 4, jobs)
     return HareInstance.made(
-        train,
-        rng.uniform(0.0, 1.0, (jobs, gpus)),
+        train[:, kind],
+        rng.uniform(0.0, 1.0, (jobs, 2))[:, kind],
+        gpus=[Gpu(f"g{i}", f"t{k}", f"n{i}", 0) for i, k in enumerate(kind)],
         rounds=rng.integers(1, 3, jobs),
-        tasks=rng.integers(1, 3, jobs),
+        tasks=tasks,
+        first_tasks=rng.integers(1, tasks + 1),
         weight=rng.uniform(0.5, 5.0, jobs),
         arrival_s=rng.choice([0.0, 0.7, 3.1], jobs),
-        free_s=rng.choice([0.0, 4.3], gpus),
+        free_s=rng.choice([0.0, 4.3], 2)[kind],
         last_part=rng.choice([0.5, 1.0], jobs),
     )
 
