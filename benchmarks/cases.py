@@ -28,7 +28,6 @@ GAVEL_TRACE = "gavel/cs36_n400_lam900_s0.trace"
 GAVEL_SPEEDS = "gavel/simulation_throughputs.json"
 GPU_TYPES = 3
 CONFIGURATIONS = 26
-ASSEMBLY = {"model": "assembly"}
 
 
 def fairness_data(jobs: int, configurations: int | None = None) -> AllocationInstance:
@@ -49,10 +48,10 @@ def allocation(configurations: int | None) -> Callable[[int], Work]:
     """From Python data to the allocation, as the schedulers do it."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+        from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 
         data = fairness_data(jobs, configurations)
-        return lambda: f"objective {MaxMinFairness().allocate(data, ASSEMBLY).solved.objective:.6f}"
+        return lambda: f"objective {allocate(data).solved.objective:.6f}"
 
     return prepare
 
@@ -64,8 +63,8 @@ def batch(policy: str) -> Callable[[int], Work]:
     """
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, FinishTimeInstance
-        from workbench.papers.gavel.formulations.makespan import Makespan
+        from workbench.papers.gavel.formulations import finish_time_fairness_assembly, makespan_assembly
+        from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
         from workbench.papers.gavel.instance import StepsInstance
 
         rng = np.random.default_rng(jobs)
@@ -73,14 +72,14 @@ def batch(policy: str) -> Callable[[int], Work]:
         numbers = {name: value for name, value in numbers.items() if name in StepsInstance.__dataclass_fields__}
         if policy == "makespan":
             data = StepsInstance(**numbers)
-            return lambda: f"{Makespan().allocate(data, ASSEMBLY).solved.objective:.6g} s"
+            return lambda: f"{makespan_assembly.allocate(data).solved.objective:.6g} s"
         none = np.zeros(jobs)
         alone_s = FinishTimeInstance(**numbers, elapsed_s=none, isolated_s=none).terms.alone_s
         done_s = alone_s * rng.uniform(0.0, 1.0, jobs)
         late = FinishTimeInstance(**numbers, elapsed_s=done_s * rng.uniform(0.8, 1.25, jobs), isolated_s=done_s)
 
         def work() -> str:
-            solved = FinishTimeFairness().allocate(late, ASSEMBLY).solved
+            solved = finish_time_fairness_assembly.allocate(late).solved
             return f"rho {solved.objective:.6f}, {solved.passes} programmes"
 
         return work
@@ -94,7 +93,7 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
     def prepare(jobs: int) -> Work:
         from dataclasses import replace
 
-        from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+        from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 
         base = fairness_data(jobs, configurations)
         rng = np.random.default_rng(jobs)
@@ -110,7 +109,7 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
         data = replace(base, gang=np.ones(jobs), pairs=pairs, pair_speed=pair_speed)
 
         def work() -> str:
-            found = MaxMinFairness().allocate(replace(data), ASSEMBLY)  # numbers checked anew
+            found = allocate(replace(data))  # numbers checked anew
             return f"objective {found.solved.objective:.6f}, {len(pairs)} pairs"
 
         return work
@@ -121,14 +120,13 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
 def parts(jobs: int) -> Work:
     """The allocation by 16 random parts of the cluster (POP), and how much of the objective that loses."""
     from workbench.papers.gavel.algorithms.pop import by_parts
-    from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+    from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 
     data = fairness_data(jobs)
-    allocate = MaxMinFairness().allocate
-    whole = allocate(data, ASSEMBLY).solved.value
+    whole = allocate(data).solved.value
 
     def work() -> str:
-        found = by_parts(data, {**ASSEMBLY, "partitions": 16}, allocate, min)
+        found = by_parts(data, {"partitions": 16}, lambda part, _: allocate(part), min)
         return f"loses {1 - found.solved.value / whole:.2%}"
 
     return work
@@ -246,7 +244,7 @@ def water_filling(policy: str) -> Callable[[int], Work]:
     """Hierarchical water filling, all jobs different, in 5 entities with fairness, FIFO or both; a GPU for each job."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+        from workbench.papers.gavel.algorithms.water_filling_phases import allocate
         from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 
         rng = np.random.default_rng(jobs)
@@ -259,8 +257,7 @@ def water_filling(policy: str) -> Callable[[int], Work]:
             entity_weight=np.array([1.0, 2.0, 3.0, 2.0, 1.0]),
             fifo=np.array({"fairness": [0.0] * 5, "fifo": [1.0] * 5, "mixed": [0.0, 1.0, 0.0, 1.0, 0.0]}[policy]),
         )
-        knobs = {**ASSEMBLY, "bottleneck": "prices"}
-        return lambda: f"{Hierarchical().allocate(data, knobs).solved.passes} programmes"
+        return lambda: f"{allocate(data).solved.passes} programmes"
 
     return prepare
 
