@@ -183,6 +183,8 @@ def test_notebooks_are_thin_and_stripped(path: Path) -> None:
     for cell in code:
         assert not cell["outputs"] and cell["execution_count"] is None, "outputs are stripped before a commit"
         source = "".join(cell["source"])
+        if "@workbench.formulation(" in source:
+            continue  # the cell in which a paper's model stands, to be edited
         plain = "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
         for node in ast.walk(ast.parse(plain)):
             assert not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef), source

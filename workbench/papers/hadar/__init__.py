@@ -26,7 +26,7 @@ ROOM = Room(
         "GPUs that there are": "offline c_r",
         "GPUs that a job takes": "offline W_j; round w_jor",
         "speed": "offline X_jb",
-        "work that is left": "offline E_j N_j",
+        "work that is left": "offline EN_j",
         "arrival": "offline a_j",
         "what completing is worth": "offline U_jt",
         "price of a GPU": "dual k_rt",
