@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import workbench
 from tests.simulation.support import make
 from workbench import InputError
 from workbench.papers.hadar.formulations.offline import Offline
+from workbench.papers.hare.formulations.exact import Exact
 
 
 def test_hadar_beside_p1() -> None:
@@ -46,10 +48,17 @@ def test_hare_beside_hare_sched() -> None:
 
 
 def test_what_was_not_solved_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    late = workbench.exact("preset:hare_example", "hare", time_limit_s=0.2)
-    assert (late.best, late.status) == (None, "time_limit") and late.bound is not None and late.found is not None
-    assert late.sentence.startswith("hare.exact was not solved within 0.2 s: the best schedule found comes to")
-    assert "none is below" in late.sentence and late.bound <= late.found <= late.own + 1e-6
+    solved = Exact.run
+
+    def stopped(*given: Any) -> Any:
+        return dataclasses.replace(solved(*given), status="time_limit", bound=3.0)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Exact, "run", stopped)
+        late = workbench.exact(make([{"steps": 2.0}, {"steps": 1.0}]), "hare")
+    assert (late.best, late.status, late.bound) == (None, "time_limit", 3.0) and late.found == pytest.approx(4.0)
+    assert late.sentence.startswith("hare.exact was not solved within 20 s: the best schedule found comes to")
+    assert "none is below" in late.sentence
     large = workbench.exact("preset:start_here", "hare")
     assert large.sentence == (
         "hare.exact was not solved, as it is too large (120 tasks; it takes at most 40 tasks); hare comes to 20,978.7."

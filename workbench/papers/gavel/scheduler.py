@@ -54,6 +54,9 @@ Allocate = Callable[[Any, Knobs], SolvedShares]
 Numbers = Callable[[Any, Knobs], Mapping[str, FloatArray]]
 
 
+SMALLER = "its matrix merges equal jobs and leaves out limits that others imply, and may end at another optimal vertex"
+
+
 @dataclass(frozen=True)
 class FormulationPolicy:
     """A formulation as a policy that divides time (`mechanisms.priority.SharePolicy`).
@@ -85,8 +88,10 @@ class FormulationPolicy:
         return Allocated(_shares(data, found.shares, kinds), solved, memory, signals)
 
     def route(self, knobs: Knobs) -> Route:
-        """Of parts of the cluster it is the programme of each."""
-        return Route("same programme", self.formulation.name)
+        """By the stated model, or by a matrix that is smaller than what the model states."""
+        if self.allocate is None or knobs.get("model") == "pyomo":
+            return Route("same programme", self.formulation.name)
+        return Route("other route", self.formulation.name, SMALLER)
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
         """The problem whose shares it answers."""
