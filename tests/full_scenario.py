@@ -18,7 +18,7 @@ FULL: dict[str, Any] = {
         ],
         "nodes": [
             {"name": "a", "accelerator": "v100", "gpus": 4, "count": 2, "speed": 0.9, "attributes": {"rack": 1.5}},
-            {"name": "b", "accelerator": "k80", "gpus": 2},
+            {"name": "b", "accelerator": "k80", "gpus": 2, "hosts": ["bee"]},
         ],
         "network_gbps": 25,
     },
@@ -46,12 +46,14 @@ FULL: dict[str, Any] = {
         {"name": "resnet50", "parameters_gb": 0.1, "model_gb": 0.3, "memory_gb": 8, "batch_size": 64, "size_class": "M",
          "dataset_class": "L", "load_s": [[0.8, 0.01, 0.002], [0.2, 0.1, 0.02]], "attributes": {"family": "cnn"}}
     ],
-    "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 3}],
+    "entities": [{"name": "research", "weight": 2.0, "policy": "fifo", "quota_gpus": 3,
+                  "attributes": {"MaxJobs": 2}}],
     "running": [{"job": "j0", "gpus": {"a-0": 1}}],
     "scaling": {"law": "power", "efficiency": 0.8},
     "core": {
         "restart": {"law": "log2", "restart_s": 10}, "space_sharing": True, "checkpoint_s": 60,
-        "faults": {"mtbf_s": 1000, "mttr_s": 10, "list": [{"node": "a-0", "from_s": 0, "to_s": 60}]},
+        "faults": {"mtbf_s": 1000, "mttr_s": 10, "list": [
+            {"node": "a-0", "from_s": 0, "to_s": 60}, {"node": "bee", "from_s": 0, "to_s": 60, "drain": True}]},
     },
     "plan": [{"scheduler": "las", "knobs": {"round_s": 360, "keep": True, "why": None}}],
 }  # fmt: skip

@@ -256,6 +256,7 @@ class Editors:
         types = {row.get("name") for row in rows["cluster.accelerators"]}
         jobs = {row.get("name") for row in rows["jobs"]}
         nodes = {row.get("name") for row in rows["cluster.nodes"]}
+        nodes |= {host for row in rows["cluster.nodes"] for host in row.get("hosts") or ()}
 
         def there(held: Row) -> bool:
             return held["job"] in jobs and all({name, name.rpartition("-")[0]} & nodes for name in held["gpus"])

@@ -24,18 +24,20 @@ class Accelerator(Frozen):
 
 class NodeGroup(Frozen):
     """`count` equal nodes named `name-0`, `name-1`, ...; `speed` multiplies the throughput of what runs on them;
-    attributes: of each of them, as a job's."""
+    hosts: their own names, of the first ones if there are fewer; attributes: of each of them, as a job's."""
 
     name: Name
     accelerator: Name
     gpus: Annotated[int, Field(strict=True, ge=1, le=1024)]
     count: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
     speed: Amount = 1.0
+    hosts: tuple[Name, ...] = ()
     attributes: Attributes = {}
 
     def node_names(self) -> list[str]:
         """The names of the group's nodes, in order."""
-        return [f"{self.name}-{i}" for i in range(self.count)]
+        own = self.hosts[: self.count]
+        return [*own, *(f"{self.name}-{i}" for i in range(len(own), self.count))]
 
 
 class Node(Frozen):

@@ -41,6 +41,8 @@ def inconsistencies(s: Scenario) -> Iterable[Problem]:
     if sum(group.gpus * group.count for group in s.cluster.nodes) > MOST_GPUS:
         yield Problem("cluster.nodes", Words("too many GPUs"), f"at most {MOST_GPUS} GPUs in all")
         return
+    if any(group.hosts for group in s.cluster.nodes):
+        yield from _repeated((node.name for node in s.cluster.machines), "nodes, written out")
     yield from _throughput_problems(s, types)
     yield from _weight_problems("jobs", s.jobs)
     yield from _weight_problems("entities", s.entities)

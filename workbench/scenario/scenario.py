@@ -69,12 +69,14 @@ class Model(Frozen):
 
 
 class Entity(Frozen):
-    """A group of users that shares the cluster by weight (1e-6 to 1e6), with a policy among its own jobs."""
+    """A group of users that shares the cluster by weight (1e-6 to 1e6), with a policy among its own jobs; or, with its
+    attributes alone, whatever else jobs share a limit by: a partition, a quality of service, a reservation."""
 
     name: Name
     weight: Weight = 1.0
     policy: Literal["fairness", "fifo"] = "fairness"
     quota_gpus: Annotated[int, Field(strict=True, ge=0, le=MOST_GPUS)] | None = None
+    attributes: Attributes = {}
 
 
 class Running(Frozen):
@@ -99,11 +101,12 @@ class Restart(Frozen):
 
 
 class Outage(Frozen):
-    """A node that is down from `from_s` (inclusive) to `to_s`."""
+    """A node that is down from `from_s` (inclusive) to `to_s`; drain: what runs there goes on, and nothing starts."""
 
     node: Name
     from_s: Seconds
     to_s: PositiveSeconds
+    drain: Annotated[bool, Field(strict=True)] = False
 
 
 class Faults(Frozen):
@@ -294,9 +297,9 @@ class Scenario(Frozen):
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that are set, as `Scheduler.uses` names them: `attributes.lora_rank` of jobs,
-        `models.attributes.family`, `nodes.attributes.rack`."""
-        parts: Mapping[str, Iterable[Job | Model | NodeGroup]]
-        parts = {"": self.jobs, "models.": self.models, "nodes.": self.cluster.nodes}
+        `models.attributes.family`, `nodes.attributes.rack`, `entities.attributes.MaxJobs`."""
+        parts: Mapping[str, Iterable[Job | Model | NodeGroup | Entity]]
+        parts = {"": self.jobs, "models.": self.models, "nodes.": self.cluster.nodes, "entities.": self.entities}
         found = ((part, name) for part, records in parts.items() for each in records for name in each.attributes)
         return tuple(f"{part}attributes.{name}" for part, name in dict.fromkeys(found))
 
@@ -312,6 +315,7 @@ class Scenario(Frozen):
         cluster = Cluster(**{**parts, "nodes": told("nodes.", self.cluster.nodes)})
         parts = {name: getattr(self, name) for name in type(self).model_fields}
         changed = {"cluster": cluster, "jobs": told("", self.jobs), "models": told("models.", self.models)}
+        changed["entities"] = told("entities.", self.entities)
         return cast("Self", self.model_construct(**{**parts, **changed}))
 
     def to_dict(self) -> dict[str, Any]:

@@ -34,9 +34,9 @@ class Pool:
         """Every free slot."""
         return {self._slots[node][i] for node, numbers in self._free.items() for i in numbers}
 
-    def slots(self, node: str) -> SlotSet:
-        """Every slot of a node."""
-        return tuple(self._slots[node])
+    def slots(self, node: str, *, free: bool = False) -> SlotSet:
+        """Every slot of a node, or the free ones."""
+        return tuple(self._slots[node][i] for i in self._free[node]) if free else tuple(self._slots[node])
 
     def take(self, wanted: Sequence[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
         """Slots for several units at once, each `({node: GPUs}, slots it had before)`; the nodes must have room.
@@ -86,7 +86,7 @@ class Nodes:
         self.held = 0
         self._gpus_up = int(self.gpus.sum())
         self.pool = Pool({node.name: node.gpus for node in machines})
-        self.down_since_s: dict[int, float] = {}
+        self.down_since_s: dict[int, tuple[float, SlotSet]] = {}  # and its slots, of a drained one those then free
 
     def take(self, wanted: list[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
         """Slots for units, see `Pool.take`."""
@@ -124,35 +124,41 @@ class Nodes:
         self._gpus_up = int(self.gpus[self.up].sum())
 
     def gpus_up(self) -> int:
-        """GPUs of the nodes that are up."""
-        return self._gpus_up
+        """GPUs of the nodes that are up, and those that are held on drained ones."""
+        if self.up.all():
+            return self._gpus_up
+        return self._gpus_up + int((self.gpus - self.idle)[~self.up].sum())
 
 
 class NodeChange(NamedTuple):
-    """A node goes down or comes back at `time_s`."""
+    """A node goes down or comes back at `time_s`; fails: with all that runs there (else it is drained, or up)."""
 
     time_s: float
     node: int
     up: bool
+    fails: bool
 
 
 class FaultPlan:
     """All changes of node state in order of time; drawn ones are made up as time goes on.
 
-    A node is down while any outage covers it. Times between failures and of repair are exponential with means mtbf_s
-    and mttr_s, one random stream per node, seeded with its name: a node that comes or goes, wherever it stands, leaves
-    the others' outages alone.
+    A node is down while any outage covers it; it fails when the first one begins that does not let jobs go on.
+    Times between failures and of repair are exponential with means mtbf_s and mttr_s, one random stream per node, seeded
+    with its name: a node that comes or goes, wherever it stands, leaves the others' outages alone.
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         faults = scenario.core.faults
         names = {node.name: i for i, node in enumerate(scenario.cluster.machines)}
-        self._heap: list[tuple[float, int, int, bool]] = []  # time, node, source (0: listed, 1: drawn), whether up
+        # time, node, source (0: listed, 1: drawn, 2: listed drain), whether up
+        self._heap: list[tuple[float, int, int, bool]] = []
         self._down = np.zeros(len(names), dtype=np.int64)
+        self._failed = np.zeros(len(names), dtype=np.int64)
         self._mean = (faults.mtbf_s, faults.mttr_s)
         for outage in faults.list:
-            heapq.heappush(self._heap, (outage.from_s, names[outage.node], 0, False))
-            heapq.heappush(self._heap, (outage.to_s, names[outage.node], 0, True))
+            source = 2 if outage.drain else 0
+            heapq.heappush(self._heap, (outage.from_s, names[outage.node], source, False))
+            heapq.heappush(self._heap, (outage.to_s, names[outage.node], source, True))
         self._streams: list[np.random.Generator] = []
         if faults.mtbf_s is not None:
             self._streams = [np.random.default_rng([seed, 1, *name.encode()]) for name in names]
@@ -167,14 +173,17 @@ class FaultPlan:
         """Changes up to now that really change a node's state, taken off the plan."""
         changes = []
         while self._heap and self._heap[0][0] <= now_s:
-            time_s, node, drawn, up = heapq.heappop(self._heap)
-            if drawn:
+            time_s, node, source, up = heapq.heappop(self._heap)
+            if source == 1:
                 mean = self._mean[0] if up else self._mean[1]
                 assert mean is not None
                 after = time_s + float(self._streams[node].exponential(mean))
                 heapq.heappush(self._heap, (after, node, 1, not up))
-            before = self._down[node]
+            was_up, had_failed = self._down[node] == 0, self._failed[node] > 0
             self._down[node] += -1 if up else 1
-            if (before == 0) != (self._down[node] == 0):
-                changes.append(NodeChange(time_s, node, up))
+            if source != 2:
+                self._failed[node] += -1 if up else 1
+            fails, is_up = not had_failed and bool(self._failed[node] > 0), bool(self._down[node] == 0)
+            if was_up != is_up or fails:
+                changes.append(NodeChange(time_s, node, is_up, fails))
         return changes

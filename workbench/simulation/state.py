@@ -47,9 +47,9 @@ class State:
     def _start_running(self) -> None:
         """Put `running` jobs on their GPUs with an assignment that ends now: the first decision may renew it."""
         self._admit()
-        self._take_faults()
+        drained = self._take_faults()
         for held in self.scenario.running:
-            down = [node for node in held.gpus if not self.nodes.up[self.nodes.at[node]]]
+            down = [node for node in held.gpus if self.nodes.at[node] in self.nodes.down_since_s.keys() - drained]
             if down:
                 self.book.preemptions[self.book.rank[held.job]] += 1
                 self.recorder.event(self.now_s, "preempt", held.job, held.job, reason=f"{down[0]} is down")
@@ -57,6 +57,8 @@ class State:
                 a = Assignment(held.job, held.gpus, self.now_s)
                 rates = self.leasing.rates(a, [self.book.jobs[self.book.rank[held.job]]])
                 self.leasing.start([a], [rates], self.now_s, {}, free=True)
+        for node in drained:
+            self.nodes.down_since_s[node] = self.now_s, self.nodes.pool.slots(self.nodes.names[node], free=True)
         self.leasing.end_due(self.now_s)
         self._happened.clear()
 
@@ -185,18 +187,22 @@ class State:
         self._happened.add("completion")
         self.recorder.event(self.now_s, "finish", name)
 
-    def _take_faults(self) -> None:
-        """Change the nodes that go down or come back now."""
+    def _take_faults(self) -> set[int]:
+        """Change the nodes that go down or come back now; returns those that are drained."""
+        found: set[int] = set()
         for change in self.faults.until(self.now_s):
-            name = self.nodes.names[change.node]
+            name, drained = self.nodes.names[change.node], not change.up and not change.fails
             self.nodes.turn(change.node, change.up)
             self._happened.add("repair" if change.up else "fault")
-            self.recorder.event(self.now_s, "repair" if change.up else "fault", where=name)
-            if change.up:
-                self._record_down(change.node)
-            else:
-                self.nodes.down_since_s[change.node] = self.now_s
+            reason = "drained: what runs there goes on" if drained else ""
+            self.recorder.event(self.now_s, "repair" if change.up else "fault", where=name, reason=reason)
+            self._record_down(change.node)
+            if not change.up:
+                self.nodes.down_since_s[change.node] = self.now_s, self.nodes.pool.slots(name, free=drained)
+            found = found | {change.node} if drained else found - {change.node}
+            if change.fails:
                 self._fail(name)
+        return found
 
     def _fail(self, node: str) -> None:
         """A node failed: what ran there goes, and loses the steps since its last checkpoint (a task: all of it)."""
@@ -216,8 +222,7 @@ class State:
                 self.recorder.event(self.now_s, "lost_steps", self.book.jobs[rank].name, unit_name(unit), reason=reason)
 
     def _record_down(self, node: int) -> None:
-        start_s = self.nodes.down_since_s.pop(node)
-        slots = self.nodes.pool.slots(self.nodes.names[node])
+        start_s, slots = self.nodes.down_since_s.pop(node, (self.now_s, ()))
         if self.now_s > start_s:
             self.recorder.interval(Nothing, slots, None, (), "down", start_s, self.now_s)
 
