@@ -16,7 +16,7 @@ import pytest
 from nbclient import NotebookClient
 
 import workbench
-from tests.load import cpu_s
+from tests.load import at_most
 from workbench.scenario.scenario import Scenario
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -24,8 +24,8 @@ NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 MOST_LINES = 70
 OWN_MODEL = "@workbench.formulation("
 """The cell in which a paper's model stands, to be edited: it alone may define a function."""
-MOST_SECONDS = 120.0
-"""Of CPU, the kernel and all that it starts included; 04 takes 45, and 76 where two workers share the cores."""
+MOST_SECONDS = 150.0
+"""Of CPU, the kernel and all that it starts included; 04 takes 45."""
 
 
 def read(path: Path) -> Any:
@@ -95,7 +95,6 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = read(tmp_path / path.name)
     client = NotebookClient(notebook, timeout=10 * MOST_SECONDS, resources={"metadata": {"path": str(tmp_path)}})
-    began = cpu_s()
 
     async def run() -> None:
         async with client.async_setup_kernel():
@@ -103,10 +102,8 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 await client.async_execute_cell(cell, index)
                 await asyncio.sleep(0.1 if shows_widgets(cell) else 0)
 
-    asyncio.run(run())
-    took = cpu_s() - began
-    print(f"\n{path.name}: {took:.1f} s")
-    assert took < MOST_SECONDS
+    with at_most(MOST_SECONDS):
+        asyncio.run(run())
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             assert output.output_type != "error"

@@ -4,12 +4,12 @@ import io
 import json
 import re
 import sys
-import time
 
 import pytest
 
 import workbench
 from tests.cli.support import CLUSTER, strict
+from tests.load import at_most
 from workbench.cli import make
 from workbench.scenario import traces
 from workbench.scenario.traces import deadlines
@@ -48,19 +48,18 @@ def test_convert(cli, ask, gavel, tmp_path):
 def test_main_job_on_a_real_trace(ask, gavel, tmp_path):
     """From Gavel's trace to a comparison (other tests hold the numbers against Gavel's own)."""
     target = tmp_path / "s.json"
-    began = time.process_time()
     argv = ("convert", gavel / "minimize_makespan.trace", "--from", "gavel", "--cluster", CLUSTER)
-    ask(*argv, "--throughputs", gavel / "simulation_throughputs.json", "-o", target)
-    assert ask("validate", target)["jobs"] == 100
-    name = "gavel.max_min_fairness"
-    fifo = ask("simulate", target, "--scheduler", "fifo", "--out", tmp_path / "fifo")
-    fair = ask("simulate", target, "--scheduler", name, "--set", "preset=authors")
+    with at_most(10):
+        ask(*argv, "--throughputs", gavel / "simulation_throughputs.json", "-o", target)
+        assert ask("validate", target)["jobs"] == 100
+        name = "gavel.max_min_fairness"
+        fifo = ask("simulate", target, "--scheduler", "fifo", "--out", tmp_path / "fifo")
+        fair = ask("simulate", target, "--scheduler", name, "--set", "preset=authors")
     assert fifo["metrics"]["jobs_finished"] == fair["metrics"]["jobs_finished"] == 100
     both = ask("compare", target, "--schedulers", f"fifo,{name}", "--set", f"{name}:preset=authors")
     assert [run["metrics"] for run in both["runs"]] == [fifo["metrics"], fair["metrics"]]
     assert both["ratios"][name]["makespan_s"] < 1
     assert workbench.Run.load(tmp_path / "fifo").scenario == workbench.load(target)
-    assert time.process_time() - began < 60
 
 
 TRACE = "\n".join(

@@ -33,7 +33,7 @@ from tests.browser_support import (
     wait_for_text,
     write_notebook,
 )
-from tests.load import cpu_s
+from tests.load import at_most
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("start_here")\nlab'
 GANTT = ".wb-view-gantt"
@@ -330,20 +330,18 @@ def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, proble
     """What `make lab` opens: all cells run, Solve shows a Gantt; what that costs from the page being up."""
     page.goto(lab_server.address(start_here(lab_server)), wait_until="commit")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    began = cpu_s()
-    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'")
-    page.evaluate("window.jupyterapp.shell.collapseLeft()")
-    page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_selector("button.wb-solve:not([disabled])")
-    page.locator("button.wb-solve").click()
-    page.wait_for_selector(f"{GANTT} canvas")
-    took = cpu_s() - began
-    print(f"\nfirst Gantt after {took:.1f} s of CPU time, kernel start included (budget {FIRST_GANTT_S:g} s)")
+    idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+    with at_most(SLACK * FIRST_GANTT_S):  # the kernel's start included
+        page.wait_for_function(idle)
+        page.evaluate("window.jupyterapp.shell.collapseLeft()")
+        page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        page.wait_for_selector("button.wb-solve:not([disabled])")
+        page.locator("button.wb-solve").click()
+        page.wait_for_selector(f"{GANTT} canvas")
     wait_for_text(page, STATUS, "Done")
     shot(page, "start-here")
-    page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
+    page.wait_for_function(idle)
     assert page.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea-output pre .ansi-red-fg").count() == 0
-    assert took < SLACK * FIRST_GANTT_S
 
 
 @browser_test
@@ -389,17 +387,14 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
     run_notebook(page, lab_server, "knob.ipynb", cell)
     solve(page)
     page.wait_for_timeout(1000)
-    took = []
     for minutes in (7, 8, 9, 10):
         page.locator(".wb-knob-round_s input").fill(f"{minutes} min")
-        before, began = page.evaluate(DRAWS), cpu_s()
-        page.locator(".wb-knob-round_s input").press("Enter")
-        page.wait_for_function(f"before => {DRAWS} !== before", arg=before)
-        took.append(cpu_s() - began)
+        before = page.evaluate(DRAWS)
+        with at_most(SLACK * KNOB_S):
+            page.locator(".wb-knob-round_s input").press("Enter")
+            page.wait_for_function(f"before => {DRAWS} !== before", arg=before)
         wait_for_text(page, STATUS, "Done")
         page.wait_for_timeout(300)
-    print(f"\nknob to chart: {', '.join(f'{s:.2f}' for s in took)} s (budget {KNOB_S:g} s)")
-    assert min(took) < SLACK * KNOB_S
 
 
 @browser_test
@@ -422,14 +417,8 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
     wait_for_text(page, STATUS, "not solved")
     page.locator("button.wb-solve").click()
     page.wait_for_selector(f"{GANTT} canvas")
-    now = cpu_s()
-    text = wait_for_text(page, ".wb-filed", "shown at")
-    began = float(text.split()[2])
-    record = page.evaluate(f"({{...document.querySelector('{GANTT}').dataset}})")
-    print(f"\n400 jobs: {now - began:.2f} s of CPU time from the answer to the chart ({record})")
-    print(page.locator(STATUS).inner_text())
-    shot(page, "many-jobs")
-    assert now - began < SLACK * DRAWN_S
+    with at_most(SLACK * DRAWN_S, since_s=float(wait_for_text(page, ".wb-filed", "shown at").split()[2])):
+        shot(page, "many-jobs")
     cell = page.locator(".wb-left table input").nth(2)
     cell.fill("8")
     cell.press("Enter")

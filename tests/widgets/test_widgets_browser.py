@@ -19,7 +19,7 @@ from tests.browser_support import (
     wait_for_text,
     write_notebook,
 )
-from tests.load import cpu_s
+from tests.load import at_most
 
 SETUP = """
 import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
@@ -148,11 +148,11 @@ def draw_update_and_pick(page: Page) -> None:
     figure.press("Escape")
     wait_for_text(page, ".t-said", "picked {}")
 
-    before, began = int(record["draws"]), cpu_s()
-    page.click(".t-many")
-    record = drawn(page, ".t-chart", "d.rows === '20000'")
+    before = int(record["draws"])
+    with at_most(5):  # for 20,000 bars, kernel included
+        page.click(".t-many")
+        record = drawn(page, ".t-chart", "d.rows === '20000'")
     assert record["what"] == "data", "new data must not draw a new chart"
-    assert cpu_s() - began < 5, "seconds of CPU time for 20,000 bars, kernel included"
     page.click(".t-flood")
     record = drawn(page, ".t-chart", "d.rows === '100'")
     assert int(record["draws"]) - before < 80, "updates that came while drawing should be skipped"
@@ -260,19 +260,18 @@ def many_rows_and_reading(page: Page) -> None:
     where = cell(page, 250, "Column 3", ".t-big")
     page.focus(where)
     keys = ["1", "12", "12.", "12.5", "12.57", "12.5"] * 5
-    began = cpu_s()
-    page.evaluate(
-        """([selector, keys]) => {
-            const input = document.querySelector(selector);
-            for (const text of keys) {
-                input.value = text;
-                input.dispatchEvent(new InputEvent("input", {bubbles: true}));
-                document.body.offsetHeight; // lays the page out
-            }
-        }""",
-        [where, keys],
-    )
-    assert (cpu_s() - began) / len(keys) < 0.05, "seconds of CPU time from a key to the page laid out anew"
+    with at_most(0.05 * len(keys)):  # from a key to the page laid out anew
+        page.evaluate(
+            """([selector, keys]) => {
+                const input = document.querySelector(selector);
+                for (const text of keys) {
+                    input.value = text;
+                    input.dispatchEvent(new InputEvent("input", {bubbles: true}));
+                    document.body.offsetHeight; // lays the page out
+                }
+            }""",
+            [where, keys],
+        )
     version = page.locator(".t-big").get_attribute("data-version")
     page.keyboard.press("Enter")
     page.wait_for_function("(v) => document.querySelector('.t-big').dataset.version !== v", arg=version)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pandas as pd
 import pytest
 from chart_tables import CLUSTER, HOSTILE, ROUND_S, decisions, everything, interval, jobs, jobs_named, timeline
 
+from tests.load import at_most
 from workbench.analysis.charts import Drawing, gantt, plan, theme, to_png, to_svg
 from workbench.analysis.charts.drawing import records
 from workbench.analysis.charts.gantt import left_px as gantt_left_px
@@ -208,12 +208,10 @@ def test_twenty_thousand_bars_are_usable() -> None:
     ]
     table = timeline(*rows)
     names: dict[str, float | None] = {f"job {i}": None for i in range(200)}
-    begun = time.process_time()
-    drawing = gantt(table, jobs_named(names), decisions(*(360.0 * k for k in range(417))))
-    drawing.chart.to_dict()
-    took_s = time.process_time() - begun
+    with at_most(5):
+        drawing = gantt(table, jobs_named(names), decisions(*(360.0 * k for k in range(417))))
+        drawing.chart.to_dict()
     assert len(drawing.data["bars"]) == len(table) > 20_000
-    assert took_s < 10, "CPU seconds; measured 1"
     assert (drawing.data["bars"]["label"] != "").sum() <= 4000
 
 

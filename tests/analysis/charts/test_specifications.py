@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from chart_tables import CLUSTER, decisions, everything, interval, jobs, shares, timeline
 
 import workbench
+from tests.load import at_most
 from workbench.analysis import charts
 from workbench.analysis.charts import Drawing, gantt
 from workbench.analysis.charts.drawing import marks
@@ -233,13 +233,10 @@ def test_constants_of_every_channel_are_what_altair_makes_of_them() -> None:
 def test_a_redraw_costs_no_altair() -> None:
     """What a knob waits for; the first of a layout builds the specification, the others find it."""
     gantt(TABLE, JOBS, ASKED, cluster=CLUSTER)
-    took_s = []
-    for _ in range(5):
-        began = time.process_time()
-        gantt(TABLE, JOBS, ASKED, cluster=CLUSTER).named()
-        took_s.append(time.process_time() - began)
+    with at_most(1.2):  # 2 s when Altair built and checked it each time
+        for _ in range(5):
+            gantt(TABLE, JOBS, ASKED, cluster=CLUSTER).named()
     assert gantt(TABLE, JOBS, ASKED, cluster=CLUSTER).chart is gantt(TABLE, JOBS, None, cluster=CLUSTER).chart
-    assert min(took_s) < 0.2, "measured 0.05 s; 0.4 s when Altair built and checked it each time"
 
 
 def test_the_legend_of_an_allocation_is_no_higher_than_one_row() -> None:
@@ -297,8 +294,7 @@ def test_four_hundred_jobs_at_once_take_well_under_a_second() -> None:
     given = [(p, 10.0 * p, f"j{i}", "v100", 0.1) for p in range(periods) for i in range(p % 7, count, 7)]
     held = [interval("a-0", 0, f"j{(p * 3) % count}", 10.0 * p, 10.0 * p + 8) for p in range(periods)]
     table, asked = timeline(*held), decisions(*(5.0 * p for p in range(2 * periods)))
-    began = time.process_time()
-    found = charts.received_table(shares(*given), table, asked, end_s=10.0 * periods)
-    took_s = time.process_time() - began
+    targets = shares(*given)
+    with at_most(2):  # 17 s one by one
+        found = charts.received_table(targets, table, asked, end_s=10.0 * periods)
     assert len(found) > 50_000
-    assert took_s < 2, "measured 0.2 s; 17 s one by one"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.load import at_most
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.list_support import instances
 from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
@@ -49,9 +48,8 @@ def test_a_job_alone_on_one_gpu_is_never_improved(data):
 def test_its_search_stops():
     rng = np.random.default_rng(0)
     data = HareInstance.made(rng.uniform(1, 9, (60, 8)), rounds=10, tasks=4)
-    began = time.process_time()
-    known_schedule(data).check()
-    assert time.process_time() - began < 5
+    with at_most(5):
+        known_schedule(data).check()
 
 
 SCALES = ((1e-9, 1.0), (1e7, 1.0), (0.37, 250.0), (1.0, 1e-8))
