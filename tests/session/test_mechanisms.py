@@ -85,6 +85,12 @@ def order(data: Any) -> Any:
     return m
 
 
+STEPS = {
+    "shares": ("share", "rank", "placement"),
+    "plan": ("plan",),
+    "leases": ("lease", "placement"),
+    "order": ("order", "slot"),
+}
 MODELS = {"shares": shares, "plan": plan, "leases": leases, "order": order}
 
 
@@ -105,6 +111,12 @@ def test_a_new_model_runs_and_keeps_what_the_shipped_ones_keep(mechanism: str) -
     check(workbench.find_formulation("mine"), scenario)
     check(workbench.find_scheduler("mine"), scenario)
     assert not workbench.compare(scenario, ["mine", "fifo"], workers=2).failed
+    assert set(run.decisions["made_by"]) <= {"model", "kept"}
+    table = workbench.rows(run, 100.0)
+    assert table.attrs["formulation"] == "mine" and table["binding"].any()
+    chain = workbench.chain(run, "n-0/0", 100.0)
+    assert [link.step for link in chain.links] == ["rows", *STEPS[mechanism]]
+    assert chain.rows and chain.job
 
 
 def test_shares_are_those_of_the_model() -> None:

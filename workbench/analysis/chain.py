@@ -15,18 +15,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
-from workbench.analysis.rows.change import answer_with
-from workbench.analysis.rows.stated import SolvedStatement, solve_statement
+from workbench.analysis.rows.change import answer_with, stand_in
+from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.card import card
-from workbench.base.errors import InputError, WorkbenchError, counted, one_of
+from workbench.base.errors import InputError, counted, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.contract import Scheduler, StatedProblem
+from workbench.scheduling.decision import InvalidDecision, Shares, members
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import InfeasibleError, UnboundedError
+from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError
 from workbench.session.api import Beliefs
-from workbench.session.registry import find_explainer, find_scheduler
-from workbench.session.replay import Replay, replay, stated_in
+from workbench.session.registry import carried_by, find_explainer, find_scheduler
+from workbench.session.replay import Replay, replay, with_stand
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
@@ -39,6 +42,9 @@ MOST = 1024.0
 """A parameter is raised, or lowered, by at most this factor."""
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
+
+PLAN, LEASES = "plan", "leases"
+"""The mechanisms of new models whose steps no scheduler explains."""
 
 Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
 
@@ -153,15 +159,21 @@ def _asked(slot: SlotAtTime, job: str | None) -> str:
 
 
 def _explained(moment: JobAtTime) -> Explained:
-    explainer = find_explainer(moment.run.scheduler)
+    carrier = carried_by(moment.run.scheduler)
+    explainer = find_explainer(carrier or moment.run.scheduler)
     moment = replace(moment, elastic=is_elastic(moment.run), mixed=is_mixed(moment.run))
     found = Explained() if explainer is None else explainer(moment)
     if found.links:
         return found
     order = found.order
     names = [] if order is None else sorted(order.values, key=lambda name: order.place(name) or 0)
-    placed = moment.placement()
-    choice = Link("choice", f"{placed.text} Of {moment.job}: {found.binding or 'the scheduler chose'}.", placed.facts)
+    placed, said = moment.placement(), moment.said
+    why = found.binding or ("the scheduler chose" if said is None else said.text)
+    if carrier == LEASES:
+        start_s, end_s = moment.stretch
+        lease = f"{moment.job} has its lease of {start_s:g} s to {end_s:g} s" if moment.state in HOLDS else why
+        return replace(found, links=(Link("lease", f"{lease}.", ()), placed))
+    choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {moment.job}: {why}.", placed.facts)
     if order is None:
         return replace(found, links=(choice,))
     facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
@@ -240,49 +252,74 @@ class _Question:
 
     def rows(self, asked: str) -> Iterator[TriedRow]:
         """The constraints that are met, the ones about these jobs and this type first; each is tried."""
-        made = stated_in(self._slot.run, self._first)
-        if made is None:
+        decided = self._first.decided
+        if decided is None:
             return
-        self.made_s = made.at_s
+        self.made_s = decided.snapshot.now_s
         try:
-            statement = solve_statement(made.problem, made.objective, made.gap)
+            statement = of_decision(self._slot.run, self._first)
         except InputError as error:
-            self.without_rows = f"{error.value}: {error.expected}"
+            if self._owner.route(self._slot.run.knobs).kind != "algorithm":
+                self.without_rows = f"{error.value}; expected {error.expected}"
             return
         about = {self._slot.job, asked, self._slot.accelerator}
         count = len(statement.compiled.rows)
         met = [n for n in np.flatnonzero(statement.limits.met).tolist() if statement.limits.owner[n] < count]
         met.sort(key=lambda number: not about & set(statement.index(number).split(",")))
-        then = self._unit_with("", 0.0, made.number)
-        able = then == self._slot.unit
-        if then is not None and not able:
-            self.without_rows = "solved as stated it has another of its best answers, with which somebody else is there"
+        self.without_rows = self._why_not_tried(statement)
         for place, number in enumerate(met):
-            tries = able and place < MOST_ROWS
-            yield self._tried(statement, number, made.number) if tries else _row(statement, number)
+            tries = not self.without_rows and place < MOST_ROWS
+            yield self._tried(statement, number) if tries else _row(statement, number)
 
-    def _tried(self, statement: SolvedStatement, number: int, since: int) -> TriedRow:
+    def _why_not_tried(self, statement: SolvedStatement) -> str:
+        """Why no row can be tried; empty where they can: with no row changed the same unit is there."""
+        if statement.several > 1 or "algorithm" in statement.note:
+            return statement.note
+        then = self._unit_with(statement, "", 0.0)
+        if then is None:
+            return "what carries it out goes by its own steps, not by the model's answer"
+        return "" if then == self._slot.unit else f"decided again with no row changed, {then or 'nobody'} is there"
+
+    def _tried(self, statement: SolvedStatement, number: int) -> TriedRow:
         """Without the row, and if the problem then has no answer, relaxed."""
         named = _row(statement, number)
         by = RELAXED * max(1.0, abs(statement.limits.right.item(number)))
         for change, what in ((by, f"relaxed by {short_number(by)}"), (math.inf, "without it")):
             try:
-                then = self._unit_with(named.row, change, since)
+                then = self._unit_with(statement, named.row, change)
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
             if then is None:
-                return named
+                continue  # what is best then cannot be carried out
             if then != self._slot.unit:
                 return named._replace(verdict="cause", what=what, then=then)
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
 
-    def _unit_with(self, row: str, by: float, since: int) -> str | None:
-        """Who has the GPU if, from a call on, a row is relaxed; None for a scheduler that cannot go by that."""
-        other = self._owner.answered_by(lambda problem: answer_with(problem, row, by))
-        if other is None:
+    def _unit_with(self, statement: SolvedStatement, row: str, by: float) -> str | None:
+        """Who has the GPU if, from the decision on, a row is relaxed, and all else stays as near as it can.
+
+        None for a scheduler that cannot go by that, and where no GPUs are there for what it then wants.
+        """
+        answered, stand = [], stand_in(statement, row, by)
+
+        def noted(*given: Any) -> Any:
+            answered.append(True)
+            return stand(*given)
+
+        assert self._first.decided is not None
+        since, shares = self._first.since, self._first.decided.decision.shares
+
+        def near(problem: StatedProblem) -> Mapping[str, FloatArray]:
+            answered.append(True)
+            return answer_with(problem, row, by, _near(problem, shares))
+
+        other: Scheduler = self._owner.answered_by(near) or with_stand(self._owner, noted)
+        try:
+            again = self._again(choose=lambda number: other if number >= since else self._owner)
+        except (SolverFailedError, InvalidDecision, InputError):
             return None
-        return self._at(self._again(choose=lambda number: other if number >= since else self._owner)).unit
+        return self._at(again).unit if answered else None
 
     # What would make it run ------------------------------------------------------------------------------------------
 
@@ -306,8 +343,8 @@ class _Question:
             factor = MOST ** (exponent if name == "weight" else -exponent)
             try:
                 again = self._again(see=_shown_with(self._first.since, job, name, factor))
-            except WorkbenchError:
-                return False
+            except InfeasibleError:
+                return False  # there is no schedule at all then
             now = self._at(again).now
             return now is not None and job in (now["job"], now["with_job"])
 
@@ -318,6 +355,17 @@ class _Question:
             middle, solves = (low + high) / 2, solves + 1
             low, high = (low, middle) if there(middle) else (middle, high)
         return _Found(MOST ** (high if name == "weight" else -high), solves)
+
+
+def _near(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatArray]:
+    """The shares that were decided, in the order of a problem's variable; NaN for who was not there."""
+    if shares is None:
+        return {}
+    decided = dict(zip(shares.units, shares.values, strict=True))
+    there = {name for unit in shares.units for name in members(unit)}
+    nothing, any_will_do = np.zeros(len(shares.types)), np.full(len(shares.types), math.nan)
+    rows = [decided.get(u, nothing if {*members(u)} <= there else any_will_do) for u in problem.data.units]
+    return {"share": np.concatenate(rows) if rows else np.zeros(0)}
 
 
 class _Found(NamedTuple):

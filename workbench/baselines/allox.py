@@ -40,7 +40,7 @@ from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineS
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, StatedProblem
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -294,6 +294,13 @@ class AlloxScheduler(LineScheduler):
     def route(self, knobs: Knobs) -> Route:
         return Route("other route", NAME, "jobs are matched to places in the lines of GPUs by the Hungarian method")
 
+    def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem | None:
+        """The matching of the jobs that wait for the GPUs that are free; None through Gavel's rounds."""
+        if in_rounds(knobs):
+            return None
+        data = _to_match(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))[-1]
+        return StatedProblem(Allox(), data, Allox().settle({}))
+
     def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
         return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))
 
@@ -331,16 +338,23 @@ def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) ->
     return Allocated(Shares(jobs.names, snapshot.types, values), memory=held)
 
 
-def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
-    """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
+def _to_match(
+    snapshot: Snapshot, preemptive: bool, alpha: float
+) -> tuple[FreeGpus, dict[Unit, Gpus], list[int], AlloxData]:
+    """The GPUs that are left, who goes on, and whom the matching is of: their rows, and its numbers."""
     room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
     stay = {} if preemptive else _renewed(snapshot, room)
     running = set() if preemptive else {*snapshot.leases, *stay}
     waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
     workers = np.array(room.left(len(snapshot.types)), dtype=np.int64)
     rows = _looked_at(snapshot, waiting, workers, alpha)
-    data = _data(snapshot, rows, workers)
-    found = match(data)
+    return room, stay, rows, _data(snapshot, rows, workers)
+
+
+def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
+    """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
+    room, stay, rows, data = _to_match(snapshot, preemptive, alpha)
+    found, workers = match(data), data.workers
     wanted = _in_line(snapshot, rows, found)
     placed = place(_first(wanted, workers), room, keep_first=True, accept=runs_spread(snapshot))
     for request in wanted:  # GPUs that a gang could not take

@@ -220,13 +220,14 @@ class Formulation(ABC, Generic[Data]):
 
     def _as_stated(self, data: Data, knobs: Knobs, solver: Solver) -> Result:
         """By the stated model."""
+        from workbench.scheduling.solvers import answer
         from workbench.scheduling.solvers.compile import compile_model, load
 
         began = time.perf_counter()
         model = self.build(data, knobs)
         compiled = compile_model(model, solver.start)
         build_s = time.perf_counter() - began
-        point = self.solve(compiled.programme, data, knobs, solver)
+        point = answer(model, compiled, solver, lambda programme: self.solve(programme, data, knobs, solver))
         load(model, compiled, point)
         found: Any = self.read(model, data, knobs)
         if not isinstance(found, Result):
@@ -331,7 +332,8 @@ class Scheduler(ABC):
     packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
     belief: the estimator by name that tells it speeds unless another is asked for: what its paper says it knows.
     formulation: the name of the one in whose place `with_formulation` takes another; empty if none decides by itself.
-    instead: the formulation of a session that it solves in that place; ways: as of formulations.
+    instead: the formulation of a session that it solves in that place; ways: as of formulations; carried_by: the
+    scheduler whose mechanism carries out what `instead` says, or of a new model the mechanism: its explanation holds.
     """
 
     name: str
@@ -344,6 +346,7 @@ class Scheduler(ABC):
     belief: str = "oracle"
     formulation: str = ""
     instead: Formulation[Any] | None = None
+    carried_by: str = ""
     ways: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -405,6 +408,7 @@ class Scheduler(ABC):
             raise InputError(f"scheduler {self.name}", formulation.name, expected)
         found = copy.copy(self)
         found.name, found.title, found.instead = formulation.name, formulation.title, formulation
+        found.carried_by = self.carried_by or self.name
         found.knobs = tuple(knob for knob in self.knobs if knob.name not in self.ways)
         found.route = lambda knobs: Route("same programme", formulation.name)  # type: ignore[method-assign]
         return found

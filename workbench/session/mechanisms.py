@@ -35,6 +35,7 @@ from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
+from workbench.scheduling.solvers import KEPT
 
 HALF = 0.5
 """A whole variable above it is 1."""
@@ -93,7 +94,7 @@ class SharesMechanism(Mechanism):
 
         name, title = formulation.name, formulation.title
         made = ShareScheduler(name, title, policy, knobs=formulation.knobs, route=lambda knobs: _route(formulation))
-        made.instead = formulation
+        made.instead, made.carried_by = formulation, "gavel.max_min_fairness"
         return made
 
 
@@ -238,6 +239,8 @@ class _ByRounds(Scheduler):
 class PlanScheduler(_ByRounds):
     """See `PlanMechanism`."""
 
+    carried_by = "plan"
+
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))
 
@@ -257,6 +260,8 @@ class PlanScheduler(_ByRounds):
 class LeasesScheduler(_ByRounds):
     """See `LeasesMechanism`."""
 
+    carried_by = "leases"
+
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]), frozenset({"arrival", "completion", "lease_end", "fault", "repair"}))
 
@@ -264,7 +269,7 @@ class LeasesScheduler(_ByRounds):
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         if all(job in snapshot.leases for job in snapshot.jobs.names):
-            return Decision(), memory
+            return Decision(solved=KEPT), memory
         found = self.solved(snapshot, knobs)
         leases = [own for own in found.values["leases"] if own[0] not in snapshot.leases]
         room, speeds = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs)

@@ -329,6 +329,11 @@ def find_explainer(name: str) -> Explainer | None:
     return next((room.explanations[name] for room in _room_of(name) if name in room.explanations), None)
 
 
+def carried_by(name: str) -> str:
+    """What carries out a formulation of this session: a scheduler by name, or a mechanism; empty for all else."""
+    return _OWN[name].carried_by if name in _OWN else ""
+
+
 def is_own(name: str) -> bool:
     """Whether a scheduler or formulation was declared in this session (it exists in this process only)."""
     return name in _OWN or name in _OWN_FORMULATIONS

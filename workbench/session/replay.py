@@ -5,20 +5,21 @@ Equal inputs give equal runs, so a run keeps nothing of how a decision was made:
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.errors import InputError, Words
+from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Scheduler, StatedProblem, Timing
+from workbench.scheduling.contract import MODEL, Knobs, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
+from workbench.scheduling.solvers import MadeBy, SolvedModel, Stand, answered_by, watched
 from workbench.session.api import Beliefs, simulate
 from workbench.session.registry import find_scheduler
-from workbench.simulation.job_at_time import checked_time
 from workbench.simulation.run import OWN, Run
 
 BEYOND = 1e-6
@@ -27,11 +28,12 @@ BEYOND = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One call of a scheduler: its number, from 0, what it was shown, and what it answered."""
+    """One call of a scheduler: its number, from 0, what it was shown, the generator then, and what it answered."""
 
     number: int
     snapshot: Snapshot
     memory: Any
+    rng: np.random.Generator
     decision: Decision
 
 
@@ -42,10 +44,12 @@ See = Callable[[int, Snapshot], Snapshot]
 
 
 class _Replayed(Scheduler):
-    """A scheduler that hands each call on, and keeps the latest that gave GPUs and the latest that solved."""
+    """A scheduler that hands each call on, and keeps the latest that gave GPUs and the latest that solved: where a
+    programme decides a programme, else also what an algorithm reports."""
 
-    def __init__(self, owner: Scheduler, choose: Choose, see: See) -> None:
+    def __init__(self, owner: Scheduler, knobs: Knobs, choose: Choose, see: See) -> None:
         self._owner, self._choose, self._see = owner, choose, see
+        self._without: set[MadeBy] = {"kept"} if owner.route(knobs).kind == "algorithm" else {"kept", "algorithm"}
         self.name, self.title, self.knobs, self.presets = owner.name, owner.title, owner.knobs, owner.presets
         self.uses, self.offline, self.packs, self.belief = owner.uses, owner.offline, owner.packs, owner.belief
         self.calls = 0
@@ -63,12 +67,12 @@ class _Replayed(Scheduler):
 
     def decide(self, snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator) -> tuple[Decision, Any]:
         number, self.calls = self.calls, self.calls + 1
-        snapshot = self._see(number, snapshot)
+        snapshot, then = self._see(number, snapshot), copy.deepcopy(rng)
         decision, after = self._choose(number).decide(snapshot, memory, knobs, rng)
-        asked = Asked(number, snapshot, memory, decision)
+        asked = Asked(number, snapshot, memory, then, decision)
         if decision.assign or decision.sequences:
             self.acted = asked
-        if decision.solved is not None and decision.solved.made_by != "kept":
+        if decision.solved is not None and decision.solved.made_by not in self._without:
             self.solved = asked
         return decision, after
 
@@ -82,10 +86,14 @@ class Replay:
     solved: Asked | None
 
     @property
+    def decided(self) -> Asked | None:
+        """The call at which what is in force now was decided; None before any."""
+        return self.solved or self.acted
+
+    @property
     def since(self) -> int:
-        """The call from which on what is in force now was decided."""
-        asked = self.solved or self.acted
-        return 0 if asked is None else asked.number
+        """Its number."""
+        return 0 if self.decided is None else self.decided.number
 
 
 def replay(
@@ -106,7 +114,7 @@ def replay(
     if (belief is not None) != (run.belief == OWN):
         raise InputError("belief", belief, "the object that the run was made with, and only if it was one")
     owner = find_scheduler(run.scheduler)
-    watched = _Replayed(owner, choose or (lambda number: owner), see or (lambda number, snapshot: snapshot))
+    watched = _Replayed(owner, run.knobs, choose or (lambda number: owner), see or (lambda number, snapshot: snapshot))
     until_s = at_s + BEYOND * max(1.0, at_s)
     again = simulate(
         run.scenario, watched, run.knobs, seed=run.seed, until_s=until_s, belief=belief or run.belief, detail=run.detail
@@ -115,46 +123,48 @@ def replay(
 
 
 class StatedDecision(NamedTuple):
-    """The programme that decided: as stated, when, at which call, and what the run says of its best value."""
+    """The programme that decided: as stated, and what the run says of its best value, None where it does not."""
 
     problem: StatedProblem
-    at_s: float
-    number: int
     objective: float | None
     gap: float | None
 
 
-def stated_at(run: Run, at: float | None, *, belief: Beliefs | None = None) -> StatedDecision:
-    """The programme behind what is in force at a time of a run (default: its end): the latest that was solved by then.
+def stated_in(run: Run, again: Replay) -> StatedDecision | None:
+    """The programme behind what is in force in a run made again; None where none is stated for it."""
+    owner, asked = find_scheduler(run.scheduler), again.decided
+    if asked is None or owner.route(run.knobs).kind == "algorithm":
+        return None
+    problem, solved = owner.stated(asked.snapshot, asked.memory, run.knobs), asked.decision.solved
+    if problem is None:
+        return None
+    objective, gap = (None, None) if solved is None else (solved.objective, solved.gap)
+    return StatedDecision(problem, objective, gap)
 
-    Raises InputError for a time that the run does not have, one before any was solved, and where an algorithm decides;
-    what `replay` raises.
-    """
-    at_s = checked_time(run, run.end_s if at is None else at)
-    owner = find_scheduler(run.scheduler)
-    if type(owner).stated is Scheduler.stated or owner.route(run.knobs).kind == "algorithm":
-        raise InputError(f"rows of {run.scheduler}", *_algorithm(owner, run.knobs))
-    found = stated_in(run, replay(run, at_s, belief=belief))
-    if found is None:
-        raise InputError("at", at_s, "a time by which a programme had been solved")
+
+def solved_in(run: Run, again: Replay) -> tuple[SolvedModel, ...]:
+    """The models that are solved in turn when what is in force in a run made again is decided once more, as stated."""
+    owner, asked = find_scheduler(run.scheduler), again.solved
+    if asked is None:
+        return ()
+    with watched() as found:
+        owner.decide(asked.snapshot, asked.memory, _as_stated(owner, run.knobs), copy.deepcopy(asked.rng))
+    return tuple(found)
+
+
+def with_stand(owner: Scheduler, stand: Stand) -> Scheduler:
+    """The scheduler, but that `stand` answers for the models that it solves."""
+
+    def decide(snapshot: Snapshot, memory: Any, knobs: Knobs, rng: np.random.Generator) -> tuple[Decision, Any]:
+        with answered_by(stand):
+            return owner.decide(snapshot, memory, _as_stated(owner, knobs), rng)
+
+    found = copy.copy(owner)
+    found.decide = decide  # type: ignore[method-assign]
     return found
 
 
-def stated_in(run: Run, again: Replay) -> StatedDecision | None:
-    """The same of a run made again; None where no programme is stated for what is in force."""
-    asked = again.solved
-    problem = None if asked is None else find_scheduler(run.scheduler).stated(asked.snapshot, asked.memory, run.knobs)
-    if asked is None or problem is None or asked.decision.solved is None:
-        return None
-    solved = asked.decision.solved
-    return StatedDecision(problem, asked.snapshot.now_s, asked.number, solved.objective, solved.gap)
-
-
-def _algorithm(owner: Scheduler, knobs: Knobs) -> tuple[Words, str]:
-    """That its decisions cannot be stated again, and what to ask instead."""
-    route = owner.route(knobs)
-    why = route.sentence if route.kind == "algorithm" else f"{route.sentence} It does not state a decision's again."
-    expected = "workbench.chain(run, gpu, at) for its steps"
-    if route.formulation:
-        expected += f", or workbench.rows(workbench.solve(scenario, {route.formulation!r}, at=...))"
-    return Words(why), expected
+def _as_stated(owner: Scheduler, knobs: Knobs) -> Knobs:
+    """The knobs with which it solves its stated model, where it has a choice."""
+    choice = any(knob.name == MODEL.name and knob.choices == MODEL.choices for knob in owner.knobs)
+    return {**knobs, MODEL.name: "pyomo"} if choice else knobs

@@ -20,7 +20,7 @@ from workbench.simulation.run import Run
 
 GAVEL = [each.name for each in workbench.formulations() if each.name.startswith("gavel.")]
 SEVERAL = {"gavel.finish_time_fairness"}
-"""Whose answer is that of the last of several programmes."""
+"""Whose answer is that of several programmes, none of which has it as its objective."""
 FIRST = {"gavel.water_filling", "gavel.hierarchical"}
 
 
@@ -77,6 +77,10 @@ def test_rows_of_the_first_programme_by_hand() -> None:
     assert row["row"] == "share[job 0,k80] + share[job 1,k80] + share[job 2,k80] <= 1"
     assert (row["tag"], row["left"], row["sense"], row["right"]) == ("3", pytest.approx(1.0), "<=", 1.0)
     assert row["dual"] == pytest.approx(8 / 55)
+    steps = workbench.rows(example("gavel.max_throughput"))
+    assert steps.attrs["unit"] == "1" or f"in {steps.attrs['unit']} per unit of right" in steps.attrs["notes"][-1]
+    makespan = workbench.rows(example("gavel.makespan"))
+    assert makespan.attrs["unit"] == "s" and makespan.attrs["notes"][-1] == "dual and rates are in s per unit of right"
     assert table.loc[("epigraph", "job 0"), "row"] == "- 1.6 share[job 0,v100] - 0.4 share[job 0,k80] + level <= 0"
 
 
@@ -201,15 +205,53 @@ def test_infeasible_problems_show_the_rows_in_conflict() -> None:
 
 
 def test_where_an_algorithm_decides_it_says_so() -> None:
-    for name in ("hadar", "hare", "fifo", "allox"):
+    for name in ("hadar", "hare", "fifo"):
         run = workbench.simulate("preset:start_here", name)
-        with pytest.raises(InputError, match=r"(An algorithm decides|has the optimum of).*workbench\.chain"):
+        with pytest.raises(InputError, match=r"An algorithm decides.*workbench\.chain"):
             workbench.rows(run, 600.0)
+    run = workbench.simulate("preset:start_here", "allox", through="gavel_rounds")
+    with pytest.raises(InputError, match=r"has the optimum of.*no model is solved.*workbench\.chain"):
+        workbench.rows(run, 600.0)
+
+
+@pytest.mark.parametrize("method", ["newton", "bisection"])
+def test_of_several_programmes_the_last_is_shown(method: str) -> None:
+    """At the smallest rho nobody lacks anything, and each job's speed is what rho asks for or more."""
+    result = workbench.solve("preset:gavel_example", "gavel.finish_time_fairness", method=method)
+    assert result.objective is not None
+    table = workbench.rows(result)
+    held(table, 0.0)
+    assert f"the last of {len(result.iterations)} programmes" in table.attrs["notes"][0]
+    assert f"all of them to {result.objective:.6g}" in table.attrs["notes"][0]
+    needs = table[table["part"] == "finish_time"]
+    assert len(needs) == 3 and needs["binding"].any()
+    tighter = workbench.relax(result, "capacity[v100]", -0.1)
+    assert tighter.after == pytest.approx(-0.1 * table.set_index(["part", "index"])["dual"]["capacity", "v100"])
+    bisected = workbench.solve("preset:gavel_example", "gavel.makespan", method="bisection")
+    kept = workbench.rows(bisected)
+    assert "programmes that were solved in turn" in kept.attrs["notes"][0] and "finished" in set(kept["part"])
+
+
+def test_rows_of_runs_whose_programme_is_one_step_of_several() -> None:
+    """Lambda infinite: the last class's, beside what those before it keep; AlloX: its matching; Chronus: its plan."""
+    hops = workbench.rows(workbench.simulate("preset:start_here", "hops", {"lambda": "inf"}), 2700.0)
+    held(hops, 0.0)
+    assert "kept" in set(hops["part"]) and "last of 2" in hops.attrs["notes"][0]
+    allox = workbench.simulate("preset:start_here", "allox")
+    lines = workbench.rows(allox, 2700.0)
+    held(lines, 0.0)
+    assert set(lines["part"]) == {"matched", "places", "match"} and lines.attrs["at_s"] <= 2700
+    chronus = workbench.simulate("preset:chronus_example", "chronus")
+    made = chronus.decisions[chronus.decisions["made_by"] == "model"]
+    leases = workbench.rows(chronus, float(made["time_s"].iloc[0]))
+    held(leases, 0.0)
+    assert leases.attrs["objective"] == pytest.approx(made["objective"].iloc[0])
+    assert {"capacity", "leases_by_deadline", "one_deadline"} <= set(leases["part"])
+    with pytest.raises(InputError, match=rf"solved last, {made['time_s'].iloc[-1]:g} s"):
+        workbench.rows(chronus, chronus.end_s / 2)
 
 
 def test_what_has_no_rows_is_told() -> None:
-    with pytest.raises(InputError, match="several in turn, or from an algorithm"):
-        workbench.rows(workbench.solve("preset:gavel_example", "gavel.finish_time_fairness"))
     with pytest.raises(InputError, match=r"did you mean capacity\[k80\]"):
         workbench.relax(example(), "capasity[k80]")
     with pytest.raises(InputError, match="a number"):

@@ -7,10 +7,11 @@ would move with a GPU (what jobs are measured by, for one). `workbench.what_if` 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from workbench.analysis.rows.stated import SolvedStatement, solved, unsolved
@@ -19,9 +20,21 @@ from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result, StatedProblem
-from workbench.scheduling.solvers import InfeasibleError, Programme, UnboundedError
+from workbench.scheduling.solvers import (
+    Columns,
+    InfeasibleError,
+    Point,
+    Programme,
+    Solver,
+    Stand,
+    UnboundedError,
+    solve_matrix,
+)
 from workbench.scheduling.solvers.limits import SENSES
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    from workbench.scheduling.solvers.compile import Compiled
 
 SAME = 1e-9
 """A variable or an objective that changes by less, relative to the larger of it and 1, has not changed."""
@@ -129,7 +142,7 @@ def _changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
     programme = changed_programme(statement, numbers, by)
     before = statement.point.solved.value
     head: dict[str, Any] = {
-        "formulation": statement.problem.formulation.name,
+        "formulation": statement.name,
         "rows": tuple(dict.fromkeys(statement.names[number] for number in numbers)),
         "change": _in_words(statement, numbers, row, by),
         "objective": statement.objective,
@@ -137,12 +150,10 @@ def _changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
         "before": before,
     }
     try:
-        problem = statement.problem
-        point = problem.formulation.solve(programme, problem.data, problem.knobs, statement.solver)
+        point = statement.solve(programme)
     except (InfeasibleError, UnboundedError) as error:
         return RowChange(**head, status=error.status, after=None, moved=())
-    names = [str(column.name) for column in statement.compiled.columns]
-    values = zip(names, statement.point.values.tolist(), point.values.tolist(), strict=True)
+    values = zip(statement.columns, statement.point.values.tolist(), point.values.tolist(), strict=True)
     moved = [Moved(*each) for each in values if abs(each[1] - each[2]) > 1e-7 * max(1.0, abs(each[1]))]
     moved.sort(key=lambda each: -abs(each.after - each.before))
     return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved))
@@ -157,17 +168,89 @@ def changed_programme(statement: SolvedStatement, numbers: Sequence[int], by: fl
     return programme
 
 
-def answer_with(problem: StatedProblem, row: str, by: float) -> Mapping[str, FloatArray]:
+def answer_with(
+    problem: StatedProblem, row: str, by: float, near: Mapping[str, FloatArray] | None = None
+) -> Mapping[str, FloatArray]:
     """{variable: values} of a problem's best answer with a row relaxed by so much, or with infinity without it.
 
-    An empty row changes nothing, nor does one that the problem does not have (the job has gone). Raises the errors of
+    An empty row changes nothing, nor does one that the problem does not have (the job has gone). near: {variable:
+    values, NaN where any will do}: of several best answers the nearest to them. Raises the errors of
     `workbench.scheduling.solvers`.
     """
     statement = unsolved(problem)
+    at = np.full(len(statement.compiled.columns), math.nan)
+    for name, values in (near or {}).items():
+        columns = statement.compiled.programme.columns[name]
+        at[columns[columns >= 0]] = values[columns >= 0]
+    return statement.compiled.programme.values(_with(statement, row, by, at, statement.solve))
+
+
+def stand_in(statement: SolvedStatement, row: str, by: float) -> Stand:
+    """What answers for a model like a statement's with a row relaxed, or without it: as near to the statement's own
+    solution as may be. Models of another shape are solved as they are."""
+
+    def answered(compiled: Compiled, solve: Callable[[Programme], Point]) -> Point:
+        if replace(statement, compiled=compiled).columns != statement.columns:
+            return solve(compiled.programme)
+        return _with(replace(statement, compiled=compiled), row, by, statement.point.values, solve)
+
+    return answered
+
+
+def _with(
+    statement: SolvedStatement, row: str, by: float, near: FloatArray, solve: Callable[[Programme], Point]
+) -> Point:
     numbers = statement.find(row) if row in {*statement.names, *statement.parts} else ()
     programme = changed_programme(statement, numbers, by)
-    point = problem.formulation.solve(programme, problem.data, problem.knobs, statement.solver)
-    return programme.values(point)
+    best = solve(programme)
+    return best if np.isnan(near).all() else _nearest(programme, best, near, statement.solver)
+
+
+def _nearest(programme: Programme, best: Point, near: FloatArray, solver: Solver) -> Point:
+    """Of the answers that are as good as the best that was found, up to its gap, one as near as can be.
+
+    Nearest by the sum of |x - near| over the columns with a number there: d >= x - near, d >= near - x.
+    """
+    known = np.flatnonzero(~np.isnan(near))
+    rows, columns = programme.matrix.shape
+    count, cost = len(known), np.flatnonzero(programme.cost)
+    apart = columns + np.arange(count)
+    below, above = rows + np.arange(count), rows + count + np.arange(count)
+    last = rows + 2 * count
+    better = 1.0 if programme.maximise else -1.0
+    entries = [
+        (programme.matrix.indices, np.repeat(np.arange(columns), np.diff(programme.matrix.indptr)),
+         programme.matrix.data),
+        (below, apart, np.ones(count)), (below, known, np.ones(count)),
+        (above, apart, np.ones(count)), (above, known, -np.ones(count)),
+        (np.full(len(cost), last), cost, better * programme.cost[cost]),
+    ]  # fmt: skip
+    row, column, value = (np.concatenate([each[spot] for each in entries]) for spot in range(3))
+    worth = better * float(programme.cost @ best.values)
+    least = worth - (AS_GOOD + (best.solved.gap or 0.0)) * max(1.0, abs(worth))
+    whole = None if programme.integer is None else np.append(programme.integer, np.zeros(count, dtype=bool))
+    found = solve_matrix(
+        replace(
+            programme,
+            cost=np.append(np.zeros(columns), np.ones(count)),
+            matrix=Columns.of(row, column, value, (last + 1, columns + count)),
+            row_lower=np.concatenate([programme.row_lower, near[known], -near[known], [least]]),
+            row_upper=np.concatenate([programme.row_upper, np.full(2 * count + 1, math.inf)]),
+            lower=np.append(programme.lower, np.zeros(count)),
+            upper=np.append(programme.upper, np.full(count, math.inf)),
+            integer=whole, maximise=False, offset=0.0, start=None, columns={}, rows={},
+        ),
+        solver,
+    ).values[:columns]  # fmt: skip
+    for limit in (programme.lower, programme.upper, near):  # a share of 1e-8 would have a rank of its own
+        found = np.where(np.abs(found - limit) <= SNAP, limit, found)
+    return Point(found, None, None, best.solved)
+
+
+AS_GOOD = 1e-8
+"""Part of the best value that an answer may fall short of it and count as good."""
+SNAP = 1e-6
+"""A variable that has moved by less has not, and one that is nearer to its bound is at it: rounding of the solver."""
 
 
 def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: float) -> str:

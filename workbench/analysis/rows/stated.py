@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,22 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
-from workbench.scheduling.contract import Result, StatedProblem
-from workbench.scheduling.solvers import Point, Solver, SolveReport
+from workbench.scheduling.contract import Result, Route, StatedProblem
+from workbench.scheduling.solvers import (
+    InfeasibleError,
+    Point,
+    Programme,
+    SolvedModel,
+    Solver,
+    SolveReport,
+    UnboundedError,
+    solve_matrix,
+    watched,
+)
 from workbench.scheduling.solvers.limits import SENSES, LimitRows
-from workbench.session.replay import stated_at
+from workbench.session.registry import find_scheduler
+from workbench.session.replay import Replay, replay, solved_in, stated_in
+from workbench.simulation.job_at_time import checked_time
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
@@ -30,14 +43,23 @@ _NAME = re.compile(r"\s*(.*?)(?:\s+(<=|>=|=))?\s*")
 
 @dataclass(frozen=True, eq=False)
 class SolvedStatement:
-    """A problem's stated model, solved. at_s: of the decision, None for a `Result`; note: what to bear in mind."""
+    """A stated model, solved: a problem's own, or one of several that were solved in turn.
 
-    problem: StatedProblem
+    name: of the formulation; problem: None for one of several, or one that a scheduler states within its steps; solver:
+    how it was solved; at_s: of the decision, None for a `Result`; note: what to bear in mind; several: how many
+    programmes were solved in turn, of which this is one; unit: of the objective, empty where it is not known.
+    """
+
+    name: str
+    problem: StatedProblem | None
     model: Any
     compiled: Compiled
     point: Point
+    solver: Solver
     at_s: float | None = None
     note: str = ""
+    several: int = 1
+    unit: str = ""
 
     @cached_property
     def limits(self) -> LimitRows:
@@ -51,10 +73,12 @@ class SolvedStatement:
 
         return tags(self.model)
 
-    @property
-    def solver(self) -> Solver:
-        """How it was solved."""
-        return solver_of(self.problem)
+    def solve(self, programme: Programme) -> Point:
+        """A programme like its own, solved in the same way; raises the errors of `workbench.scheduling.solvers`."""
+        problem = self.problem
+        if problem is None:
+            return solve_matrix(programme, self.solver)
+        return problem.formulation.solve(programme, problem.data, problem.knobs, self.solver)
 
     @property
     def objective(self) -> str:
@@ -67,6 +91,11 @@ class SolvedStatement:
         """The constraint or variable of each limit."""
         every = (*self.compiled.rows, *self.compiled.columns)
         return tuple(every[each] for each in self.limits.owner.tolist())
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The name of each column's variable."""
+        return tuple(str(each.name) for each in self.compiled.columns)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -108,12 +137,12 @@ class SolvedStatement:
         matrix = self._by_row
         terms = list(zip(*matrix[number], strict=True))
         shown = [
-            _term(value, str(self.compiled.columns[column].name), first=not n)
+            _term(value, self.columns[column], first=not n)
             for n, (column, value) in enumerate(terms)
+            if len(terms) <= MOST_TERMS or not AT_EACH_END <= n < len(terms) - AT_EACH_END
         ]
-        if len(shown) > MOST_TERMS:
-            left = len(shown) - 2 * AT_EACH_END
-            shown = [*shown[:AT_EACH_END], f"+ ... {left} more ...", *shown[-AT_EACH_END:]]
+        if len(terms) > MOST_TERMS:
+            shown.insert(AT_EACH_END, f"+ ... {len(terms) - 2 * AT_EACH_END} more ...")
         return f"{' '.join(shown)} {SENSES[int(limits.sense[number])]} {short_number(limits.right.item(number), 6)}"
 
     @cached_property
@@ -126,11 +155,6 @@ class SolvedStatement:
         return [(columns[a:b], values[a:b]) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
-def solver_of(problem: StatedProblem) -> Solver:
-    """How a problem is solved, as `Formulation.run` does."""
-    return problem.formulation.options(problem.knobs, problem.solver or Solver())
-
-
 def _term(value: float, name: str, first: bool) -> str:
     sign = "- " if value < 0 else "" if first else "+ "
     number = "" if abs(value) == 1 else f"{short_number(abs(value), 6)} "
@@ -138,30 +162,91 @@ def _term(value: float, name: str, first: bool) -> str:
 
 
 def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
-    """The statement behind a result, or behind the decision that is in force at a time of a run.
+    """The statement behind a result, or behind the decision that is in force at a time of a run: the programme that
+    its formulation states, or where several were solved in turn the last of them.
 
-    Raises InputError where nothing states it: a result that carries no problem, an answer that is not that of the one
-    programme that is stated, a decision by an algorithm; and the errors of `workbench.scheduling.solvers`.
+    Raises InputError where nothing states it: a result that carries no problem, an answer without a model, a decision
+    by an algorithm; and the errors of `workbench.scheduling.solvers`.
     """
     if isinstance(found, Run):
-        made = stated_at(found, at)
-        return solve_statement(made.problem, made.objective, made.gap, made.at_s)
+        at_s = checked_time(found, found.end_s if at is None else at)
+        return of_decision(found, replay(found, at_s))
     if not isinstance(found, Result):
         raise InputError("rows, of", found, "a run (workbench.simulate) or a result of workbench.solve")
     if at is not None:
         raise InputError("at", at, "no time: a result is of one time (`workbench.solve(..., at=)`)")
-    if found.problem is None:
+    problem = found.problem
+    if problem is None:
         raise InputError("result", found, "one that workbench.solve gave: it carries what was solved")
-    several = len(found.iterations) > 1
-    note = f"rows of the first of {len(found.iterations)} programmes that were solved in turn" if several else ""
-    return solve_statement(found.problem, found.objective, found.gap, note=note)
+    several = len(found.iterations)
+    note = f"rows of the first of {several} programmes that were solved in turn" if several > 1 else ""
+    statement = _as_it_stands(problem, found.objective, found.gap, note=note)
+    if statement is not None:
+        return statement
+    name = problem.formulation.name
+    models = _in_turn(problem)
+    if not models:
+        raise InputError(f"rows of {name}", Words("an answer that no model gave"), "one of a model that is solved")
+    return _last(name, models, found.objective)
+
+
+def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
+    """The models that its formulation solves for it."""
+    with watched() as models:
+        problem.formulation.run(problem.data, problem.knobs, problem.solver)
+    return models
+
+
+def of_decision(run: Run, again: Replay) -> SolvedStatement:
+    """The same of a run that was made again up to a time."""
+    owner, asked = find_scheduler(run.scheduler), again.decided
+    route = owner.route(run.knobs)
+    if asked is None:
+        raise InputError("at", again.run.end_s, "a time by which a programme had been solved")
+    made, at_s = stated_in(run, again), asked.snapshot.now_s
+    if made is not None:
+        statement = _as_it_stands(made.problem, made.objective, made.gap, at_s)
+        if statement is not None:
+            return statement
+    models = solved_in(run, again) if made is None else _in_turn(made.problem)
+    if not models:
+        why = route.sentence if route.kind == "algorithm" else f"{route.sentence} At {at_s:g} s no model is solved."
+        raise InputError(f"rows of {run.scheduler}", Words(why), _instead(route, run, again.run.end_s))
+    solved = asked.decision.solved
+    by_algorithm = solved is not None and solved.made_by == "algorithm"
+    note = f"the decision is an algorithm's: {route.reason}" if by_algorithm else ""
+    objective = None if solved is None else solved.objective
+    return replace(_last(route.formulation or run.scheduler, models, objective, note), at_s=at_s)
+
+
+def _instead(route: Route, run: Run, at_s: float) -> str:
+    """What to ask in the place of rows; where a model decided before, when."""
+    expected = "workbench.chain(run, gpu, at) for its steps"
+    made = run.decisions[run.decisions["made_by"].isin(["model", "assembly"]) & (run.decisions["time_s"] <= at_s)]
+    if len(made):
+        expected += f", or the time at which a model was solved last, {made['time_s'].iloc[-1]:g} s"
+    if route.formulation:
+        expected += f", or workbench.rows(workbench.solve(scenario, {route.formulation!r}, at=...))"
+    return expected
+
+
+def _last(name: str, models: Sequence[SolvedModel], objective: float | None, note: str = "") -> SolvedStatement:
+    """The last of the models that were solved in turn; objective: what all of them came to."""
+    model, compiled, point, solver = models[-1]
+    value = point.solved.value
+    notes = [f"rows of the last of {len(models)} programmes that were solved in turn"] if len(models) > 1 else []
+    if objective is not None and value is not None and not _agree(value, objective, AGREES):
+        of_all = "all of them" if len(models) > 1 else "the answer"
+        notes.append(f"this programme comes to {short_number(value, 6)}, {of_all} to {short_number(objective, 6)}")
+    said = "; ".join([*notes, *([note] if note else [])])
+    return SolvedStatement(name, None, model, compiled, point, solver, note=said, several=len(models))
 
 
 def unsolved(problem: StatedProblem) -> SolvedStatement:
     """A problem's statement without a solution: what it comes to is NaN."""
-    model, compiled = compiled_of(problem)
-    nowhere = Point(np.full(len(compiled.columns), np.nan), None, None, SolveReport("", None))
-    return SolvedStatement(problem, model, compiled, nowhere)
+    compiled = compiled_of(problem)
+    nowhere = Point(np.full(len(compiled[1].columns), np.nan), None, None, SolveReport("", None))
+    return _statement(problem, *compiled, nowhere)
 
 
 def compiled_of(problem: StatedProblem) -> tuple[Any, Compiled]:
@@ -172,25 +257,40 @@ def compiled_of(problem: StatedProblem) -> tuple[Any, Compiled]:
     return model, compile_model(model)
 
 
-def solve_statement(
+def _statement(problem: StatedProblem, model: Any, compiled: Compiled, point: Point) -> SolvedStatement:
+    """With the solver that `Formulation.run` takes."""
+    solver = problem.formulation.options(problem.knobs, problem.solver or Solver())
+    return SolvedStatement(problem.formulation.name, problem, model, compiled, point, solver)
+
+
+def _as_it_stands(
     problem: StatedProblem, objective: float | None, gap: float | None, at_s: float | None = None, note: str = ""
-) -> SolvedStatement:
-    """Solved as it stands; objective: what it must come to, within the gap that it was found to."""
+) -> SolvedStatement | None:
+    """Solved as it stands; None where that is not what was found: several programmes were solved in turn.
+
+    objective: what it must come to, within the gap that it was found to, None where that is not known. Raises
+    InputError where nothing is to decide.
+    """
     from workbench.scheduling.solvers.compile import load
 
     name = problem.formulation.name
     if problem.formulation.trivial(problem.data, problem.knobs) is not None:
         raise InputError(f"rows of {name}", Words("nothing to decide"), "a time at which some job may be given GPUs")
     model, compiled = compiled_of(problem)
-    point = problem.formulation.solve(compiled.programme, problem.data, problem.knobs, solver_of(problem))
-    value: float | None = point.solved.value
-    if compiled.programme.mixed:  # solved in units that suit the solver; and there are no duals that must add up
-        load(model, compiled, point)
-        value = problem.formulation.read(model, problem.data, problem.knobs).objective
+    statement = _statement(problem, model, compiled, Point(np.zeros(0), None, None, SolveReport("", None)))
+    try:
+        point = statement.solve(compiled.programme)
+    except (InfeasibleError, UnboundedError):
+        return None
+    load(model, compiled, point)
+    answer = problem.formulation.read(model, problem.data, problem.knobs)
+    # whole numbers may be solved in units that suit the solver; there are no duals that must add up
+    value: float | None = answer.objective if compiled.programme.mixed else point.solved.value
     within = AGREES + (gap or 0.0) + (point.solved.gap or 0.0)
-    if objective is None or value is None or abs(value - objective) > within * max(1.0, abs(objective)):
-        shown = ["none" if each is None else short_number(each, 6) for each in (objective, value)]
-        got = Words(f"an objective of {shown[0]}; the one programme that it states gives {shown[1]}")
-        expected = "an answer that is that programme's: this one comes from several in turn, or from an algorithm"
-        raise InputError(f"rows of {name}", got, expected)
-    return SolvedStatement(problem, model, compiled, point, at_s, note)
+    if objective is not None and (value is None or not _agree(value, objective, within)):
+        return None
+    return replace(statement, point=point, at_s=at_s, note=note, unit=answer.unit)
+
+
+def _agree(one: float, other: float, within: float) -> bool:
+    return abs(one - other) <= within * max(1.0, abs(other))

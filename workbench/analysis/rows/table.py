@@ -14,7 +14,7 @@ from workbench.analysis.rows.stated import SolvedStatement, solved, unsolved
 from workbench.base.errors import InputError, Words
 from workbench.base.labels import listed
 from workbench.scheduling.contract import Result
-from workbench.scheduling.solvers import ConflictError, solve_matrix
+from workbench.scheduling.solvers import ConflictError, TimeLimitError, solve_matrix
 from workbench.scheduling.solvers.limits import SENSES, LimitRows, Rates
 from workbench.simulation.run import Run
 
@@ -42,7 +42,10 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     differ the dual is not unique: it is one number between them); binding: slack below 1e-7. Over all rows dual x right
     adds up to the objective; its constant is a row too.
     Of an integer problem dual and rates are NaN, and a column `price_of_relaxed` has the duals of the same problem
-    with fractions allowed. `attrs`: formulation, objective, sense, at_s of the decision, and notes.
+    with fractions allowed (NaN if its own time runs out). `attrs`: formulation, objective, its unit (`dual` is in that
+    per unit of `right`), sense, at_s of the decision, and notes. Where several programmes are solved in turn and none
+    has the answer as its objective (finish-time fairness, a makespan by bisection, lambda infinite), the rows are the
+    last one's, which decided.
 
     Raises InputError for what states no rows (`workbench.chain` then tells the algorithm's own steps) and for a time
     that the run does not have; a solver's errors.
@@ -75,7 +78,8 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
         table["price_of_relaxed"] = _relaxed(statement)
     if statement.compiled.programme.offset:
         table = pd.concat([table, _constant(statement, table)], ignore_index=True)
-    table.attrs.update(_about(statement, rates))
+    late = statement.compiled.programme.mixed and bool(table["price_of_relaxed"].isna().all())
+    table.attrs.update(_about(statement, rates, late))
     return table
 
 
@@ -106,9 +110,13 @@ def _rates(statement: SolvedStatement) -> dict[int, Rates]:
 
 
 def _relaxed(statement: SolvedStatement) -> np.ndarray[Any, Any]:
-    """Duals of the same programme with fractions allowed; at its limits, which are those of the programme."""
+    """Duals of the same programme with fractions allowed, at its limits, which are those of the programme; NaN where
+    its own time runs out."""
     relaxed = replace(statement.compiled.programme, integer=None, start=None)
-    dual = LimitRows.of(relaxed, solve_matrix(relaxed, statement.solver)).dual
+    try:
+        dual = LimitRows.of(relaxed, solve_matrix(relaxed, statement.solver)).dual
+    except TimeLimitError:
+        dual = None
     return np.full(len(statement.owners), math.nan) if dual is None else dual
 
 
@@ -124,19 +132,23 @@ def _constant(statement: SolvedStatement, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([row])
 
 
-def _about(statement: SolvedStatement, rates: Mapping[int, Rates]) -> dict[str, Any]:
-    """What stands beside the table."""
+def _about(statement: SolvedStatement, rates: Mapping[int, Rates], late: bool) -> dict[str, Any]:
+    """What stands beside the table. late: the problem with fractions allowed was not solved in time."""
     limits, programme = statement.limits, statement.compiled.programme
     notes = [statement.note] if statement.note else []
     if programme.mixed:
-        notes.append("a problem in whole numbers has no duals; price_of_relaxed is of the one with fractions allowed")
+        of_relaxed = "was not solved in time" if late else "gives price_of_relaxed"
+        notes.append(f"a problem in whole numbers has no duals; the one with fractions allowed {of_relaxed}")
     elif len(rates) < len(limits.sense):
         notes.append(f"{len(limits.sense) - len(rates)} of {len(limits.sense)} rows were not asked for their rates")
     several = listed((statement.names[number] for number, found in rates.items() if not found.unique), MOST_LISTED)
     notes += [f"the dual is not unique, the two rates differ: {several}"] if several else []
+    if statement.unit not in ("", "1") and not programme.mixed:
+        notes.append(f"dual and rates are in {statement.unit} per unit of right")
     return {
-        "formulation": statement.problem.formulation.name,
+        "formulation": statement.name,
         "objective": statement.point.solved.value,
+        "unit": statement.unit,
         "sense": "max" if programme.maximise else "min",
         "at_s": statement.at_s,
         "notes": notes,
@@ -162,5 +174,5 @@ def _in_conflict(error: ConflictError) -> pd.DataFrame:
         }
     )
     notes = [error.conflict.told()]
-    table.attrs.update(formulation=error.stated.formulation.name, objective=None, at_s=None, notes=notes)
+    table.attrs.update(formulation=error.stated.formulation.name, objective=None, unit="", at_s=None, notes=notes)
     return table

@@ -25,7 +25,16 @@ from workbench.scheduling.solvers.highs import Kept
 from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
 from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
 from workbench.scheduling.solvers.report import KEPT, PROVEN, MadeBy, SolveReport, relative_gap
-from workbench.scheduling.solvers.solve import solve_matrix, solve_model, warm_up
+from workbench.scheduling.solvers.solve import (
+    SolvedModel,
+    Stand,
+    answer,
+    answered_by,
+    solve_matrix,
+    solve_model,
+    warm_up,
+    watched,
+)
 
 __all__ = [
     "DEFAULT",
@@ -45,12 +54,16 @@ __all__ = [
     "SolveError",
     "SolveProgress",
     "SolveReport",
+    "SolvedModel",
     "Solver",
     "SolverFailedError",
     "SolverName",
     "Sparse",
+    "Stand",
     "TimeLimitError",
     "UnboundedError",
+    "answer",
+    "answered_by",
     "conflict_of",
     "conflict_rows",
     "explained",
@@ -59,4 +72,5 @@ __all__ = [
     "solve_matrix",
     "solve_model",
     "warm_up",
+    "watched",
 ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +20,56 @@ from workbench.scheduling.solvers.report import PROVEN, SolveReport
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+    from workbench.scheduling.solvers.compile import Compiled
+
+
+class SolvedModel(NamedTuple):
+    """A model that was solved: its programme, as it was then, the solution, and how."""
+
+    model: Any
+    compiled: Compiled
+    point: Point
+    solver: Solver
+
+
+Solve = Callable[[Programme], Point]
+Stand = Callable[["Compiled", Solve], Point]
+"""Who answers in the solver's place: of a compiled model, and what would solve a programme."""
+
+_WATCHED: ContextVar[list[SolvedModel] | None] = ContextVar("models that are solved", default=None)
+_STAND: ContextVar[Stand | None] = ContextVar("who answers in the solver's place", default=None)
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[SolvedModel]]:
+    """The models to which a solution is found within, in turn; what is solved as arrays alone is not among them."""
+    found: list[SolvedModel] = []
+    token = _WATCHED.set(found)
+    try:
+        yield found
+    finally:
+        _WATCHED.reset(token)
+
+
+@contextlib.contextmanager
+def answered_by(stand: Stand) -> Iterator[None]:
+    """Within, this answers for every model: what would have been decided with a row changed?"""
+    token = _STAND.set(stand)
+    try:
+        yield
+    finally:
+        _STAND.reset(token)
+
+
+def answer(model: Any, compiled: Compiled, solver: Solver, solve: Solve) -> Point:
+    """The solution of a compiled model, told to whoever watches; solve: what solves its programme."""
+    stand = _STAND.get()
+    point = solve(compiled.programme) if stand is None else stand(compiled, solve)
+    seen = _WATCHED.get()
+    if seen is not None:
+        seen.append(SolvedModel(model, compiled, point, solver))
+    return point
 
 
 def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> SolveReport:
@@ -32,7 +85,7 @@ def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solve
     began = time.perf_counter()
     compiled = compile_model(model, solver.start)
     build_s = time.perf_counter() - began
-    point = solve_matrix(compiled.programme, solver)
+    point = answer(model, compiled, solver, partial(solve_matrix, solver=solver))
     load(model, compiled, point)
     return replace(point.solved, build_s=build_s)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, Rou
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.solvers import Programme, Solver, SolveReport, SolverFailedError
+from workbench.scheduling.solvers import Point, Programme, Solver, SolveReport, SolverFailedError, answer
 
 NAME = "hops.round"
 
@@ -178,22 +178,32 @@ def make_plan(
         return SolvedPlan(stay, _proven(data, stay, power, time.perf_counter() - began), form)
     order = levels(data, power)
     twin = Printed(data) if form == "printed" else Aggregated(aggregate(data))
-    programme = _stated(data, form, knobs) if knobs.get("model") == "pyomo" else assemble(twin, power)
-    if previous and knobs.get("start", START.default):
-        programme = replace(programme, start=twin.start(previous))
-    build_s = time.perf_counter() - began
-    values, solved = serve(twin, programme, order, stopping(solver or Solver(), data, knobs))
-    plan = checked(data, twin.plan(values, previous))
+    begin = twin.start(previous) if previous and knobs.get("start", START.default) else None
+    stop = stopping(solver or Solver(), data, knobs)
+
+    def solve(programme: Programme) -> Point:
+        values, solved = serve(twin, replace(programme, start=begin), order, stop)
+        return Point(values, None, None, solved)
+
+    if knobs.get("model") == "pyomo":
+        point = _by_model(data, form, knobs, stop, solve)
+    else:
+        point = solve(assemble(twin, power))
+    build_s = time.perf_counter() - began - point.solved.solve_s
+    plan, solved = checked(data, twin.plan(point.values, previous)), point.solved
     solved = in_paper_units(solved, objective(data, gain_of(data, plan), power), order, data)
     return SolvedPlan(plan, replace(solved, build_s=solved.build_s + build_s), form)
 
 
-def _stated(data: HopsInstance, form: Form, knobs: Knobs) -> Programme:
-    """The programme that the stated model compiles to."""
+def _by_model(
+    data: HopsInstance, form: Form, knobs: Knobs, solver: Solver, solve: Callable[[Programme], Point]
+) -> Point:
+    """The answer to the stated model; solve: what solves its programme."""
     from workbench.papers.hops.formulations.round import build_form  # which is read by this room's words
     from workbench.scheduling.solvers.compile import compile_model
 
-    return compile_model(build_form(data, form, knobs)).programme
+    model = build_form(data, form, knobs)
+    return answer(model, compile_model(model), solver, solve)
 
 
 def plan_by(formulation: Formulation[Any], data: HopsInstance, knobs: Knobs, solver: Solver) -> SolvedPlan:
