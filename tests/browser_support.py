@@ -2,7 +2,9 @@
 
 A test asks for the fixtures `lab_server` or `voila_server` and `page`, begins with `run_notebook` and, with a lab in
 the notebook, `solve_first`, and is decorated with `@browser_test`: all such tests share one worker, one server of each
-kind and one browser. A test fails when its page asked for anything outside this machine or reported an error.
+kind and one browser; those of JupyterLab also the page and the kernel, which cost more than most tests do, and each
+has its notebook there for itself. A test fails when its page asked for anything outside this machine or reported an
+error.
 Screenshots taken with `shot` are kept in the folder WORKBENCH_SHOTS, for people to look at.
 """
 
@@ -28,7 +30,7 @@ from typing import Any, Literal, TypeVar
 
 import nbformat
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Request, WebSocket, expect, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, Request, WebSocket, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -44,6 +46,8 @@ LONGEST = (BROWSER, "tests/test_notebooks.py", *TOGETHER)
 SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
+IDLE = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+POLL_MS = 100
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--headless",
@@ -61,6 +65,20 @@ CHROMIUM_FLAGS = (
     "--remote-debugging-port=0",
 )
 LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:|about:")
+# Opens a notebook in JupyterLab beside what is open, with a kernel that runs.
+OPEN = """async ([path, id]) => {
+    const panel = await window.jupyterapp.commands.execute("docmanager:open", {path, kernel: {id}});
+    await panel.revealed;
+    await panel.sessionContext.ready;
+}"""
+# Closes every notebook in JupyterLab, with the widgets in its kernel, and asks nothing.
+CLOSE = """async () => {
+    for (const panel of [...window.jupyterapp.shell.widgets("main")]) {
+        const code = "from ipywidgets import Widget\\nWidget.close_all()";
+        await panel.sessionContext?.session?.kernel?.requestExecute({code, silent: true}).done;
+        panel.dispose();
+    }
+}"""
 # Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
 DRAWN = """selector => {
     const chart = document.querySelector(selector), canvas = chart.querySelector("canvas");
@@ -183,11 +201,13 @@ class Server:
             body: bytes = response.read()
             return body
 
+    def kernels(self) -> list[str]:
+        """The kernels that JupyterLab runs, by number (Voila ends its own when a page closes)."""
+        return [str(kernel["id"]) for kernel in json.loads(self.request("GET", "api/kernels"))]
+
     def stop_kernels(self) -> None:
-        """End the kernels that a test left running (Voila ends its own when the page closes)."""
-        if self.kind == "lab":
-            for session in json.loads(self.request("GET", "api/sessions")):
-                self.request("DELETE", f"api/sessions/{session['id']}")
+        for kernel in self.kernels():
+            self.request("DELETE", f"api/kernels/{kernel}")
 
 
 @contextlib.contextmanager
@@ -243,7 +263,7 @@ def chromium(executable: str, folder: Path) -> Iterator[str]:
     """Run a headless Chromium; yield the address at which Playwright can drive it.
 
     It is not started through Playwright, whose synchronous interface keeps an event loop running in the main thread
-    for as long as the browser lives: other tests in this worker could then not use asyncio.
+    for as long as it lives: other tests in this worker could then not use asyncio.
     """
     profile = folder / "profile"
     flags = [*CHROMIUM_FLAGS, f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
@@ -251,6 +271,30 @@ def chromium(executable: str, folder: Path) -> Iterator[str]:
     with child([executable, *flags, "about:blank"], env=private_home(folder / "home"), cwd=folder, log=log) as process:
         wait_until(lambda: port_file.exists() and "\n" in port_file.read_text(), process, log, "Chromium")
         yield f"http://127.0.0.1:{port_file.read_text().splitlines()[0]}"
+
+
+class Driver:
+    """Playwright, for as long as tests that need it follow each other."""
+
+    def __init__(self) -> None:
+        self._open = contextlib.ExitStack()
+        self._context: BrowserContext | None = None
+
+    def context(self, browser: str) -> BrowserContext:
+        """Return where the pages of the browser at that address are."""
+        if self._context is None:
+            playwright = self._open.enter_context(sync_playwright())
+            self._context = playwright.chromium.connect_over_cdp(browser).contexts[0]
+            self._context.set_default_timeout(1000 * PATIENCE_S)
+            expect.set_options(timeout=1000 * PATIENCE_S)
+        return self._context
+
+    def stop(self) -> None:
+        self._context = None
+        self._open.close()
+
+
+DRIVER = Driver()
 
 
 @dataclass
@@ -266,10 +310,19 @@ class Problems:
     allowed: list[str] = field(default_factory=list)
 
     def watch(self, page: Page) -> None:
-        page.context.on("request", self._request)
-        page.on("websocket", self._websocket)
-        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
-        page.on("console", self._console)
+        for source, event, note in self._listeners(page):
+            source.on(event, note)
+
+    def leave(self, page: Page) -> None:
+        for source, event, note in self._listeners(page):
+            source.remove_listener(event, note)
+
+    def _listeners(self, page: Page) -> Sequence[tuple[Any, str, Callable[..., None]]]:
+        of_page = {"websocket": self._websocket, "pageerror": self._uncaught, "console": self._console}
+        return [(page.context, "request", self._request), *((page, event, note) for event, note in of_page.items())]
+
+    def _uncaught(self, error: Error) -> None:
+        self.errors.append(f"uncaught: {error}")
 
     def _request(self, request: Request) -> None:
         if not LOCAL.match(request.url):
@@ -294,14 +347,15 @@ class Problems:
 
 def open_notebook(page: Page, server: Server, path: str) -> None:
     """Open a notebook: in JupyterLab with its kernel idle and nothing run yet; in Voila everything runs."""
-    page.goto(server.address(path), wait_until="commit")
+    if server.kind == "lab" and page.url.startswith(server.url):
+        page.evaluate(OPEN, [path, server.kernels()[0]])
+    else:
+        page.goto(server.address(path), wait_until="commit")
     if server.kind == "lab":
-        page.wait_for_function("window.jupyterapp !== undefined")
+        comes_true(page, "window.jupyterapp !== undefined")
         page.evaluate("window.jupyterapp.restored.then(() => true)")
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-        page.wait_for_function(
-            "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-        )
+        comes_true(page, IDLE)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
     else:
         page.wait_for_selector("#rendered_cells", state="visible")
@@ -339,22 +393,30 @@ def soon(page: Page, holds: Callable[[], None]) -> None:
 
 
 def comes_true(page: Page, script: str, arg: object = None, why: str = "") -> None:
-    """Wait until a JavaScript condition holds; `why` is said if it does not."""
+    """Wait until a JavaScript condition holds, asked now and then: at each frame, as usual, costs more than the page.
 
-    def holds() -> None:
-        assert page.evaluate(script, arg), why or script
+    why: is said if it does not.
+    """
+    try:
+        page.wait_for_function(script, arg=arg, polling=POLL_MS)
+    except PlaywrightTimeout as late:
+        raise AssertionError(why or script) from late
 
-    soon(page, holds)
+
+def status_after(page: Page, before: str) -> None:
+    """Wait until a lab's status says something else than `before`."""
+    comes_true(page, "([s, before]) => document.querySelector(s).innerText !== before", [STATUS, before])
 
 
 def wait_for_text(page: Page, selector: str, pattern: str) -> str:
     """Wait until the element's text matches a regular expression; return the text."""
     try:
-        page.wait_for_function(
+        comes_true(
+            page,
             "([s, pattern]) => new RegExp(pattern, 's').test(document.querySelector(s)?.textContent ?? '')",
-            arg=[selector, pattern],
+            [selector, pattern],
         )
-    except PlaywrightTimeout as late:
+    except AssertionError as late:
         found = page.locator(selector).all_text_contents()
         raise AssertionError(f"{selector} should say {pattern!r}, says {found}") from late
     return page.locator(selector).first.text_content() or ""
@@ -369,7 +431,7 @@ def see_chart(page: Page, tab: str, view: str, label: str) -> None:
     chart = page.locator(f".wb-view-{view}")
     expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
     chart.locator("canvas").wait_for(state="visible")
-    page.wait_for_function(DRAWN, arg=f".wb-view-{view}", polling=100)
+    comes_true(page, DRAWN, f".wb-view-{view}")
     chart.locator("canvas").scroll_into_view_if_needed()
     expect(chart.locator(".wb-error-note")).to_be_hidden()
 
@@ -410,6 +472,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let go of Playwright before a test that drives no browser."""
+    if nextitem is None or nextitem.get_closest_marker(BROWSER) is None:
+        DRIVER.stop()
+
+
 @pytest.fixture(scope="session")
 def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Return the JupyterLab of this run."""
@@ -443,23 +512,26 @@ def problems() -> Problems:
 
 @pytest.fixture
 def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Return an empty page, as wide as a small laptop, of a browser that has cached what pages before it loaded."""
-    with sync_playwright() as playwright:
-        chrome = playwright.chromium.connect_over_cdp(browser)
-        context = chrome.contexts[0]
-        before = context.pages
-        context.set_default_timeout(1000 * PATIENCE_S)
-        expect.set_options(timeout=1000 * PATIENCE_S)
-        opened = context.new_page()
-        opened.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
-        problems.watch(opened)
-        try:
-            yield opened
-            shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
-        finally:
-            for opened in set(context.pages) - set(before):
-                opened.close()
-            for name in ("lab_server", "voila_server"):
-                if name in request.fixturenames:
-                    request.getfixturevalue(name).stop_kernels()
+    """Return an empty page as wide as a small laptop; for JupyterLab the one that a test before has left open there."""
+    lab: Server | None = request.getfixturevalue("lab_server") if "lab_server" in request.fixturenames else None
+    failed_before = request.session.testsfailed
+    context = DRIVER.context(browser)
+    of_lab = (each for each in context.pages if lab and each.url.startswith(lab.url))
+    opened = next(of_lab, None) or context.new_page()
+    stay = set(context.pages) - {opened}
+    opened.bring_to_front()
+    opened.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+    problems.watch(opened)
+    try:
+        yield opened
+        shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
+    finally:
+        if lab and request.session.testsfailed == failed_before:
+            opened.evaluate(CLOSE)
+            stay.add(opened)
+        elif lab:
+            lab.stop_kernels()
+        problems.leave(opened)
+        for each in set(context.pages) - stay:
+            each.close()
     problems.check()

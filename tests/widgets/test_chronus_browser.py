@@ -17,6 +17,7 @@ from tests.browser_support import (
     shot,
     solve_first,
     soon,
+    status_after,
     wait_for_text,
 )
 
@@ -93,7 +94,7 @@ def drag_a_deadline(page: Page) -> None:
     shot(page, "chronus-dragging")
     text = page.locator(STATUS).inner_text()
     page.mouse.up()
-    page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=text)
+    status_after(page, text)
     moved = page.locator(".wb-rewards .wb-handle").first
     expect(moved).not_to_have_attribute("aria-valuetext", before)
     solved_again(page)

@@ -38,6 +38,7 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
     page: Page, lab_server: Server, problems: Problems
 ) -> None:
     run_notebook(page, lab_server, "compare.ipynb", CELL)
+    cancel(page)
     compare(page)
     shot(page, "compare-schedules")
     own_axes(page)
@@ -45,20 +46,12 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
     play(page)
     for tab, view in (("JCT", "jct"), ("Latency", "latency"), ("Trade-off", "tradeoff"), ("Difference", "difference")):
         open_tab(page, tab)
-        page.wait_for_function(DRAWN, arg=f".wb-view-{view}")
+        comes_true(page, DRAWN, f".wb-view-{view}")
         shot(page, f"compare-{view}")
     said = page.locator(".wb-difference-said").inner_text()
     assert "done sooner with srtf" in said and "The schedules part at" in said
     read_measures(page)
     present(page)
-
-
-@browser_test
-def test_the_lab_of_comparison_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
-    run_notebook(page, voila_server, "compare.ipynb", CELL)
-    cancel(page)
-    compare(page)
-    shot(page, "compare-voila")
     edit_the_list(page)
 
 
@@ -78,7 +71,7 @@ def compare(page: Page) -> None:
     wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in .*; 1 failed")
     expect(page.locator(GANTTS)).to_have_count(3)
     for number in range(3):
-        page.wait_for_function(f"() => document.querySelectorAll('{GANTTS}')[{number}].dataset.rows > 0")
+        comes_true(page, f"() => document.querySelectorAll('{GANTTS}')[{number}].dataset.rows > 0")
     charts = page.locator(f"{GANTTS} canvas")
 
     def one_time_axis() -> None:

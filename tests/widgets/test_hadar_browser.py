@@ -1,16 +1,30 @@
-"""The lab of Hadar in a real browser: prices, payoffs and completion times."""
+"""The lab of Hadar in a real browser: prices, payoffs and completion times, and why a job waits at a time."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from tests.browser_support import Problems, Server, browser_test, run_notebook, see_chart, shot, solve_first
+from tests.browser_support import (
+    SCREEN,
+    Problems,
+    Server,
+    browser_test,
+    comes_true,
+    run_notebook,
+    see_chart,
+    shot,
+    solve_first,
+    wait_for_text,
+)
 
-CELL = 'from widgets import HadarLab\nlab = HadarLab("hadar_lab_M-5")\nlab'
+CELL = 'from widgets import HadarLab\nlab = HadarLab("hadar_simulated")\nlab'
+TOLD = ".wb-explain-told"
 
 
 @browser_test
-def test_the_lab_of_hadar_shows_prices_and_payoffs(page: Page, lab_server: Server, problems: Problems) -> None:
+def test_the_lab_of_hadar_shows_prices_and_payoffs_and_explains(
+    page: Page, lab_server: Server, problems: Problems
+) -> None:
     run_notebook(page, lab_server, "hadar.ipynb", CELL)
     solve_first(page)
     for tab, view, label in (
@@ -20,3 +34,31 @@ def test_the_lab_of_hadar_shows_prices_and_payoffs(page: Page, lab_server: Serve
     ):
         see_chart(page, tab, view, label)
         shot(page, f"hadar-{view}")
+    explain_a_job_and_a_time(page)
+
+
+def explain_a_job_and_a_time(page: Page) -> None:
+    """A job chosen in the list, a time typed, the table of those it lost to."""
+    page.locator(".wb-results .lm-TabBar-tab").filter(has_text="Explain").click()
+    wait_for_text(page, TOLD, "At .* job-0 ")
+    page.locator(".wb-explain-job select").select_option("job-3")
+    wait_for_text(page, TOLD, "At 0 s job-3 waits")
+    expect(page.locator(TOLD)).to_contain_text("(8) total_payoff")
+    table = page.locator(f"{TOLD} table.wb-data").first
+    expect(table.locator("th").nth(5)).to_have_text("Payoff")
+    table.scroll_into_view_if_needed()
+    shot(page, "explain")
+    page.locator(f"{TOLD} table.wb-data").last.scroll_into_view_if_needed()
+    shot(page, "explain-facts")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    fits = "s => [...document.querySelectorAll(s)].every(e => e.scrollWidth <= e.clientWidth)"
+    comes_true(page, fits, f"{TOLD} .wb-scroll", "no table scrolls sideways")
+    shot(page, "explain-1024")
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+    at = page.locator(".wb-explain-at input")
+    at.fill("20 h")
+    at.press("Enter")
+    wait_for_text(page, TOLD, "At 20 h job-3 is done")
+    at.fill("soon")
+    at.press("Enter")
+    expect(page.get_by_text("'soon' is not a duration")).to_be_visible()

@@ -12,6 +12,7 @@ from tests.browser_support import (
     Problems,
     Server,
     browser_test,
+    comes_true,
     run_notebook,
     see_chart,
     shot,
@@ -62,7 +63,7 @@ def drawn(page: Page, view: str, label: str) -> None:
     """A chart is there, and more on its canvas than one colour."""
     chart = page.locator(f".wb-view-{view}")
     expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
-    page.wait_for_function(DRAWN, arg=f".wb-view-{view}", polling=100)
+    comes_true(page, DRAWN, f".wb-view-{view}")
     expect(chart.locator(".wb-error-note")).to_be_hidden()
 
 
@@ -103,7 +104,7 @@ def what_if(page: Page, where: str) -> None:
     handle = page.locator(".wb-what-gpus .noUi-handle")
     handle.focus()
     handle.press("ArrowRight")
-    page.wait_for_function("([s, before]) => document.querySelector(s).innerText !== before", arg=[SAID, before])
+    comes_true(page, "([s, before]) => document.querySelector(s).innerText !== before", [SAID, before])
     drawn(page, "what-schedule", "tasks of 24 jobs on 24 GPUs")
     page.locator(".wb-what-figure select").select_option(label="Fig. 16: heterogeneity")
     drawn(page, "what-curve", "Fig. 16")

@@ -14,6 +14,7 @@ from tests.browser_support import (
     shot,
     solve_first,
     soon,
+    status_after,
     wait_for_text,
 )
 
@@ -57,7 +58,7 @@ def change_lambda(page: Page) -> None:
     knob = page.locator(".wb-knob-lambda input")
     knob.fill("4")
     knob.press("Enter")
-    page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=before)
+    status_after(page, before)
     solved(page)
     expect(trade_off).to_have_count(1)
     see_chart(page, "Trade-off", "tradeoff", "Efficiency against fairness")
@@ -82,7 +83,7 @@ def learn_speeds(page: Page) -> None:
         assert label.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
 
     soon(page, seen_in_full)
-    page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=before)
+    status_after(page, before)
     solved(page)
     see_chart(page, "Estimator", "estimator", "Error of believed speeds")
     shot(page, "estimator-page")

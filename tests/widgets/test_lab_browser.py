@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser_support import (
+    IDLE,
     PROJECT,
     SCREEN,
     STATUS,
@@ -30,12 +31,12 @@ from tests.browser_support import (
     shot,
     solve_first,
     soon,
+    status_after,
     wait_for_text,
     write_notebook,
 )
 from tests.load import at_most
 
-CELL = 'from widgets import GavelLab\nlab = GavelLab("start_here")\nlab'
 GANTT = ".wb-view-gantt"
 FIRST_GANTT_S = 10.0
 KNOB_S = 1.0
@@ -47,8 +48,7 @@ of a core that others share. `make bench` measures the budgets themselves."""
 
 
 def journey(page: Page, server: Server, name: str) -> None:
-    """What a new user does in the first minutes."""
-    solve(page)
+    """What a new user does in the first minutes, after pressing Solve."""
     metrics = page.locator(".wb-results .wb-scroll").first
     expect(metrics).to_contain_text("Mean JCT")
 
@@ -111,7 +111,7 @@ def drag_a_knob(page: Page) -> None:
 
 def changed(page: Page, before: str) -> None:
     """The status says something new, and that it is done."""
-    page.wait_for_function("before => document.querySelector('.wb-status').innerText !== before", arg=before)
+    status_after(page, before)
     wait_for_text(page, STATUS, "Done")
 
 
@@ -270,7 +270,7 @@ def save_twice(page: Page, server: Server) -> None:
         assert (server.root / name).stat().st_ino != first
 
     soon(page, written_anew)
-    page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
+    comes_true(page, IDLE)
     (server.root / name).write_text("somebody else's")
     expect(page.locator("button.wb-replace")).to_be_hidden()
     page.locator("button.wb-save").click()
@@ -289,7 +289,7 @@ def look_at_every_tab(page: Page, name: str) -> None:
         tabs = page.locator(f"{side} .lm-TabBar-tab")
         for i in range(tabs.count()):
             tabs.nth(i).click()
-            page.wait_for_timeout(700)
+            page.wait_for_timeout(300)
             shot(page, f"{name}{side[3:]}-tab-{i}")
             assert nameless(page) == [], f"{side} tab {i}"
         assert tabs.count() >= least
@@ -308,18 +308,6 @@ def nameless(page: Page) -> list[str]:
     return found
 
 
-@browser_test
-def test_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
-    run_notebook(page, lab_server, "gavel_lab.ipynb", CELL)
-    journey(page, lab_server, "lab")
-
-
-@browser_test
-def test_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
-    run_notebook(page, voila_server, "gavel_lab.ipynb", CELL)
-    journey(page, voila_server, "voila")
-
-
 def start_here(server: Server) -> str:
     shutil.copy(PROJECT / "notebooks" / "00_start_here.ipynb", server.root)
     return "00_start_here.ipynb"
@@ -328,27 +316,27 @@ def start_here(server: Server) -> str:
 @browser_test
 def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
     """What `make lab` opens: all cells run, Solve shows a Gantt; what that costs from the page being up."""
+    lab_server.stop_kernels()
     page.goto(lab_server.address(start_here(lab_server)), wait_until="commit")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
     with at_most(SLACK * FIRST_GANTT_S):  # the kernel's start included
-        page.wait_for_function(idle)
+        comes_true(page, IDLE)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
         page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
         page.wait_for_selector("button.wb-solve:not([disabled])")
         page.locator("button.wb-solve").click()
         page.wait_for_selector(f"{GANTT} canvas")
     wait_for_text(page, STATUS, "Done")
-    shot(page, "start-here")
-    page.wait_for_function(idle)
+    comes_true(page, IDLE)
     assert page.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea-output pre .ansi-red-fg").count() == 0
+    journey(page, lab_server, "lab")
 
 
 @browser_test
 def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
     open_notebook(page, voila_server, start_here(voila_server))
     solve(page)
-    shot(page, "start-here-voila")
+    journey(page, voila_server, "voila")
 
 
 @browser_test
@@ -392,7 +380,7 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
         before = page.evaluate(DRAWS)
         with at_most(SLACK * KNOB_S):
             page.locator(".wb-knob-round_s input").press("Enter")
-            page.wait_for_function(f"before => {DRAWS} !== before", arg=before)
+            comes_true(page, f"before => {DRAWS} !== before", before)
         wait_for_text(page, STATUS, "Done")
         page.wait_for_timeout(300)
 

@@ -1,10 +1,9 @@
-"""The chart and the table in a real browser, in JupyterLab and in Voila: the same journey in both."""
+"""The chart and the table in a real browser, by themselves; `test_lab_browser.py` has them in Voila too."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
@@ -12,12 +11,10 @@ from tests.browser_support import (
     Server,
     browser_test,
     comes_true,
-    open_notebook,
-    run_all_cells,
+    run_notebook,
     shot,
     soon,
     wait_for_text,
-    write_notebook,
 )
 from tests.load import at_most
 
@@ -92,9 +89,10 @@ IN_ROW = "row => document.activeElement.cell?.line.position === row"
 
 def drawn(page: Page, selector: str, condition: str) -> dict[str, str]:
     """Wait for a chart whose record (draws, what, rows, ms) fulfils a JavaScript condition on `d`; return it."""
-    page.wait_for_function(
+    comes_true(
+        page,
         f"(s) => {{ const d = document.querySelector(s)?.dataset; return d?.draws && ({condition}); }}",
-        arg=selector,
+        selector,
     )
     record: dict[str, str] = page.evaluate("(s) => ({...document.querySelector(s).dataset})", selector)
     return record
@@ -211,7 +209,7 @@ def durations_and_numbers(page: Page) -> None:
     arrival, rate = cell(page, 2, "Arrival"), cell(page, 2, "Throughput (steps/s)")
     page.fill(arrival, "1.5 h")
     page.press(arrival, "Enter")
-    page.wait_for_function("(s) => document.querySelector(s).value === '1 h 30 min'", arg=arrival)
+    comes_true(page, "(s) => document.querySelector(s).value === '1 h 30 min'", arrival)
     expect(page.locator(rate)).to_have_value("0.333333")
     page.focus(rate)
     expect(page.locator(rate)).to_have_value("0.3333333333333333")  # editing shows every digit
@@ -241,7 +239,7 @@ def rows_come_and_go(page: Page) -> None:
     page.focus(cell(page, 3, "Job"))
     page.locator(".t-table").get_by_role("button", name="Add row").click()
     wait_for_text(page, ".t-said", "rows 4")
-    page.wait_for_function("document.activeElement.cell?.line.position === 3")
+    comes_true(page, "document.activeElement.cell?.line.position === 3")
     page.keyboard.type("<b>mine</b>")
     page.keyboard.press("Enter")
     page.locator(".t-table").get_by_role("button", name="Duplicate").click()
@@ -274,7 +272,7 @@ def many_rows_and_reading(page: Page) -> None:
         )
     version = page.locator(".t-big").get_attribute("data-version")
     page.keyboard.press("Enter")
-    page.wait_for_function("(v) => document.querySelector('.t-big').dataset.version !== v", arg=version)
+    comes_true(page, "(v) => document.querySelector('.t-big').dataset.version !== v", version)
     expect(page.locator(where)).to_have_value("12.5")
     comes_true(page, IN_ROW, 250)
 
@@ -288,12 +286,8 @@ def many_rows_and_reading(page: Page) -> None:
 
 
 @browser_test
-@pytest.mark.parametrize("kind", ["lab", "voila"])
-def test_chart_and_table(kind: str, page: Page, problems: Problems, request: pytest.FixtureRequest) -> None:
-    server: Server = request.getfixturevalue(f"{kind}_server")
-    notebook = write_notebook(server, "widgets.ipynb", SETUP + TABLE + PANEL, BIG)
-    open_notebook(page, server, notebook)
-    run_all_cells(page)
+def test_chart_and_table(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "widgets.ipynb", SETUP + TABLE + PANEL, BIG)
     edit_wrongly_and_mend(page)
     durations_and_numbers(page)
     paste_and_undo(page)

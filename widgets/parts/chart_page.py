@@ -28,31 +28,41 @@ class ChartPage:
         self.view = VegaView(aria_label=name, layout=w.Layout(width="100%"))
         self.view.add_class(f"wb-view-{file}")
         self.drawing: Drawing | None = None
-        self._file = file
+        self._name, self._file = name, file
+        self.tools = w.HBox()
+        self.tools.add_class("wb-chart-tools")
+        self.box = w.VBox([self.view, self.tools])
+
+    def show(self, drawing: Drawing, selected: str | None) -> None:
+        """Draw, with a job selected."""
+        if self.drawing is None:
+            self._make_tools()
+        self.drawing = drawing
+        self.view.aria_label = drawing.label
+        self.view.show(drawing.named(), drawing.data, selected=selected)
+        self._show_numbers()
+
+    def _make_tools(self) -> None:
+        """What belongs to the chart, made when there is one: a lab has twenty pages, of which few are opened."""
         self._table, self._said = w.HTML(), StatusLine()
         self._numbers = w.ToggleButton(
-            description="Show the numbers", icon="table", tooltip=f"{name} as a table", layout=w.Layout(width="auto")
+            description="Show the numbers",
+            icon="table",
+            tooltip=f"{self._name} as a table",
+            layout=w.Layout(width="auto"),
         )
         self._numbers.add_class("wb-numbers")
         self._numbers.observe(lambda _: self._show_numbers(), "value")
         self._format = w.Dropdown(options=FORMATS, layout=w.Layout(width="5em"), tooltip="Format of the file")
         self._format.add_class("wb-format")
-        export = w.Button(icon="download", description=f"Export {name}", layout=w.Layout(width="auto"))
-        export.tooltip = f"Write {name} to a file{'' if on_dashboard() else ' beside the notebook'}"
+        export = w.Button(icon="download", description=f"Export {self._name}", layout=w.Layout(width="auto"))
+        export.tooltip = f"Write {self._name} to a file{'' if on_dashboard() else ' beside the notebook'}"
         export.add_class("wb-export")
         export.on_click(lambda _: self.export())
         self._download = Download() if on_dashboard() else None
         hidden = [self._download] if self._download is not None else []
-        self.tools = w.HBox([self._numbers, self._format, export, self._said, *hidden])
-        self.tools.add_class("wb-chart-tools")
-        self.box = w.VBox([self.view, self.tools, self._table])
-
-    def show(self, drawing: Drawing, selected: str | None) -> None:
-        """Draw, with a job selected."""
-        self.drawing = drawing
-        self.view.aria_label = drawing.label
-        self.view.show(drawing.named(), drawing.data, selected=selected)
-        self._show_numbers()
+        self.tools.children = [self._numbers, self._format, export, self._said, *hidden]
+        self.box.children = [self.view, self.tools, self._table]
 
     def export(self) -> None:
         """Write the chart under a name that is still free; on a dashboard the browser gets it instead."""

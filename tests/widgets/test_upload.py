@@ -1,0 +1,35 @@
+"""The button that takes a file: what it hands on, and what it is told of a file that the page did not send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from widgets.parts.files import MOST_BYTES, Upload
+
+
+@pytest.fixture
+def heard() -> list[Any]:
+    return []
+
+
+@pytest.fixture
+def button(heard: list[Any]) -> Upload:
+    return Upload("Open", "a file", heard.extend, lambda *told: heard.append(told), expected="use convert")
+
+
+def test_a_file_is_handed_on_without_its_folder(button: Upload, heard: list[Any]) -> None:
+    button._handle_custom_msg({"kind": "file", "name": "../../x.csv"}, [b"abc"])
+    assert [(found["name"], bytes(found["content"])) for found in heard] == [("x.csv", b"abc")]
+
+
+def test_a_file_that_was_not_sent_is_told_with_its_size_and_what_to_do(button: Upload, heard: list[Any]) -> None:
+    button._handle_custom_msg({"kind": "too_large", "name": "year.csv", "bytes": 12_345_678}, [])
+    assert heard == [("year.csv", "got 12.3 MB; expected at most 8 MB here; use convert")]
+    assert button.most_bytes == MOST_BYTES
+
+
+def test_a_file_that_the_browser_cannot_read_is_told(button: Upload, heard: list[Any]) -> None:
+    button._handle_custom_msg({"kind": "unreadable", "name": "gone.csv", "why": "NotFoundError"}, [])
+    assert heard == [("gone.csv", "got NotFoundError; expected a file that the browser can read")]
