@@ -83,3 +83,9 @@ def test_every_public_file_and_every_group_of_types_is_listed() -> None:
     assert [entry.url for entry in data.ELSEWHERE.values() if entry.url not in PAGE] == []
     for group in GROUPS[1:]:
         assert ", ".join(builtin.types(group)) in " ".join(PAGE.split()), group
+
+
+def test_the_command_for_slurm_asks_for_all_that_is_read() -> None:
+    from workbench.scenario.traces.sacct import COMMAND
+
+    assert f"--format={COMMAND} " in PAGE

@@ -61,6 +61,10 @@ CLEAR_LINE = "\r\033[K"
 """Takes a terminal back to the beginning of the line, and empties it."""
 
 
+MOST_UNUSED = 12
+"""Names that a note lists."""
+
+
 def add_commands(commands: Commands[Parser]) -> None:
     """Declare the commands of this file."""
     parser = add_command(commands, "solve", "solve a formulation once, for the jobs that are there at one time")
@@ -295,7 +299,8 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None
             without.setdefault(name, []).append(scheduler)
     for group in dict.fromkeys(map(tuple, without.values())):
         unused = [name for name, found in without.items() if tuple(found) == group]
-        say(f"note: not used by {', '.join(group)}: {', '.join(unused)}")
+        more = f" and {len(unused) - MOST_UNUSED} more" if len(unused) > MOST_UNUSED else ""
+        say(f"note: not used by {', '.join(group)}: {', '.join(unused[:MOST_UNUSED])}{more}")
     if scenario.notes:
         others = len(scenario.notes) - 1
         more = f" (the other {others} are in the scenario's `notes`)" if others else ""

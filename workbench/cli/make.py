@@ -26,6 +26,13 @@ ABOUT_DATA = (
 CLUSTER_HELP = "types as NAME=NODESxGPUS: v100=8x4,k80=2x8 is 8 nodes of 4 V100 and 2 nodes of 8 K80"
 
 FORMATS = "chronus, gavel, helios, philly, sacct, shockwave, swf or tiresias"
+SLURM = {
+    "--nodes": "what sinfo or scontrol show nodes|partitions prints, in the place of --cluster; may be repeated",
+    "--limits": "what sacctmgr -P show assoc or qos prints",
+    "--shares": "what sshare -a -l -P prints",
+    "--config": "what scontrol show config or reservation prints, or slurm.conf",
+    "--events": "what sacctmgr -P show event prints: nodes that were down or drained",
+}
 WORKLOADS = (
     "slo",
     "mix1",
@@ -64,6 +71,13 @@ def add_commands(commands: Commands[Parser]) -> None:
         default="",
         help="columns of the trace that jobs keep as attributes, with commas (chronus, helios, sacct, tiresias)",
     )
+    for option, help in SLURM.items():
+        parser.add_argument(option, metavar="FILE", action="append", default=[], help=f"{help} (sacct)")
+    parser.add_argument("--ratios", metavar="FILE", help="speeds on types where jobs did not run, with ranges (sacct)")
+    parser.add_argument(
+        "--pseudonyms", metavar="KEYFILE", help="replace names of users, accounts and jobs; a new KEYFILE is made"
+    )
+    parser.add_argument("--columns", metavar="NAMES", default="", help="those of a log without a header, -n (sacct)")
     _add_sharing(parser)
     parser.add_argument("--report", metavar="FILE", help="write what was kept and dropped, as JSON")
     add_output(parser, required=True)
@@ -131,7 +145,15 @@ def convert(args: argparse.Namespace) -> Answer:
     from workbench.scenario.traces import convert as read_trace
     from workbench.scenario.traces import parse_cluster
 
-    check_targets({"-o": args.output, "--report": args.report}, force=args.force, read=(args.source, args.throughputs))
+    slurm = {option[2:]: getattr(args, option[2:]) for option in SLURM}
+    files = [
+        args.source,
+        args.throughputs,
+        args.ratios,
+        args.pseudonyms,
+        *(path for paths in slurm.values() for path in paths),
+    ]
+    check_targets({"-o": args.output, "--report": args.report}, force=args.force, read=files)
     scenario, report = read_trace(
         args.format,
         args.source,
@@ -144,6 +166,10 @@ def convert(args: argparse.Namespace) -> Answer:
         workload=args.workload,
         density_percent=args.density,
         keep=[name.strip() for name in args.keep.split(",") if name.strip()],
+        columns=[name.strip() for name in args.columns.split(",") if name.strip()],
+        ratios=args.ratios,
+        pseudonyms=args.pseudonyms,
+        **slurm,
     )
     scenario = _shared(scenario, args.space_sharing)
     say(str(report))

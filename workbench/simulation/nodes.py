@@ -143,8 +143,8 @@ class FaultPlan:
     """All changes of node state in order of time; drawn ones are made up as time goes on.
 
     A node is down while any outage covers it; it fails when the first one begins that does not let jobs go on.
-    Times between failures and of repair are exponential with means mtbf_s and mttr_s, one random stream per node, seeded
-    with its name: a node that comes or goes, wherever it stands, leaves the others' outages alone.
+    Times between failures and of repair are exponential with means mtbf_s and mttr_s, one random stream per node,
+    seeded with its name: a node that comes or goes, wherever it stands, leaves the others' outages alone.
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:

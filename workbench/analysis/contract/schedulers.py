@@ -53,7 +53,7 @@ def _wrong_uses(scheduler: Scheduler) -> Iterator[Problem]:
         *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
     }
     for each in sorted(scheduler.uses):
-        if each not in known and not re.fullmatch(r"((models|nodes)\.)?attributes\..+", each):
+        if each not in known and not re.fullmatch(r"((models|nodes|entities)\.)?attributes\..+", each):
             yield Problem(where, each, one_of(each, sorted(known)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
 from workbench.scenario.traces.density import at_density, check_density
+from workbench.scenario.traces.pseudonyms import REAL, REPLACED, pseudonymous
 from workbench.scenario.traces.report import Dropped, Report
 
 __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
@@ -67,28 +68,35 @@ def convert(
     workload: str | None = None,
     density_percent: float | None = None,
     seed: int = 0,
-    keep: Sequence[str] = (),
+    pseudonyms: str | Path | None = None,
     **options: Any,
 ) -> tuple[Scenario, Report]:
-    """Read `source` as `format`; throughputs, cluster and the options are the Loader's.
+    """Read `source` as `format`; throughputs, cluster and the options are the Loader's. One that is empty is not given.
 
     workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
     density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
     with `seed`, and the report's notes tell of them. keep: columns of the trace that jobs keep as `attributes`, for
-    formats with named columns. The scenario keeps the report (`Scenario.notes`).
+    formats with named columns; pseudonyms: a key file, to replace names (`workbench.scenario.traces.pseudonyms`); what
+    belongs to Slurm's log: `workbench.scenario.traces.sacct.convert`. The scenario
+    keeps the report (`Scenario.notes`).
     """
     if format not in formats():
         raise InputError("format", format, f"one of: {', '.join(formats())}")
     check_workload(workload)
     check_density(density_percent)
     loader = formats()[format]
-    if keep:
-        if "keep" not in inspect.signature(loader).parameters:
-            able = (name for name, each in formats().items() if "keep" in inspect.signature(each).parameters)
-            raise InputError("keep", ",".join(keep), f"nothing: {format} has no named columns; {listed(able)} have")
-        options["keep"] = keep
+    options = {option: value for option, value in options.items() if value not in ((), [], None, "")}
+    for option, value in options.items():
+        if option not in inspect.signature(loader).parameters:
+            able = [name for name, each in formats().items() if option in inspect.signature(each).parameters]
+            what = "named columns" if option == "keep" else f"use for {option}"
+            got = value if isinstance(value, (str, int, float)) else ",".join(map(str, value))
+            have = f"{listed(able)} {'have' if able[1:] else 'has'}"
+            raise InputError(option, got, f"nothing: {format} has no {what}; {have}")
     scenario, report = loader(source, throughputs, cluster, seed=seed, **options)
     notes, recorded = list(report.notes), scenario.recorded
+    if any(job.user is not None for job in scenario.jobs):
+        notes.append(REAL if pseudonyms is None else REPLACED)
     if density_percent is not None:
         before = len(scenario.jobs)
         scenario, recorded = at_density(scenario, density_percent, seed), None
@@ -98,6 +106,8 @@ def convert(
         strict, soft, rest = count_kinds(scenario)
         notes.append(f"workload {workload}: {strict} strict, {soft} soft and {rest} best-effort jobs, drawn anew")
     report = replace(report, notes=tuple(notes))
+    if pseudonyms is not None:
+        scenario, report = pseudonymous(scenario, report, pseudonyms)
     return scenario.model_copy(update={"notes": report.told(), "recorded": recorded}), report
 
 

@@ -1,9 +1,9 @@
 """SenseTime's traces of Helios: `cluster_log.csv` of one of its clusters, one job a row.
 
 Columns: job_id, user, vc, gpu_num, cpu_num, node_num, state, submit_time, start_time, end_time, duration, queue. Times
-are `YYYY-MM-DD HH:MM:SS`, local and without a zone; duration (end_time - start_time, which are not read) is in seconds.
-About half of the jobs ask for no GPU. Jobs that did not complete ran as long as they did; one that is only suspended is
-dropped.
+are `YYYY-MM-DD HH:MM:SS`, local and without a zone; duration (end_time - start_time) is in seconds. When a job started,
+its virtual cluster, CPUs, nodes and state are its attributes. About half of the jobs ask for no GPU. Jobs that did not
+complete ran as long as they did; one that is only suspended is dropped.
 
 The trace names no models (`workbench.scenario.traces.timed` says which a job gets). All jobs are best effort.
 """
@@ -17,11 +17,22 @@ from typing import Any
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.report import Drops, Report
 from workbench.scenario.traces.rows import moment, number, read_table
-from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, gpu_count, name_problem, time_problem
+from workbench.scenario.traces.slurm_site import texts
+from workbench.scenario.traces.timed import (
+    Cut,
+    TimedRow,
+    assemble,
+    dated,
+    gpu_count,
+    name_problem,
+    started,
+    time_problem,
+)
 
 FORMAT = "helios"
 COLUMNS = ("job_id", "user", "gpu_num", "state", "submit_time", "duration")
 """The columns that are read."""
+OPTIONAL = ("start_time", "vc", "cpu_num", "node_num")
 TRACE = f"a Helios trace: CSV with the columns {', '.join(COLUMNS)}"
 ENDED = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL")
 STATES = (*ENDED, "SUSPENDED")
@@ -45,7 +56,7 @@ def convert(
     cut.check(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     rows, notes = dated(list(read_trace(source, drops)))
-    return assemble(source, FORMAT, rows, drops, cut, [*notes, "virtual clusters are not read"], ENDED[0])
+    return assemble(source, FORMAT, rows, drops, cut, notes, ENDED[0])
 
 
 def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
@@ -53,7 +64,7 @@ def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
 
     Raises InputError if there is no header with the columns.
     """
-    return drops.sift(read_table(source, TRACE, COLUMNS, drops).rows, _row)
+    return drops.sift(read_table(source, TRACE, COLUMNS, drops, optional=OPTIONAL).rows, _row)
 
 
 def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
@@ -77,4 +88,18 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
         name_problem("job_id", cells["job_id"]) or name_problem("user", cells["user"]) or time_problem(0.0, duration_s)
     )
     name = f"job-{cells['job_id']}"
-    return problem or TimedRow(line, name, None, gpus, submitted_s, duration_s, cells["user"], ended=state)
+    counts = {"cpus": number(cells.get("cpu_num", "")), "nodes": number(cells.get("node_num", ""))}
+    facts = {key: value for key, value in counts.items() if value} | texts("partition", cells.get("vc", ""))
+    start_s = moment(cells.get("start_time", ""), " ")
+    return problem or TimedRow(
+        line,
+        name,
+        None,
+        gpus,
+        submitted_s,
+        duration_s,
+        cells["user"],
+        ended=state,
+        times=started(submitted_s, start_s, duration_s),
+        facts={**facts, "state": state},
+    )

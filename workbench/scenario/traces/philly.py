@@ -3,6 +3,7 @@
 `{status: Pass|Killed|Failed, vc, jobid, attempts: [{start_time, end_time, detail: [{ip, gpus: [...]}]}],
 submitted_time, user}`, times `YYYY-MM-DD HH:MM:SS`, local and without a zone. A job's GPUs are those of its first
 attempt, its run time goes from the first start to the last end, attempts that failed and the pauses between included.
+Its virtual cluster, first start, state and number of further attempts are its attributes.
 A time may be null, empty or "None"; a last end that is missing is a job still running, whose run time nobody knows.
 
 The trace names no models (`workbench.scenario.traces.timed` says which a job gets). All jobs are best effort;
@@ -19,7 +20,8 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.report import Drops, Report
 from workbench.scenario.traces.rows import moment, read_json, source_name
-from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, name_problem, time_problem
+from workbench.scenario.traces.slurm_site import texts
+from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, name_problem, started, time_problem
 
 FORMAT = "philly"
 TRACE = "Philly's cluster_job_log: a JSON list of jobs with jobid, submitted_time and attempts"
@@ -47,7 +49,7 @@ def convert(
     cut.check(FORMAT, throughputs)
     drops = Drops()
     rows, notes = dated(list(read_log(source, drops)))
-    notes += ["line numbers count the jobs of the list", "virtual clusters are not read"]
+    notes += ["line numbers count the jobs of the list"]
     return assemble(source, FORMAT, rows, drops, cut, notes, STATES[0])
 
 
@@ -82,16 +84,29 @@ def _entry(line: int, job: Any) -> TimedRow | str:
         return "no start_time of its first attempt"
     if attempts[-1].get("end_time") in NO_TIME:
         return "no end_time of its last attempt: still running"
-    texts = (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])
-    submitted_s, start_s, end_s = (moment(_text(text), " ") for text in texts)
+    said = (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])
+    submitted_s, start_s, end_s = (moment(_text(text), " ") for text in said)
     if submitted_s is None or start_s is None or end_s is None:
         return "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
     gpus = _gpus(attempts[0].get("detail"))
     if isinstance(gpus, str):
         return gpus
-    duration_s = end_s - start_s
+    duration_s, vc = end_s - start_s, job.get("vc")
+    times = started(submitted_s, start_s, duration_s)
+    facts: dict[str, float | str] = {"state": job["status"], **(texts("partition", vc) if isinstance(vc, str) else {})}
+    if len(attempts) > 1:
+        facts["restarts"] = len(attempts) - 1.0
     return time_problem(0.0, duration_s) or TimedRow(
-        line, job["jobid"], None, gpus, submitted_s, duration_s, job["user"], ended=job["status"], end_s=end_s
+        line,
+        job["jobid"],
+        None,
+        gpus,
+        submitted_s,
+        duration_s,
+        job["user"],
+        ended=job["status"],
+        times=times,
+        facts=facts,
     )
 
 

@@ -29,7 +29,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The account of one conversion. `notes` say what was assumed or left out beside whole rows."""
+    """The account of one conversion. `notes` say what was read how, or left out beside whole rows; `assumed`, which
+    comes first wherever it is told, what its user added to what was recorded."""
 
     source: str
     format: str
@@ -37,10 +38,12 @@ class Report:
     rows_kept: int
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain objects."""
         return {
+            "assumed": list(self.assumed),
             "source": self.source,
             "format": self.format,
             "rows_read": self.rows_read,
@@ -51,12 +54,14 @@ class Report:
 
     def __str__(self) -> str:
         head = f"{self.source} ({self.format}): {self.rows_read} rows read, {self.rows_kept} kept"
-        return "\n".join([head, *(f"  {d}" for d in self.dropped), *(f"  note: {note}" for note in self.notes)])
+        return "\n".join(
+            [*self.assumed, head, *(f"  {d}" for d in self.dropped), *(f"  note: {note}" for note in self.notes)]
+        )
 
     def told(self) -> tuple[str, ...]:
         """The same line by line, as a scenario keeps it (`Scenario.notes`): the file without its folder."""
         head = f"{Path(self.source).name} ({self.format}): {self.rows_read} rows read, {self.rows_kept} kept"
-        return (head, *map(str, self.dropped), *self.notes)
+        return (*self.assumed, head, *map(str, self.dropped), *self.notes)
 
 
 @dataclass(slots=True)

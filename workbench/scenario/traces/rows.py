@@ -51,9 +51,31 @@ def read_text(path: str | Path, expected: str) -> str:
         raise InputError(source_name(path), why(error), expected) from None
 
 
-def read_lines(path: str | Path, expected: str) -> list[tuple[int, str]]:
-    """The lines that are not blank, stripped, each with its number from 1; raises InputError where there is none."""
-    lines = read_text(path, expected).split("\n")
+def read_any(path: str | Path, expected: str) -> tuple[str, int]:
+    """The file's text, lines that are not UTF-8 read as Latin-1, and how many these are; NUL bytes are left out.
+
+    Raises InputError if the file cannot be read.
+    """
+    try:
+        data = sys.stdin.buffer.read() if str(path) == STANDARD else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(source_name(path), why(error), expected) from None
+    found, odd = [], 0
+    for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").split(b"\n"):
+        try:
+            found.append(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            found.append(line.decode("latin-1"))
+            odd += 1
+    return "\n".join(found), odd
+
+
+def read_lines(path: str | Path, expected: str, text: str | None = None) -> list[tuple[int, str]]:
+    """The lines that are not blank, stripped, each with its number from 1; raises InputError where there is none.
+
+    text: what the file has, where it has been read.
+    """
+    lines = (read_text(path, expected) if text is None else text).split("\n")
     found = [(number, text) for number, line in enumerate(lines, start=1) if (text := line.strip())]
     if not found:
         raise InputError(source_name(path), Words("an empty file"), expected)
@@ -75,13 +97,15 @@ def read_table(
     separator: str = ",",
     optional: Sequence[str] = (),
     quoted: bool = True,
+    text: str | None = None,
 ) -> RawTable:
     """A table of text, cells stripped; while it is read its bad rows go to `drops`.
 
-    quoted: a cell may stand between quotation marks, and then hold separators and line breaks. Raises InputError for a
+    quoted: a cell may stand between quotation marks, and then hold separators and line breaks; text: as for
+    `read_lines`. Raises InputError for a
     header without one of the columns, or with one of them (or an optional one) twice.
     """
-    lines = read_lines(path, expected)
+    lines = read_lines(path, expected, text)
     first = lines[0][0]
     header, at = _cells(lines, 0, separator, quoted) or ([lines[0][1]], 1)
     wrong = [name for name in columns if header.count(name) != 1]

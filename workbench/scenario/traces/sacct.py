@@ -1,48 +1,100 @@
-"""Slurm's accounting: `sacct -a -X --parsable2 --format=JobID,User,Submit,Start,End,Elapsed,State,AllocTRES,ReqTRES`.
+"""Slurm's accounting, in every dialect of `sacct` that has JobID, Submit, State, a run time and resources. Asked for as
 
-Cells stand between `|`, the first line names the columns, in any order, more of them do no harm. JobID, Submit and
-State must be there, AllocTRES or ReqTRES, and Elapsed or else Start and End; User may be. End tells when the log ends.
+    sacct -a -X -D -S 2024-03-01 -E 2024-04-01 --parsable2 --format=COMMAND
 
-- GPUs are `gres/gpu=N`, or the sum of `gres/gpu:type=N` where that is missing; of AllocTRES, else of ReqTRES. Jobs
-  without any are dropped. A job whose GPUs are all of one named type ran on that type.
-- Slices of a GPU (MIG: `gres/gpu:a100_1g.5gb=1`) and shards (`gres/shard=2`) are not GPUs: such jobs are dropped.
-- Job steps (`123.batch`, `123.0`) are dropped; array tasks (`123_4`) and parts of heterogeneous jobs (`123+1`) are
-  jobs.
-- Times are `YYYY-MM-DDTHH:MM:SS`, local and without a zone; `Unknown` and `None` are none. Elapsed is `[D-]HH:MM:SS`
-  and leaves out suspensions.
-- A job that has not ended (`RUNNING`, `PENDING`, ...) is dropped: nobody knows its run time.
+all that is read is there (`COMMAND`, below). Cells stand between `|`, the first line names the columns, in any order;
+without it (`-n`) `columns` names them. Also read: `-p`, job steps among the jobs (left out), older columns (AllocGRES,
+ElapsedRaw, TimelimitRaw), times with zones or in seconds since 1970, and `sacct --json`.
 
-Jobs are as recorded: each runs as long as in the log on the type where it ran, and on no other (see
-`workbench.scenario.traces.timed`). All are best effort.
+- *Resources.* GPUs are `gres/gpu:type=N`, else `gres/gpu=N` of the type of the nodes where the job ran, of AllocTRES,
+  else of ReqTRES. MIG slices (`gres/gpu:a100_1g.5gb`) and shards are types of their own. Jobs without GPUs on nodes
+  that have some run on the CPUs of these, as the type `cpu`; those on other nodes are left out.
+- *Attempts.* With `-D` a requeued job has a row for each attempt: each ran as it did, the last one keeps the name.
+- *Times.* A job arrives when it was eligible (Eligible, else Submit): its recorded wait is Start - Eligible. Elapsed is
+  its run time, without suspensions. A job that still ran holds its GPUs as long as the log saw it.
+- PENDING jobs, and those that never ran, are left out: nobody knows their run time.
+
+Jobs are as recorded (see `workbench.scenario.traces.timed`); what else the row says is in their attributes. All are
+best effort.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.base.errors import InputError, Words
+from workbench.base.errors import InputError, Words, counted
+from workbench.base.files import parse_json
+from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
+from workbench.scenario.traces.ratios import read_ratios
 from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import moment, read_table, source_name
-from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, gpu_count, name_problem, time_problem
+from workbench.scenario.traces.rows import read_any, read_table, source_name
+from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site
+from workbench.scenario.traces.slurm_text import (
+    count,
+    first_of,
+    given,
+    gres,
+    hosts,
+    is_zoned,
+    megabytes,
+    moment,
+    seconds,
+)
+from workbench.scenario.traces.slurm_text import resources as tres
+from workbench.scenario.traces.timed import (
+    Cut,
+    Recording,
+    TimedRow,
+    assemble,
+    dated,
+    gpu_count,
+    name_problem,
+    time_problem,
+)
 
 FORMAT = "sacct"
 COLUMNS = ("JobID", "Submit", "State")
-TRES = ("AllocTRES", "ReqTRES")
+TRES = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
 SPAN = ("Start", "End")
-OPTIONAL = (*TRES, "Elapsed", *SPAN, "User")
-TRACE = (
-    "Slurm's accounting as `sacct --parsable2` prints it, first the names of the columns (no -n), "
-    "with JobID, Submit, State, Elapsed, AllocTRES, ReqTRES"
+TEXTS = {"Partition": "partition", "Account": "account", "QOS": "qos", "Reason": "reason", "Constraints": "features"}
+"""Columns that are attributes of jobs as they stand."""
+OPTIONAL = (
+    *TRES,
+    "Elapsed",
+    "ElapsedRaw",
+    *SPAN,
+    "User",
+    "Eligible",
+    "Timelimit",
+    "TimelimitRaw",
+    "NNodes",
+    "NodeList",
+    "AllocCPUS",
+    "ReqMem",
+    "Reservation",
+    "Priority",
+    "Flags",
+    "SubmitLine",
+    *TEXTS,
 )
-INSTEAD = {"AllocGRES": "AllocTRES", "ReqGRES": "ReqTRES", "ElapsedRaw": "Elapsed"}
-"""Columns that are not read, and what to ask sacct for in their place."""
-DATES = "is not YYYY-MM-DDTHH:MM:SS, 1990 to 2099 (SLURM_TIME_FORMAT=standard before sacct prints it so)"
-SLICE = "a MIG slice, a part of a GPU, which is not simulated: leave GPUs that are cut up out of the cluster"
-SHARD = "a shard (gres/shard), a part of a GPU, which is not simulated: leave GPUs that are shared out of the cluster"
+COMMAND = (
+    "JobID,User,Account,Partition,QOS,Submit,Eligible,Start,End,Elapsed,Timelimit,State,Reason,NNodes,NodeList,"
+    "AllocTRES,ReqTRES,Constraints,Reservation,Priority,Flags,SubmitLine"
+)
+"""All that is read. SubmitLine comes last: it may hold a `|`."""
+TRACE = (
+    "Slurm's accounting as `sacct --parsable2` prints it, first the names of the columns (or --columns), "
+    "with JobID, Submit, State, Elapsed, AllocTRES, ReqTRES; or `sacct --json`"
+)
+DATES = "is no time of 1990 to 2099 that sacct prints (YYYY-MM-DDTHH:MM:SS, with or without a zone, or seconds)"
 ENDED = (
     "COMPLETED",
     "BOOT_FAIL",
@@ -52,25 +104,29 @@ ENDED = (
     "NODE_FAIL",
     "OUT_OF_MEMORY",
     "PREEMPTED",
+    "REQUEUED",
+    "REVOKED",
     "TIMEOUT",
 )
-GOING_ON = (
-    "COMPLETING",
-    "CONFIGURING",
-    "PENDING",
-    "REQUEUED",
-    "RESIZING",
-    "REVOKED",
-    "RUNNING",
-    "STOPPED",
-    "SUSPENDED",
-)
-_ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d\d):)?(\d\d):(\d\d)", re.ASCII)
-_GPU = re.compile(r"gres/gpu(?::([^=,]{1,100}))?=(\d{1,9})", re.ASCII)
-_SLICE = re.compile(r"gres/gpu:[^=,]*\d+g\.\d+gb.*", re.ASCII | re.IGNORECASE)
-_SHARD = re.compile(r"gres/shard(?::[^=,]*)?(?:=0*[1-9].*)?", re.ASCII)
-_GPUS_MEANT = re.compile(r"gres/gpu(?![a-z])", re.ASCII)
-"""Also where no number follows; not `gres/gpumem` and `gres/gpuutil`."""
+GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
+WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+APART = "no GPUs, and no node with GPUs: it takes nothing from the others"
+TICK_S = 60.0
+"""Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
+_JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
+_THROTTLE = re.compile(r"(?:^|\s)(?:-a|--array)[= ]?\s*[\d,:-]+%(\d{1,6})\b", re.ASCII)
+_AFTER = re.compile(r"(?:^|\s)(?:-d|--dependency)[= ]\s*([\w:,?+]+)", re.ASCII)
+
+
+@dataclass(slots=True)
+class _Log:
+    """What is counted while rows are read."""
+
+    drops: Drops
+    throttles: dict[str, int] = field(default_factory=dict)
+    zoned: set[bool] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    odd: Counter[str] = field(default_factory=Counter)
 
 
 def convert(
@@ -82,117 +138,421 @@ def convert(
     sample: int | None = None,
     seed: int = 0,
     keep: Sequence[str] = (),
+    *,
+    columns: Sequence[str] = (),
+    nodes: Sequence[str | Path] = (),
+    limits: Sequence[str | Path] = (),
+    shares: Sequence[str | Path] = (),
+    config: Sequence[str | Path] = (),
+    events: Sequence[str | Path] = (),
+    ratios: str | Path | None = None,
 ) -> tuple[Scenario, Report]:
-    """A scenario from accounting data and a cluster (see `workbench.scenario.traces.Loader`); there is no file of
-    throughputs.
+    """A scenario from accounting data (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
-    Jobs are called `job-ID` and keep user, GPUs and run time. from_s and to_s are seconds after the first submission.
+    columns: those of a log without a header; nodes, limits, shares, config, events: files as
+    `workbench.scenario.traces.slurm_site` reads them; ratios: how fast jobs are on types where they did not run
+    (`workbench.scenario.traces.ratios`). Without nodes and without a cluster, the cluster is what jobs of the log were
+    seen to use. Jobs are called `job-ID`. from_s and to_s are seconds after the first submission.
     """
+    log, site = _Log(Drops(tuple(keep))), Site()
+    files = {"nodes": nodes, "limits": limits, "shares": shares, "config": config, "events": events}
+    for option, path in ((option, path) for option, paths in files.items() for path in paths):
+        site.read(option, path)
+    if nodes and cluster is not None:
+        raise InputError("cluster", Words("given"), "nothing beside --nodes, which says what the cluster is")
+    known = read_ratios(ratios) if ratios is not None else ()
+    read = list(_attempts(read_log(source, log, columns), log))
+    if cluster is None:
+        site.notes += _observed(site, read, bool(nodes), source)
+        read = list(_with_types(read, site))
+        apart = [row for row in read if not row.gpus and not site.types(row.hosts)]
+        log.drops.add_all(APART, (row.line for row in apart))
+        read = [_on_cpus(row) for row in read if row.gpus or site.types(row.hosts)]
+        cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts}
+        cpu_only |= {each for host in cpu_only for each in site.nodes[host].partitions}
+        cluster = site.cluster({host for row in read for host in row.hosts}, cpu_only) if read else {}
+        if read and not cluster["nodes"]:
+            expected = 'nodes with their GPUs: scontrol show nodes, or sinfo -N -o "%N|%P|%G|%c|%m|%f|%T"'
+            raise InputError("nodes", ",".join(map(str, nodes)), expected)
+    else:
+        log.drops.add_all("0 GPUs", (row.line for row in read if not row.gpus))
+    read = [row for row in read if row.gpus]
+    first = min((row.times["submit_s"] for row in read), default=0.0)
+    rows, notes = dated(read)
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
-    drops = Drops(tuple(keep))
-    rows, notes = dated(list(read_log(source, drops)))
-    return assemble(source, FORMAT, rows, drops, cut, notes, ENDED[0], recorded=True)
+    recording = Recording(
+        dated=True,
+        ratios=known,
+        entities=lambda begin_s: site.entities(first + begin_s),
+        outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
+    )
+    scenario, report = assemble(source, FORMAT, rows, log.drops, cut, notes, ENDED[0], recording)
+    told = (*report.notes, *log.notes, *_told(log, site, read))
+    return scenario, replace(report, notes=told)
 
 
-def read_log(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
-    """The jobs that can be read, arrivals from `rows.EPOCH`; the others go to `drops`.
+# The table ------------------------------------------------------------------------------------------------------------
+
+
+def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iterable[TimedRow]:
+    """The jobs that can be read, times from `rows.EPOCH`; one without GPUs has 0. The others go to the log's drops.
 
     Raises InputError if there is no header with the columns.
     """
-    header, rows = read_table(source, TRACE, COLUMNS, drops, "|", OPTIONAL, quoted=False)
+    text, odd = read_any(source, TRACE)
+    if odd:
+        log.notes.append(f"{counted(odd, 'line')} not in UTF-8, read as Latin-1")
+    if text.lstrip().startswith("{"):
+        rows: Iterable[tuple[int, Mapping[str, str]]] = _json_rows(source, text, log)
+        return log.drops.sift(rows, partial(_row, log))
+    header, rows = read_table(
+        source, TRACE, COLUMNS, log.drops, "|", OPTIONAL, quoted=False, text=_plain(text, columns)
+    )
     if not set(TRES) & set(header):
-        raise InputError(source_name(source), Words(f"neither {' nor '.join(TRES)}"), _expected(header))
-    if "Elapsed" not in header and not set(SPAN) <= set(header):
-        raise InputError(source_name(source), Words(f"neither Elapsed nor {' and '.join(SPAN)}"), _expected(header))
-    return drops.sift(rows, _row)
+        raise InputError(source_name(source), Words(f"neither {' nor '.join(TRES[:2])}"), TRACE)
+    if not {"Elapsed", "ElapsedRaw"} & set(header) and not set(SPAN) <= set(header):
+        raise InputError(source_name(source), Words(f"neither Elapsed nor {' and '.join(SPAN)}"), TRACE)
+    return log.drops.sift(rows, partial(_row, log))
 
 
-def _expected(header: Sequence[str]) -> str:
-    """What the table should be, and what to ask for in the place of columns that are not read."""
-    hints = [f"{INSTEAD[name]} in the place of {name}" for name in header if name in INSTEAD]
-    return "; ".join([TRACE, *hints])
+def _plain(text: str, columns: Sequence[str]) -> str:
+    """The table with a header, without the bars that end lines (`-p`), and a SubmitLine with bars in one cell."""
+    lines = text.split("\n")
+    at = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    if columns:
+        bar = "|" if lines[at].count("|") == len(columns) else ""
+        lines[at] = "|".join(columns) + bar + "\n" + lines[at]
+        lines = "\n".join(lines).split("\n")
+    header = lines[at].strip()
+    if header.endswith("|"):
+        lines, header = [line.rstrip().removesuffix("|") for line in lines], header.removesuffix("|")
+    if header.endswith("|SubmitLine"):
+        bars = header.count("|")
+        lines = [_joined(line, bars) if line.count("|") > bars else line for line in lines]
+    return "\n".join(lines)
 
 
-def gpus_of(tres: str) -> tuple[int, str | None] | None:
-    """GPUs in a list of resources, and their type where it names one; None where it has none.
-
-    `billing=8,cpu=8,gres/gpu=2,gres/gpu:v100=2,node=1` are 2 GPUs of type v100.
-    """
-    found = [match for part in tres.split(",") if (match := _GPU.fullmatch(part.strip()))]
-    typed = {match[1].lower(): int(match[2]) for match in found if match[1] is not None}
-    plain = [int(match[2]) for match in found if match[1] is None]
-    count = plain[0] if plain else sum(typed.values())
-    return (count, next(iter(typed)) if len(typed) == 1 else None) if count else None
+def _joined(line: str, bars: int) -> str:
+    *cells, last = line.split("|", bars)
+    return "|".join([*cells, last.replace("|", " ")])
 
 
-def elapsed_s(text: str) -> float | None:
-    """Seconds of `[D-]HH:MM:SS` or `MM:SS`; None for anything else."""
-    match = _ELAPSED.fullmatch(text)
-    if match is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The jobs of `sacct --json` as rows; line numbers count them."""
+    try:
+        data = parse_json(text)
+    except ValueError as error:
+        raise InputError(source_name(source), Words(str(error)), TRACE) from None
+    jobs = data.get("jobs") if isinstance(data, dict) else None
+    if not isinstance(jobs, list) or not jobs:
+        raise InputError(source_name(source), Words("no list `jobs`"), TRACE)
+    log.notes.append("line numbers count the jobs of the list")
+    for line, job in enumerate(jobs, start=1):
+        try:
+            yield line, _json_cells(job)
+        except (AttributeError, KeyError, TypeError):
+            log.drops.add("not a job as sacct --json prints it", line)
 
 
-def _state(cells: Mapping[str, str]) -> str:
-    """The first word: what follows says by whom (`CANCELLED by 1000`)."""
-    return cells["State"].partition(" ")[0]
+def _json_cells(job: Any) -> dict[str, str]:
+    """One job of `sacct --json` (data parser 0.0.37 to 0.0.42) as the cells of a row."""
+
+    def number(value: Any) -> str:
+        """A number, which newer versions wrap in an object."""
+        if isinstance(value, dict):
+            value = value.get("number") if value.get("set", True) and not value.get("infinite") else None
+        return "" if value is None or isinstance(value, bool) else str(value)
+
+    def listed(value: Any) -> str:
+        return ",".join(map(str, value)) if isinstance(value, list) else str(value or "")
+
+    def resources(found: Any) -> str:
+        pairs = (("/".join(filter(None, (each["type"], each["name"]))), each["count"]) for each in found or ())
+        return ",".join(f"{name}={value}" for name, value in pairs if value is not None)
+
+    times, array, nodes = job["time"], job.get("array") or {}, number(job.get("allocation_nodes"))
+    task, most = number(array.get("task_id")), number(array["limits"]["max"]["running"]["tasks"]) if array else ""
+    name = (
+        f"{number(array['job_id'])}_{task}" if task and number(array["job_id"]) not in ("", "0") else str(job["job_id"])
+    )
+    flags = listed(job.get("flags"))
+    moments = {"Submit": "submission", "Eligible": "eligible", "Start": "start", "End": "end"}
+    return {
+        **{key: "" if number(times.get(word)) in ("", "0") else number(times[word]) for key, word in moments.items()},
+        "JobID": name,
+        "State": listed(job["state"]["current"]).partition(",")[0],
+        "Reason": str(job["state"].get("reason") or ""),
+        "ElapsedRaw": number(times["elapsed"]),
+        "TimelimitRaw": number(times.get("limit")),
+        "User": str(job.get("user") or (job.get("association") or {}).get("user") or ""),
+        **{column: str(job.get(column.lower()) or "") for column in ("Account", "Partition", "QOS", "Constraints")},
+        "NNodes": nodes,
+        "NodeList": str(job.get("nodes") or ""),
+        "Priority": number(job.get("priority")),
+        "Reservation": str((job.get("reservation") or {}).get("name") or ""),
+        "Flags": "SchedBackfill" if "BACKFILL" in flags else "SchedMain" if "STARTED_ON_SCHED" in flags else "",
+        "AllocTRES": resources(job["tres"].get("allocated")),
+        "ReqTRES": resources(job["tres"].get("requested")),
+        "SubmitLine": str(job.get("submit_line") or (f"--array=0%{most}" if most not in ("", "0") else "")),
+    }
 
 
-def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
+# A row ----------------------------------------------------------------------------------------------------------------
+
+
+def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     """The job of one line, or the reason why it is none."""
-    job, state = cells["JobID"], _state(cells)
+    job, state = cells["JobID"], cells["State"].partition(" ")[0]  # what follows says by whom (CANCELLED by 1000)
+    match = _JOB.fullmatch(job)
+    if match and match[4]:
+        log.throttles[match[1]] = int(match[4])
     if "." in job:
         return "a job step, not a job"
-    if state in GOING_ON:
+    if state in WAITING:
         return f"not ended: {state}"
-    if state not in ENDED:
+    if state not in (*ENDED, *GOING_ON):
         return "State is none that sacct knows"
-    found = _gpus(cells)
+    found = _resources(cells)
     if isinstance(found, str):
         return found
-    submitted_s, duration_s = moment(cells["Submit"], "T"), _duration_s(cells)
+    kinds, known = found
+    submitted_s, duration_s = moment(cells["Submit"]), _duration_s(cells)
     if submitted_s is None:
         return f"Submit {DATES}"
     if isinstance(duration_s, str):
         return duration_s
-    gpus, ran_on = gpu_count("number of GPUs", found[0]), found[1]
+    log.zoned.add(is_zoned(cells["Submit"]))
+    gpus = gpu_count("number of GPUs", float(sum(kinds.values()))) if kinds else 0
     if isinstance(gpus, str):
         return gpus
-    user = cells.get("User") or None
+    user = given(cells.get("User"))
     problem = (
         name_problem("JobID", job) or (name_problem("User", user) if user else None) or time_problem(0.0, duration_s)
     )
-    end_s = moment(cells.get("End", ""), "T")
-    return problem or TimedRow(
-        line, f"job-{job}", None, gpus, submitted_s, duration_s, user, ran_on=ran_on, ended=state, end_s=end_s
+    if problem:
+        return problem
+    times = _times(cells, submitted_s, duration_s)
+    arrival_s = min(times["eligible_s"], times.get("start_s", times["eligible_s"]))
+    log.odd["start before eligible"] += times["eligible_s"] > arrival_s
+    facts = _facts(cells, log, known)
+    log.odd["over limit"] += duration_s > float(facts.get("limit_s", duration_s)) + TICK_S
+    ran_on = tuple(kind for kind in kinds if kind != "gpu")
+    where = tuple(hosts(given(cells.get("NodeList")) or ""))
+    ended = ENDED[0] if state in GOING_ON else state
+    return TimedRow(
+        line,
+        f"job-{job}",
+        None,
+        gpus,
+        arrival_s,
+        duration_s,
+        user,
+        None,
+        ran_on,
+        ended,
+        times,
+        where,
+        facts,
     )
 
 
-def _gpus(cells: Mapping[str, str]) -> tuple[int, str | None] | str:
-    """As `gpus_of`, from the first column that has GPUs, or why there are none; parts of GPUs are none."""
-    parts = {name: [part.strip() for part in cells.get(name, "").split(",")] for name in TRES}
-    for reason, pattern in ((SLICE, _SLICE), (SHARD, _SHARD)):
-        if any(pattern.fullmatch(part) for each in parts.values() for part in each):
-            return reason
-    for name in TRES:
-        if any(_GPUS_MEANT.match(part) and not _GPU.fullmatch(part) for part in parts[name]):
+def _times(cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
+    """When it was submitted and eligible, and when it ran."""
+    found = {"submit_s": submitted_s, "eligible_s": max(moment(cells.get("Eligible", "")) or submitted_s, submitted_s)}
+    start_s, end_s = (moment(cells.get(name, "")) for name in SPAN)
+    if start_s is not None:
+        found["start_s"] = start_s
+        end_s = start_s + duration_s if end_s is None else end_s
+    return found if end_s is None else {**found, "end_s": end_s}
+
+
+def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None]) -> dict[str, float | str]:
+    """What else a row says, as attributes."""
+    found: dict[str, Any] = {name: given(cells.get(column)) for column, name in TEXTS.items()}
+    found["state"] = cells["State"].partition(" ")[0]
+    limit_s = seconds(cells.get("Timelimit", ""))
+    raw = count(cells.get("TimelimitRaw", ""))
+    limit_s = raw * 60.0 if limit_s is None and raw is not None else limit_s
+    found["limit_s"] = limit_s if limit_s is not None and limit_s < float("inf") else None
+    found["nodes"] = count(cells.get("NNodes", "")) or known.get("node")
+    found["cpus"] = known.get("cpu") or count(cells.get("AllocCPUS", ""))
+    found["memory_mb"] = known.get("mem") or _memory_mb(cells.get("ReqMem", ""), found["cpus"], found["nodes"])
+    found["priority"] = count(cells.get("Priority", ""))
+    found["reservation"] = first_of(cells, "Reservation")
+    found["started_by"] = _started_by(cells.get("Flags", ""))
+    asked = [kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu"]
+    found["asked"] = ",".join(asked)
+    found["billing"] = known.get("billing")
+    command = cells.get("SubmitLine", "").partition("--wrap")[0]
+    if after := _AFTER.search(command):
+        found["dependency"] = after[1]
+    if match := _JOB.fullmatch(cells["JobID"]):
+        found["array"] = match[1]
+        if throttle := _THROTTLE.search(command):
+            log.throttles.setdefault(match[1], int(throttle[1]))
+    return {name: value for name, value in found.items() if isinstance(value, float) or is_name(value)}
+
+
+def _started_by(flags: str) -> str:
+    return "main" if "SchedMain" in flags else "backfill" if "SchedBackfill" in flags else ""
+
+
+def _memory_mb(text: str, cpus: float | None, nodes: float | None) -> float | None:
+    """ReqMem: in all, or `4000Mc` for a CPU, `62.5Gn` for a node."""
+    each = megabytes(text)
+    times = {"c": cpus, "n": nodes}.get(text[-1:], 1.0)
+    return None if each is None or not times else each * times
+
+
+def _kinds(text: str) -> dict[str, float | None]:
+    """GPUs by type of a list of resources; `gpu` where no type is named, None where a number cannot be read."""
+    found: dict[str, float | None] = {}
+    for name, number in tres(text).items():
+        kind, _, label = name.removeprefix("gres/").partition(":")
+        if name.startswith("gres/") and kind in ("gpu", "shard"):
+            found["shard" if kind == "shard" else label or kind] = number
+    if len(found) > 1 and "shard" not in found:
+        found.pop("gpu", None)  # the sum of the others
+    return (
+        {"shard": found["shard"]} if found.get("shard") else {k: v for k, v in found.items() if k != "shard" and v != 0}
+    )
+
+
+def _resources(cells: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float | None]] | str:
+    """GPUs by type and all resources of the first column that has some, or why they cannot be read."""
+    alloc = tres(cells.get("AllocTRES", ""))
+    for name in ("AllocTRES", "ReqTRES"):
+        kinds = _kinds(cells.get(name, ""))
+        if any(number is None for number in kinds.values()):
             return f"the number of GPUs in {name} cannot be read"
-        if (found := gpus_of(cells.get(name, ""))) is not None:
-            return found
-    return "0 GPUs"
+        if kinds:
+            return {kind: int(number or 0) for kind, number in kinds.items()}, alloc or tres(cells[name])
+    nodes = int(count(cells.get("NNodes", "")) or 1)
+    for name, times in (("AllocGRES", 1), ("ReqGRES", nodes)):  # of the job, and of each of its nodes
+        if found := gres(cells.get(name, "")):
+            return {kind: number * times for kind, number in found.items()}, alloc
+    return {}, alloc or tres(cells.get("ReqTRES", ""))
 
 
 def _duration_s(cells: Mapping[str, str]) -> float | str:
     """How long a job ran, or why nobody can say."""
-    if "Elapsed" in cells:
-        found = elapsed_s(cells["Elapsed"])
+    if cells.get("ElapsedRaw"):
+        found = count(cells["ElapsedRaw"])
         if found is None:
+            return "ElapsedRaw is not a number of seconds"
+    elif "Elapsed" in cells:
+        found = seconds(cells["Elapsed"])
+        if found is None or found == float("inf"):
             return "Elapsed is not [D-]HH:MM:SS"
     else:
-        start_s, end_s = (moment(cells[name], "T") for name in SPAN)
+        start_s, end_s = (moment(cells.get(name, "")) for name in SPAN)
         if start_s is None or end_s is None:
             return f"Start or End {DATES}"
         found = end_s - start_s
     return found or "run time 0: it never ran"
+
+
+# All rows -------------------------------------------------------------------------------------------------------------
+
+
+def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
+    """The rows, those of one job as its attempts: the last keeps the name and knows how many came before.
+
+    Rows of a job that started at one time are the same attempt, and still have one name.
+    """
+    rows, starts = list(rows), dict[str, set[float]]()
+    for row in rows:
+        starts.setdefault(row.name, set()).add(row.times.get("start_s", 0.0))
+    order = {name: sorted(found) for name, found in starts.items()}
+    for row in rows:
+        most = log.throttles.get(row.name.removeprefix("job-").partition("_")[0])
+        name, more = row.name, {"array_most": float(most)} if most and "array" in row.facts else {}
+        number = order[name].index(row.times.get("start_s", 0.0)) + 1
+        if number < len(order[name]):
+            name, more = f"{name} (attempt {number})", {**more, "attempt": float(number)}
+            log.odd["earlier attempts"] += 1
+        elif number > 1:
+            more = {**more, "restarts": number - 1.0}
+        yield replace(row, name=name, facts={**row.facts, **more}) if more else row
+
+
+def _observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: str | Path) -> Iterator[str]:
+    """Fill in what the files do not say of the nodes where jobs ran: the most that jobs held at once.
+
+    Raises InputError where the log does not say on which nodes jobs ran, and no file says which there are.
+    """
+    changes: dict[str, list[tuple[float, int, str, float]]] = {}
+    for row in rows:
+        for host in row.hosts:
+            facts = site.nodes.setdefault(host, NodeFacts())
+            partition = str(row.facts.get("partition", ""))
+            if partition and not any(facts.partitions) and not given_nodes:
+                facts.partitions = [partition]
+            elif partition and partition not in facts.partitions and not given_nodes:
+                facts.partitions.append(partition)
+            if len(row.ran_on) > 1:
+                continue  # nobody knows which node had how many of which type
+            each = -(-row.gpus // len(row.hosts))
+            kind = row.ran_on[0] if row.ran_on else "gpu"
+            cpus = float(row.facts.get("cpus", 0.0)) / len(row.hosts)
+            begin = row.times.get("start_s", row.arrival_s)
+            for sign, at_s in ((1, begin), (-1, begin + row.duration_s)):
+                changes.setdefault(host, []).append((at_s, sign * each, kind, sign * cpus))
+    if not site.nodes:
+        expected = (
+            f"--nodes with what sinfo or scontrol prints, the column NodeList in the log, or --cluster: {CLUSTER}"
+        )
+        raise InputError(f"{source_name(source)}, nodes", Words("none known"), expected)
+    seen = [host for host in changes if not site.nodes[host].gres and not site.nodes[host].cpus]
+    lacking = [host for host in changes if not site.nodes[host].gres]
+    for host in lacking:
+        facts, now, most = site.nodes[host], Counter[str](), Counter[str]()
+        cpus = held = 0.0
+        for _, gpus, kind, used in sorted(changes[host]):
+            now[kind] += gpus
+            most[kind] = max(most[kind], now[kind])
+            held += used
+            cpus = max(cpus, held)
+        facts.gres = {kind: number for kind, number in most.items() if number}
+        facts.cpus = facts.cpus or int(cpus)
+    guessed = seen if given_nodes else lacking
+    if any(site.nodes[host].gres for host in guessed):
+        yield f"{counted(len(guessed), 'node')} with the GPUs that jobs of the log held at once: no file says how many"
+
+
+def _with_types(rows: Iterable[TimedRow], site: Site) -> Iterator[TimedRow]:
+    """The rows; one without a type has those of the nodes where it ran, else those of its partition."""
+    for row in rows:
+        if row.ran_on or not row.gpus:
+            yield row
+            continue
+        found = site.types(row.hosts) or site.types(site.of_partition(str(row.facts.get("partition", ""))))
+        yield replace(row, ran_on=tuple(kind for kind in found if "g." not in kind) or found)
+
+
+def _on_cpus(row: TimedRow) -> TimedRow:
+    """A job without GPUs holds CPUs; one that does not say how many holds one."""
+    if row.gpus:
+        return row
+    return replace(row, gpus=max(int(float(row.facts.get("cpus", 1.0))), 1), ran_on=(CPU,))
+
+
+def _told(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
+    """What an operator should know of the log."""
+    going = sum(row.facts["state"] in GOING_ON for row in rows)
+    on_cpus = sum(row.ran_on == (CPU,) for row in rows)
+    counts = (
+        (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
+        (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
+        (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
+        (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
+        (log.odd["over limit"], "job", "ran over a minute longer than their time limit, kept as they ran"),
+    )
+    yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
+    if len(log.zoned) > 1:
+        yield "times with and without a zone in one log: those without count as UTC"
+    if site.zoned and log.zoned and site.zoned != log.zoned:
+        yield "times with a zone in one file and without in another: those without count as UTC"
+    yield from site.unknown(Counter(str(row.facts["partition"]) for row in rows if "partition" in row.facts))
+    yield from site.notes

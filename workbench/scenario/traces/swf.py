@@ -4,7 +4,8 @@
     8 processors asked for   9 time asked for   10 memory asked for   11 status   12 user   13 group
     14 program   15 queue   16 partition   17 job before   18 think time
 
--1 is unknown. Read are 1, 2, 4, 5 (8 where it is unknown), 11 and 12. Status 0 failed, 1 completed, 5 cancelled, -1
+-1 is unknown. Read are 1, 2, 4, 5 (8 where it is unknown), 11 and 12; 3, 7, 9, 13, 15 and 16 are attributes of the
+jobs (start_s, memory_mb, limit_s, account, qos, partition). Status 0 failed, 1 completed, 5 cancelled, -1
 unknown; 2, 3 and 4 are parts of a job that has a line of its own.
 
 Processors become GPUs by one rule (ours): a node of the log is the largest node of the cluster. A log with
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.base.errors import InputError, Words, counted
+from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.report import Drops, Report
 from workbench.scenario.traces.rows import number, read_lines, source_name
@@ -32,6 +34,7 @@ from workbench.scenario.traces.timed import (
     gpu_count,
     name_problem,
     plain_cluster,
+    started,
     time_problem,
 )
 
@@ -116,4 +119,15 @@ def _row(line: int, fields: list[str], gpus_of: Callable[[int], int]) -> TimedRo
     if problem:
         return problem
     gpus, ended = gpus_of(processors), STATES[int(status)]
-    return TimedRow(line, f"job-{fields[0]}", None, gpus, submitted_s, run_s, called, ended=ended)
+    wait_s, memory_kb, limit_s = (number(fields[i]) for i in (2, 6, 8))
+    facts: dict[str, float | str] = {"state": ended, "cpus": float(processors)}
+    if limit_s is not None and limit_s > 0:
+        facts["limit_s"] = limit_s
+    if memory_kb is not None and memory_kb > 0:
+        facts["memory_mb"] = memory_kb / 1024 * processors
+    for name, i in (("account", 12), ("qos", 14), ("partition", 15)):
+        facts |= {} if (number(fields[i]) or -1) < 0 or not is_name(fields[i]) else {name: fields[i]}
+    times = started(submitted_s, None if wait_s is None or wait_s < 0 else submitted_s + wait_s, run_s)
+    return TimedRow(
+        line, f"job-{fields[0]}", None, gpus, submitted_s, run_s, called, ended=ended, times=times, facts=facts
+    )

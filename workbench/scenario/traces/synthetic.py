@@ -161,7 +161,7 @@ class Workload:
         return cls(cluster, rows, None if given else group, speeds, fastest, able, law)
 
     @cached_property
-    def _rates(self) -> dict[tuple[str, int, str | None], float]:
+    def _rates(self) -> dict[tuple[str, int], float]:
         """Speeds found so far: a trace asks for few, thousands of times."""
         return {}
 
@@ -169,11 +169,11 @@ class Workload:
     def _fits(self) -> dict[tuple[str, int], bool]:
         return {}
 
-    def rate(self, model: str, gpus: int, on: str | None = None) -> float:
-        """Steps/s on a type (the reference one), or on the model's fastest type where it cannot run on that."""
-        key = (model, gpus, on)
+    def rate(self, model: str, gpus: int) -> float:
+        """Steps/s on the reference type, or on the model's fastest type where it cannot run on that."""
+        key = (model, gpus)
         if key not in self._rates:
-            speed = float(self.speeds.matrix([model], [gpus], types=[on or self.reference])[0, 0])
+            speed = float(self.speeds.matrix([model], [gpus], types=[self.reference])[0, 0])
             self._rates[key] = speed or float(self.speeds.matrix([model], [gpus]).max())
         return self._rates[key]
 
@@ -192,12 +192,10 @@ class Workload:
             size //= 2
         return size
 
-    def job(
-        self, name: str, model: str, wanted: int, duration_s: float, arrival_s: float, on: str | None = None
-    ) -> dict[str, Any]:
-        """A job that takes `duration_s` on a type (the reference one)."""
+    def job(self, name: str, model: str, wanted: int, duration_s: float, arrival_s: float) -> dict[str, Any]:
+        """A job that takes `duration_s` on the reference type."""
         gpus = self.gang(model, wanted)
-        steps = max(1.0, round(duration_s * self.rate(model, gpus, on)))
+        steps = max(1.0, round(duration_s * self.rate(model, gpus)))
         return {"name": name, "model": model, "arrival_s": round(arrival_s, 3), "steps": float(steps), "gpus": gpus}
 
     def scenario(self, jobs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

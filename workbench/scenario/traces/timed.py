@@ -1,8 +1,9 @@
 """Traces that say how long a job ran, not how fast: its steps are its run time x its speed.
 
 *As recorded* (`sacct`, and every trace without models on a cluster with a type that no group of built-in models knows
-together with the others): a job does 1 step/s for each second that it ran, on the type where it ran and on no other. A
-job for which the trace names no type, or several, runs as long on any type.
+together with the others): a job does 1 step/s for each second that it ran, on the types where it ran and on no other,
+unless a table says how much faster or slower it is elsewhere (`Ratio`). A job for which the trace names no type runs as
+long on any. One that ran or waited at the begin is in the scenario in mid-life (`running`, `steps_done`).
 
 *With built-in speeds* (the others). Model: the one that the trace names; without a name one of the job's size class is
 drawn (`draw_models`). Speeds: those of Chronus's models; a trace without names takes, on a cluster
@@ -14,8 +15,8 @@ the tables lack follow a power law (ours: each doubling keeps 0.9 of the ideal s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -43,6 +44,10 @@ GROUPS = (GROUP, "gavel", "hadar", "hops")
 SCALING = Scaling(law="power", efficiency=0.9)
 ANY = "recorded"
 """The model of jobs that run as recorded on any type; `recorded on T` is that of those that ran on T."""
+NOT_GPUS = ("cpu", "shard")
+"""Types on which no job runs that does not name them."""
+FEW = 20
+"""Of arrivals: no rate follows from fewer."""
 PLAN: tuple[dict[str, Any], ...] = (
     {"scheduler": "chronus"},
     {"scheduler": "edf"},
@@ -58,8 +63,9 @@ MOST_LETTERS = 190
 
 @dataclass(frozen=True, slots=True)
 class TimedRow:
-    """One job of a trace. model: a built-in one, or None; rewards as in a scenario; ran_on: its type as the trace has
-    it; ended, end_s: in which state and when it ended, where the trace tells."""
+    """One job of a trace. model: a built-in one, or None; rewards as in a scenario; ran_on: its types as the trace has
+    them, none where it may have run on any; ended: in which state; times: by the name of an attribute, `start_s` and
+    `end_s` among them where the trace tells; hosts: the nodes where it ran; facts: attributes of the job."""
 
     line: int
     name: str
@@ -69,9 +75,11 @@ class TimedRow:
     duration_s: float
     user: str | None = None
     rewards: tuple[RewardStep, ...] | None = None
-    ran_on: str | None = None
+    ran_on: tuple[str, ...] = ()
     ended: str | None = None
-    end_s: float | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    facts: Mapping[str, float | str] = field(default_factory=dict)
 
     @property
     def kind(self) -> tuple[str, int]:
@@ -79,6 +87,60 @@ class TimedRow:
         if self.model is None:
             raise ValueError(f"{self.name} has no model yet")
         return self.model, self.gpus
+
+    @property
+    def end_s(self) -> float | None:
+        """When it ended, where the trace tells."""
+        return self.times.get("end_s")
+
+    def goes_on(self, at_s: float) -> bool:
+        """Whether it ran at a time, or had arrived and ran later."""
+        start_s = self.times.get("start_s")
+        return start_s is not None and self.arrival_s < at_s < start_s + self.duration_s
+
+    def done_s(self, at_s: float) -> float:
+        """Seconds for which it had run at a time; less than its run time."""
+        since = at_s - self.times.get("start_s", at_s)
+        return min(max(since, 0.0), self.duration_s - min(1.0, self.duration_s / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How fast jobs run on another type: `ratio` times as fast as recorded, surely from low to high.
+
+    by: the attribute that tells which jobs (`partition`, `user`, ...), name: its value, `*` for any.
+    """
+
+    by: str
+    name: str
+    ran_on: str
+    to: str
+    ratio: float
+    low: float
+    high: float
+
+    def holds(self, row: TimedRow) -> bool:
+        """Whether it is about a job."""
+        value = row.user if self.by == "user" else row.facts.get(self.by)
+        return self.ran_on in row.ran_on and self.to not in row.ran_on and self.name in ("*", str(value))
+
+
+def _nothing(*given: Any) -> list[dict[str, Any]]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is known besides the jobs of a trace that runs as recorded.
+
+    dated: times count from its first submission. entities: of the scenario, from its begin (in the trace's time);
+    outages: also from the end and the names of its nodes.
+    """
+
+    dated: bool = False
+    ratios: Sequence[Ratio] = ()
+    entities: Callable[[float], list[dict[str, Any]]] = _nothing
+    outages: Callable[[float, float, Sequence[str]], list[dict[str, Any]]] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +202,21 @@ def gpu_count(what: str, gpus: float | None) -> int | str:
     return int(gpus)
 
 
+def started(submitted_s: float, start_s: float | None, duration_s: float) -> dict[str, float]:
+    """The times of a job that was eligible when it was submitted; start_s: None where the trace does not tell."""
+    found = {"submit_s": submitted_s, "eligible_s": submitted_s}
+    return found if start_s is None else {**found, "start_s": start_s, "end_s": start_s + duration_s}
+
+
 def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], list[str]]:
     """Rows whose arrivals count from `rows.EPOCH`, counted from the first one; and the notes that say which that is."""
     if not rows:
         return [], []
-    begin_s = min(row.arrival_s for row in rows)
+    begin_s = min(row.times.get("submit_s", row.arrival_s) for row in rows)
     first = EPOCH + timedelta(seconds=begin_s)
     note = f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"
     return [
-        replace(row, arrival_s=row.arrival_s - begin_s, end_s=None if row.end_s is None else row.end_s - begin_s)
+        replace(row, arrival_s=row.arrival_s - begin_s, times={n: at_s - begin_s for n, at_s in row.times.items()})
         for row in rows
     ], [note]
 
@@ -161,35 +229,39 @@ def assemble(
     cut: Cut,
     notes: Sequence[str],
     well: str | None = None,
-    recorded: bool = False,
+    recorded: Recording | None = None,
 ) -> tuple[Scenario, Report]:
     """The scenario and the report of the rows that could be read; those not kept go to `drops`.
 
     well: the state of a job that ended well, where the trace tells states; recorded: jobs run as recorded whatever the
-    cluster's types. Jobs stand in order of arrival. Raises InputError for a cluster that is none, for one on which no
-    named model has built-in speeds, and where no job is left.
+    cluster's types, with what else is known. Jobs stand in order of arrival. Raises InputError for a cluster that is
+    none, for one on which no named model has built-in speeds, and where no job is left.
     """
     called = source_name(source)
     cluster = plain_cluster(cut.cluster, called)
     named = bool(read) and all(row.model is not None for row in read)
     group = GROUP if named else None if recorded else _group(cluster.types)
     if group is None:
-        read = list(_as_recorded(read, cluster))
-        work = _recorded(cut.cluster or {}, cluster, read)
+        recorded = recorded or Recording()
+        read, work = _recorded(cut.cluster or {}, cluster, read, recorded.ratios)
     else:
         work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
         read = _with_models(read, group, work, cut.seed)
     rows = sorted(_once(read, drops), key=lambda row: row.arrival_s)
-    kept = in_window(rows, cut.from_s, cut.to_s, drops)
-    able = list(_fitting(kept, work, drops))
+    begin_s, cut_off = cut.from_s, _first_second(rows) if recorded is not None and cut.from_s is None else None
+    if begin_s is None:
+        begin_s = cut_off if cut_off is not None else 0.0 if recorded and recorded.dated else _first(rows)
+    early = [row for row in rows if recorded is not None and row.goes_on(begin_s)]
+    lines = {row.line for row in early}
+    later = in_window([row for row in rows if row.line not in lines], begin_s, cut.to_s, drops)
+    able = list(_fitting([*early, *later], work, drops))
     kept = sampled(able, cut.sample, cut.seed, drops)
     report = account(called, format, kept, drops)
-    begin_s = rows[0].arrival_s if cut.from_s is None else cut.from_s
     name = Path(called)
     told_ends = all(row.end_s is not None for row in kept)
     speeds = "as recorded" if group is None else "built-in speeds"
     data = {
-        **work.scenario([_job(row, work, begin_s, drops.kept.get(row.line, {})) for row in kept]),
+        **work.scenario([_job(row, work, begin_s, drops.kept.get(row.line, {}), group is None) for row in kept]),
         "name": name.stem,
         "description": f"{len(kept)} jobs of the {format} trace {name.name}, {speeds}",
         "seed": cut.seed,
@@ -197,21 +269,104 @@ def assemble(
         "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
     }
     told = [*_order_notes(read), *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
-    if cut.from_s is None and begin_s > 0:
+    if cut.from_s is None and cut_off is None and begin_s > 0:
         told.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     if group is None:
+        recorded = recorded or Recording()
         told += _recorded_notes(kept)
+        report = replace(report, assumed=tuple(_ratio_notes(kept, recorded.ratios)))
+        told += _set_going(data, kept, cluster, begin_s, cut_off)
+        nodes = [node.name for node in cluster.machines]
+        end_s = begin_s + _recorded_of(kept, begin_s).end_s
+        data["entities"] = recorded.entities(begin_s)
+        if outages := recorded.outages(begin_s, end_s, nodes):
+            data["core"] = {"faults": {"list": outages}}
     else:
         told += [] if named else _drawn_notes(kept, group)
         told += _speed_notes(kept, work)
     return Scenario.from_dict(data, called), replace(report, notes=tuple(told))
 
 
+def _first(rows: Sequence[TimedRow]) -> float:
+    return rows[0].arrival_s if rows else 0.0
+
+
+def _first_second(rows: Sequence[TimedRow]) -> float | None:
+    """When a log begins that was cut out of a longer one; None for one that has its jobs from the first on.
+
+    No job of a log ends before it begins. Of a log that was cut, the jobs that were submitted before the first one
+    ended are those alone that were still there: fewer than half of as many as come later in so much time (ours).
+    """
+    ends = [row.times["start_s"] + row.duration_s for row in rows if "start_s" in row.times]
+    first = min(ends, default=0.0)
+    before, after = (sum((row.arrival_s < first) == early for row in rows) for early in (True, False))
+    if after < FEW or rows[-1].arrival_s <= first:
+        return None
+    usual = after / (rows[-1].arrival_s - first) * (first - rows[0].arrival_s)
+    return first if usual >= FEW and before < usual / 2 else None
+
+
+def _set_going(
+    data: dict[str, Any], kept: Sequence[TimedRow], cluster: Cluster, begin_s: float, cut_off: float | None
+) -> Iterator[str]:
+    """Put the jobs that ran at the begin on their GPUs; the notes tell how many these are and where they stand."""
+    free = {node.name: node.gpus for node in cluster.machines}
+    kinds = {node.name: node.accelerator for node in cluster.machines}
+    running, guessed, homeless = [], 0, 0
+    ran = [row for row in kept if row.times.get("start_s", begin_s) < begin_s]
+    for row in sorted(ran, key=lambda row: not row.hosts):
+        gpus = _where(row, free)
+        if gpus is None:
+            gpus, guessed = _anywhere(row, free, kinds), guessed + 1
+        if sum(gpus.values()) < row.gpus:
+            homeless += 1
+            continue
+        for node, count in gpus.items():
+            free[node] -= count
+        running.append({"job": row.name, "gpus": gpus})
+    data["running"] = running
+    waiting = sum(row.arrival_s < begin_s for row in kept) - len(ran)
+    if cut_off is not None:
+        yield f"the log begins in mid-life, {cut_off:.15g} s after its first submission: no job ended before"
+    if ran or waiting:
+        yield f"at the begin {counted(len(ran), 'job')} ran, part of their run time behind them, and {waiting} waited"
+    if guessed:
+        yield f"{guessed} of these ran where the log does not say how many GPUs of each node: on the first free ones"
+    if homeless:
+        yield f"{homeless} of these find no free GPUs in the cluster at the begin: they wait"
+
+
+def _where(row: TimedRow, free: Mapping[str, int]) -> dict[str, int] | None:
+    """GPUs of each node where a job ran, if the log tells them, or None."""
+    each, over = divmod(row.gpus, len(row.hosts) or row.gpus + 1)
+    suffixes = ("", *(f"/{kind}" for kind in row.ran_on))
+    found = [next((f"{host}{end}" for end in suffixes[::-1] if f"{host}{end}" in free), None) for host in row.hosts]
+    names = [name for name in found if name is not None]
+    return dict.fromkeys(names, each) if names and not over and len(names) == len(found) else None
+
+
+def _anywhere(row: TimedRow, free: Mapping[str, int], kinds: Mapping[str, str]) -> dict[str, int]:
+    """The first free GPUs of a job's types, on one node if one has enough."""
+    able = [name for name, left in free.items() if left and _may(row, kinds[name])]
+    able = [name for name in able if free[name] >= row.gpus][:1] or able
+    found: dict[str, int] = {}
+    for name in able:
+        found[name] = min(free[name], row.gpus - sum(found.values()))
+        if sum(found.values()) == row.gpus:
+            break
+    return found
+
+
+def _may(row: TimedRow, kind: str) -> bool:
+    return kind in row.ran_on if row.ran_on else kind not in NOT_GPUS
+
+
 def _recorded_of(kept: Sequence[TimedRow], begin_s: float) -> Recorded:
     """What the trace shows of the jobs that are kept; where it does not tell ends, as if no job had waited."""
     ends = [max(row.arrival_s + row.duration_s, row.end_s or 0.0) for row in kept]  # clocks may jump: none ends earlier
     known = all(row.end_s is not None for row in kept)
-    return Recorded(end_s=max(ends) - begin_s, ends_known=known, gpu_s=sum(row.gpus * row.duration_s for row in kept))
+    gpu_s = sum(row.gpus * (row.duration_s - row.done_s(begin_s)) for row in kept)
+    return Recorded(end_s=max(ends) - begin_s, ends_known=known, gpu_s=gpu_s)
 
 
 def _group(types: Sequence[str]) -> str | None:
@@ -219,31 +374,37 @@ def _group(types: Sequence[str]) -> str | None:
     return next((group for group in GROUPS if set(types) <= set(builtin.types(group))), None)
 
 
-def _as_recorded(rows: Sequence[TimedRow], cluster: Cluster) -> Iterator[TimedRow]:
-    """The rows with the model of their type, whose name the cluster may write in other case (`A100` for `a100`).
+def _recorded(
+    plain: Mapping[str, Any], cluster: Cluster, rows: Sequence[TimedRow], ratios: Sequence[Ratio]
+) -> tuple[list[TimedRow], Workload]:
+    """The rows with a model each, which does 1 step/s where the job ran; types of rows are named as the cluster writes
+    them (`A100` for `a100`).
 
     Raises InputError where two types of the cluster differ in case alone.
     """
     known = {name.casefold(): name for name in cluster.types}
     if len(known) < len(cluster.types):
         raise InputError("cluster, types", ", ".join(cluster.types), "types that differ in more than case")
+    speeds: dict[tuple[str, int, str], dict[str, Any]] = {}
+    found = []
     for row in rows:
-        ran_on = None if row.ran_on is None else known.get(row.ran_on.casefold(), row.ran_on)
-        yield replace(row, model=ANY if ran_on is None else f"{ANY} on {ran_on}", ran_on=ran_on)
-
-
-def _recorded(plain: Mapping[str, Any], cluster: Cluster, rows: Sequence[TimedRow]) -> Workload:
-    """Models that do 1 step/s: of each type that rows ran on, for each number of GPUs that ran there."""
-    kinds = dict.fromkeys((*row.kind, row.ran_on) for row in rows)
-    speeds = [
-        {"model": model, "accelerator": name, "gpus": gpus, "steps_per_s": 1.0}
-        for model, gpus, ran_on in kinds
-        for name in (cluster.types if ran_on is None else [ran_on])
-        if gpus <= cluster.workers.get(name, 0)
-    ]
-    checked = [ThroughputRow.model_validate(row) for row in speeds]
+        ran_on = tuple(known.get(name.casefold(), name) for name in row.ran_on)
+        row = replace(row, ran_on=ran_on)
+        elsewhere = {ratio.to: ratio.ratio for ratio in reversed(ratios) if ratio.holds(row)}
+        model = ANY if not ran_on else f"{ANY} on {' or '.join(ran_on)}"
+        model += "".join(f", {kind} x {ratio:g}" for kind, ratio in sorted(elsewhere.items()))
+        found.append(replace(row, model=model))
+        together = sum(cluster.workers.get(name, 0) for name in ran_on)
+        for name in cluster.types:
+            room = together if name in ran_on else cluster.workers[name]
+            rate = 1.0 if _may(row, name) else elsewhere.get(name, 0.0)
+            if rate > 0 and row.gpus <= room:
+                key = (model, row.gpus, name)
+                speeds[key] = {"model": model, "accelerator": name, "gpus": row.gpus, "steps_per_s": rate}
+    checked = [ThroughputRow.model_validate(row) for row in speeds.values()]
     models = tuple(dict.fromkeys(row.model for row in checked))
-    return Workload(dict(plain), speeds, None, Throughputs(cluster, checked), cluster.types[0], models, Scaling())
+    table = Throughputs(cluster, checked)
+    return found, Workload(dict(plain), list(speeds.values()), None, table, cluster.types[0], models, Scaling())
 
 
 def _with_models(read: Sequence[TimedRow], group: str, work: Workload, seed: int) -> list[TimedRow]:
@@ -266,22 +427,30 @@ def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
 
 
 def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator[TimedRow]:
-    largest = max(work.speeds.cluster.workers.values())
+    workers = work.speeds.cluster.workers
     for row in rows:
-        if row.ran_on is not None and row.ran_on not in work.speeds.cluster.types:
-            drops.add(f"ran on {row.ran_on}, which the cluster lacks", row.line)
-        elif row.gpus > largest:
+        room = sum(workers.get(name, 0) for name in row.ran_on) if row.ran_on else max(workers.values())
+        if lacking := [name for name in row.ran_on if name not in workers]:
+            drops.add(f"ran on {', '.join(lacking)}, which the cluster lacks", row.line)
+        elif row.gpus > room:
             drops.add("more GPUs than any type of the cluster has", row.line)
-        elif not work.fits(*row.kind):
+        elif not row.ran_on and not work.fits(*row.kind):
             drops.add("no type of the cluster runs its model on so many GPUs", row.line)
         else:
             yield row
 
 
-def _job(row: TimedRow, work: Workload, begin_s: float, attributes: Mapping[str, float | str]) -> dict[str, Any]:
+def _job(
+    row: TimedRow, work: Workload, begin_s: float, kept: Mapping[str, float | str], recorded: bool
+) -> dict[str, Any]:
+    times = {name: at_s - begin_s for name, at_s in row.times.items()}
+    more = {"user": row.user, "rewards": row.rewards, "attributes": {**times, **row.facts, **kept}}
     model, gpus = row.kind
-    job = work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s, row.ran_on)
-    return {**job, "user": row.user, "rewards": row.rewards, "attributes": dict(attributes)}
+    if not recorded:
+        return {**work.job(row.name, model, gpus, row.duration_s, row.arrival_s - begin_s), **more}
+    job = {"name": row.name, "model": model, "gpus": gpus, "arrival_s": max(row.arrival_s - begin_s, 0.0), **more}
+    done_s = row.done_s(begin_s)
+    return {**job, "steps": row.duration_s, "steps_done": done_s, "attained_s": done_s * gpus}
 
 
 def _order_notes(read: Sequence[TimedRow]) -> Iterator[str]:
@@ -303,9 +472,20 @@ def _drawn_notes(kept: Sequence[TimedRow], group: str) -> Iterator[str]:
     yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {told})"
 
 
+def _ratio_notes(kept: Sequence[TimedRow], ratios: Sequence[Ratio]) -> Iterator[str]:
+    """What does not come from the log."""
+    for ratio in ratios:
+        some = counted(sum(ratio.holds(row) for row in kept), "job")
+        who = "any" if ratio.name == "*" else f"{ratio.by} {ratio.name}"
+        yield (
+            f"assumed, not recorded: {some} ({who}) may also run on {ratio.to}, {ratio.ratio:g} times as fast as on "
+            f"{ratio.ran_on} ({ratio.low:g} to {ratio.high:g})"
+        )
+
+
 def _recorded_notes(kept: Sequence[TimedRow]) -> Iterator[str]:
-    ran = Counter(row.ran_on for row in kept)
-    anywhere = ran.pop(None, 0)
+    ran = Counter(" or ".join(row.ran_on) for row in kept)
+    anywhere = ran.pop("", 0)
     if told := ", ".join(f"{name} ({count})" for name, count in ran.items()):
         yield f"jobs run as long as recorded, on the type where they ran and on no other: {told}"
     if anywhere:

@@ -1,0 +1,311 @@
+"""A Slurm log as it was: nodes, attempts, mid-life, limits, absences, and what a row says besides."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench
+from tests.scenario.traces.slurm_dumps import HEADER, NODES, Ran, dump, queued, row, when
+from workbench.base.errors import InputError
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import Report, convert
+
+
+def read(folder: Path, text: str, *, nodes: str | None = NODES, **options: Any) -> tuple[Scenario, Report]:
+    (folder / "log").write_text(text)
+    files = {name: options.pop(name) for name in ("limits", "shares", "config", "events", "ratios") if name in options}
+    given: dict[str, Any] = {}
+    for name, content in {"nodes": nodes, **files}.items():
+        if content is not None:
+            (folder / name).write_text(content)
+            given[name] = folder / name if name == "ratios" else [folder / name]
+    return convert("sacct", folder / "log", **given, **options)
+
+
+def runs_as_recorded(scenario: Scenario) -> workbench.Run:
+    """A run in which every job lasts to the second what the log says, on types where it ran."""
+    run = workbench.simulate(scenario, "fifo", round_s=0)
+    jobs, ran = run.jobs.set_index("job"), run.timeline[run.timeline["kind"] == "run"]
+    for job in scenario.jobs:
+        took = jobs.loc[job.name, "finish_s"] - jobs.loc[job.name, "first_start_s"]
+        assert abs(took - (job.steps - job.steps_done)) < 1
+        assert set(ran[ran["job"] == job.name]["accelerator"]) <= set(
+            job.model.removeprefix("recorded on ").split(" or ")
+        )
+    return run
+
+
+def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
+    """Nodes keep their names; slices and the CPUs of shared nodes are nodes of their own beside them."""
+    jobs = (
+        Ran("1", 0, 5, 600),
+        Ran("2", 10, 10, 700, "gres/gpu=2", "v1", "small"),
+        Ran("3", 20, 20, 800, "gres/gpu:a100_1g.5gb=2,gres/gpu=2", "m1", "small"),
+        Ran("4", 30, 30, 900, "", "v1", "small"),
+        Ran("5", 40, 40, 900, "", "c1", "cpu"),
+    )
+    scenario, report = read(tmp_path, dump(*jobs))
+    assert [(node.name, node.accelerator, node.gpus) for node in scenario.cluster.machines] == [
+        ("a1", "a100", 8),
+        ("a2", "a100", 8),
+        ("v1", "v100", 4),
+        ("v1/cpu", "cpu", 32),
+        ("m1", "a100", 1),
+        ("m1/a100_1g.5gb", "a100_1g.5gb", 7),
+        ("m1/cpu", "cpu", 32),
+    ]
+    node = scenario.cluster.machines[0].attributes
+    assert dict(node) == {
+        **{"partitions": "big", "features": "a100", "rack": "r1"},
+        **{"cpus": 64, "memory_mb": 512000, "weight": 20},
+    }
+    assert [(job.name, job.model, job.gpus) for job in scenario.jobs] == [
+        ("job-1", "recorded on a100", 8),
+        ("job-2", "recorded on v100", 2),
+        ("job-3", "recorded on a100_1g.5gb", 2),
+        ("job-4", "recorded on cpu", 8),
+    ]
+    assert [(each.reason, each.count) for each in report.dropped] == [
+        ("no GPUs, and no node with GPUs: it takes nothing from the others", 1)
+    ]
+    partition = next(each for each in scenario.entities if each.name == "partition big")
+    assert partition.attributes["AllowAccounts"] == "bio,chem" and partition.attributes["PriorityTier"] == 5
+    runs_as_recorded(scenario)
+
+
+def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
+    line = "sbatch --array=0-9%3 -d afterok:7 run|it.sh"
+    scenario, report = read(
+        tmp_path, dump(Ran("9_4", 0, 130, 600, eligible_s=100, submit_line=line), Ran("10", 5, 6, 7))
+    )
+    job = scenario.jobs[1]
+    assert (job.name, job.user, job.arrival_s, job.steps) == ("job-9_4", "ada", 100.0, 600.0)
+    assert dict(job.attributes) == {
+        **{"submit_s": 0, "eligible_s": 100, "start_s": 130, "end_s": 730, "limit_s": 14400},
+        **{"partition": "big", "account": "bio", "qos": "normal", "state": "COMPLETED", "started_by": "main"},
+        **{"cpus": 8, "memory_mb": 65536, "nodes": 1, "billing": 8, "priority": 100},
+        **{"array": "9", "array_most": 3, "dependency": "afterok:7"},
+    }
+    assert report.dropped == ()
+
+
+def test_each_attempt_of_a_requeued_job_is_what_it_was(tmp_path: Path) -> None:
+    jobs = (
+        Ran("7", 0, 10, 100, state="NODE_FAIL"),
+        Ran("7", 110, 130, 50, state="REQUEUED"),
+        Ran("7", 180, 300, 900),
+        Ran("7", 180, 300, 900),
+    )
+    scenario, report = read(tmp_path, dump(*jobs))
+    assert [(job.name, job.arrival_s, job.steps) for job in scenario.jobs] == [
+        ("job-7 (attempt 1)", 0, 100),
+        ("job-7 (attempt 2)", 110, 50),
+        ("job-7", 180, 900),
+    ]
+    assert scenario.jobs[2].attributes["restarts"] == 2
+    assert [(each.reason, each.lines) for each in report.dropped] == [("job id of an earlier row", (5,))]
+    assert any(note.startswith("2 earlier attempts") for note in report.notes)
+
+
+def test_jobs_that_run_or_wait_at_the_begin_are_in_mid_life(tmp_path: Path) -> None:
+    jobs = (
+        Ran("1", 0, 0, 3600, host="a1"),
+        Ran("2", 100, 100, 300, host="a2"),
+        Ran("3", 200, 3600, 60, host="a1"),
+        Ran("4", 1500, 1600, 60, host="a2"),
+    )
+    scenario, report = read(tmp_path, dump(*jobs), from_s=1000.0)
+    first, third, fourth = scenario.jobs
+    assert (first.steps, first.steps_done, first.attained_s, first.arrival_s) == (3600, 1000, 8000, 0)
+    assert [(held.job, held.gpus) for held in scenario.running] == [("job-1", {"a1": 8})]
+    assert (third.arrival_s, third.attributes["eligible_s"], third.steps_done) == (0, -800, 0)
+    assert fourth.arrival_s == 500
+    assert "at the begin 1 job ran, part of their run time behind them, and 1 waited" in report.notes
+    assert [(each.reason, each.lines) for each in report.dropped] == [("arrives outside the window", (3,))]
+    assert scenario.recorded is not None and scenario.recorded.end_s == 2660
+    run = runs_as_recorded(scenario)
+    assert run.jobs.set_index("job").loc["job-1", "finish_s"] == 2600
+
+
+def test_a_log_cut_out_of_a_longer_one_begins_in_mid_life_by_itself(tmp_path: Path) -> None:
+    """As `sacct -S` prints it: the jobs that ended before are not there, those that ran then are."""
+    whole = queued(400)
+    cut = whole[200].submit_s
+    jobs = [job for job in whole if job.start_s + job.run_s >= cut]
+    scenario, report = read(tmp_path, dump(Ran("x", 0, 0, cut + 5000, "gres/gpu:v100=1", "v1", "small"), *jobs))
+    first = min(job.start_s + job.run_s for job in jobs)
+    assert any(note.startswith("the log begins in mid-life") for note in report.notes)
+    assert {held.job for held in scenario.running} == {
+        "job-x",
+        *(f"job-{job.name}" for job in jobs if job.start_s < first < job.start_s + job.run_s),
+    }
+    assert scenario.jobs[0].steps_done == first
+    assert len(scenario.jobs) == len(jobs), "all but the one that ended then, and x"
+    whole_scenario, report = read(tmp_path, dump(*whole))
+    assert not whole_scenario.running and not any("mid-life" in note for note in report.notes)
+
+
+def test_first_come_first_served_is_met_to_the_second(tmp_path: Path) -> None:
+    """A dump of another scheduler with the same rule: every start as recorded."""
+    scenario, _ = read(tmp_path, dump(*queued(200)))
+    starts = runs_as_recorded(scenario).jobs.set_index("job")["first_start_s"]
+    first = min(job.attributes["submit_s"] for job in scenario.jobs)
+    assert first == 0
+    assert {job.name: starts[job.name] for job in scenario.jobs} == {
+        job.name: job.attributes["start_s"] for job in scenario.jobs
+    }
+
+
+def test_nodes_that_were_away_take_no_jobs_then(tmp_path: Path) -> None:
+    events = (
+        "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+        f"x||{when(-9)}|Unknown|Cluster Registered TRES||\n"
+        f"x|a2|{when(-60)}|{when(500)}|DRAIN|ecc|root(0)\nx|a1|{when(2000)}|Unknown|DOWN|power|root(0)\n"
+    )
+    scenario, report = read(tmp_path, dump(*(Ran(str(i), 0, 0, 1000) for i in range(3))), events=events)
+    assert [(o.node, o.from_s, o.to_s, o.drain) for o in scenario.core.faults.list] == [("a2", 0.0, 500.0, True)]
+    assert "1 node down or drained for a time: nothing starts there then" in report.notes
+    starts = runs_as_recorded(scenario).jobs["first_start_s"].tolist()
+    assert starts == [0, 500, 1000]
+
+
+def test_limits_shares_and_settings_are_entities(tmp_path: Path) -> None:
+    limits = "Account|User|Share|GrpTRES|MaxJobs|QOS\nroot|||||\n bio||10|gres/gpu=24||\n  bio|ada|2||5|normal\n"
+    shares = "Account|User|RawShares|NormShares|RawUsage|FairShare\nroot|||0|99|\n bio|ada|2|.1|77|.5\n"
+    config = (
+        "PriorityWeightAge       = 2000\nSchedulerParameters     = bf_interval=10,bf_window=240\nClusterName = alpha\n"
+    )
+    scenario, _ = read(tmp_path, dump(Ran("1", 0, 0, 60)), limits=limits, shares=shares, config=config)
+    found = {each.name: dict(each.attributes) for each in scenario.entities}
+    assert found["account bio"] == {
+        **{"kind": "account", "name": "bio", "account": "bio", "parent": "root"},
+        **{"Share": 10, "GrpTRES": "gres/gpu=24"},
+    }
+    assert found["user ada of bio"]["MaxJobs"] == 5 and found["user ada of bio"]["RawUsage"] == 77
+    assert found["config alpha"]["SchedulerParameters"] == "bf_interval=10,bf_window=240"
+
+
+def test_other_types_are_ratios_that_every_answer_leads_with(tmp_path: Path) -> None:
+    ratios = "by,name,ran_on,to,ratio,low,high\nuser,ada,a100,v100,.5,.4,.6\n"
+    scenario, report = read(tmp_path, dump(Ran("1", 0, 0, 600, "gres/gpu:a100=2,gres/gpu=2")), ratios=ratios)
+    job = scenario.jobs[0]
+    assert scenario.table.matrix([job.model], [2], types=["a100", "v100", "a100_1g.5gb"]).tolist() == [[1, 0.5, 0]]
+    assert scenario.notes[0] == report.assumed[0] and str(report).startswith("assumed, not recorded: 1 job (user ada)")
+    for bad in ("user,ada,a100,v100,2,3,4", "user,ada,a100,v100,2", "user,,a100,v100,2,1,3"):
+        with pytest.raises(InputError, match=r"low <= ratio <= high"):
+            read(tmp_path, dump(Ran("1", 0, 0, 600)), ratios=f"by,name,ran_on,to,ratio,low,high\n{bad}\n")
+
+
+def test_without_nodes_the_cluster_is_what_jobs_were_seen_to_hold(tmp_path: Path) -> None:
+    scenario, report = read(
+        tmp_path, dump(Ran("1", 0, 0, 60), Ran("2", 0, 60, 60), Ran("3", 0, 30, 60, host="a2")), nodes=None
+    )
+    assert [(node.name, node.gpus) for node in scenario.cluster.machines] == [("a1", 8), ("a2", 8)]
+    assert any(note.startswith("2 nodes with the GPUs that jobs of the log held at once") for note in report.notes)
+    text = dump(Ran("1", 0, 0, 60)).replace("|a1|", "||")
+    with pytest.raises(InputError, match=r"none known; expected --nodes"):
+        read(tmp_path, text, nodes=None)
+    with pytest.raises(InputError, match="nothing that can be read"):
+        read(tmp_path, text, nodes="hello\n")
+
+
+def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
+    """Out of order, clocks that jump, over the limit, unknown partitions, twice, mixed encodings, a cut last line."""
+    rows = [
+        row(Ran("5", 500, 400, 60)),
+        row(Ran("1", 0, 0, 5 * 3600)),
+        row(Ran("2", 10, 10, 60, partition="gone")),
+        row(Ran("2", 10, 10, 60, partition="gone")),
+        row(Ran("3", 20, 20, 60, user="René")),
+        row(Ran("4", 30, 30, 60))[:40],
+    ]
+    text = "\n".join([HEADER, *rows]).encode("latin-1")
+    (tmp_path / "log").write_bytes(text)
+    (tmp_path / "nodes").write_text(NODES)
+    scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+    assert [job.name for job in scenario.jobs] == ["job-1", "job-2", "job-3", "job-5"]
+    assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 400
+    told = "\n".join(map(str, (*report.dropped, *report.notes)))
+    for words in (
+        "1 dropped: job id of an earlier row (line 5)",
+        "columns instead of 22 (line 7)",
+        "1 line not in UTF-8, read as Latin-1",
+        "1 job started before they were eligible",
+        "1 job ran over a minute longer than their time limit",
+        "partitions that the site does not have, kept where they ran: gone",
+        "not in order of arrival",
+    ):
+        assert words in told, words
+
+
+def test_pseudonyms_are_stable_and_reversible_by_who_has_the_key(tmp_path: Path) -> None:
+    limits = "Account|User|Share|GrpTRES\nbio||10|\nbio|ada|2|\n"
+    text = dump(Ran("1", 0, 0, 600), Ran("2", 5, 5, 60, user="bob"), Ran("3", 5, 5, 60))
+    options = {"limits": limits, "keep": ["Account"], "pseudonyms": tmp_path / "key"}
+    one, report = read(tmp_path, text, **options)
+    two, _ = read(tmp_path, text, **options)
+    assert one == two and (tmp_path / "key").stat().st_mode & 0o077 == 0
+    said = one.to_json() + json.dumps(report.as_json())
+    assert not [name for name in ("ada", "bob", "bio", "chem", str(tmp_path), '"log"') if name in said]
+    names = json.loads((tmp_path / "key").read_text())["names"]
+    assert [names[job.user or ""] for job in one.jobs] == ["ada", "bob", "ada"]
+    assert names[one.jobs[0].attributes["account"]] == "bio"
+    real, report = read(tmp_path, text)
+    assert [job.steps for job in one.jobs] == [job.steps for job in real.jobs]
+    assert [
+        any("pseudonyms" in note and "those of the log" in note for note in each.notes) for each in (real, one)
+    ] == [
+        True,
+        False,
+    ]
+    (tmp_path / "key").chmod(0o644)
+    with pytest.raises(InputError, match="a file that others may read"):
+        read(tmp_path, text, **options)
+    (tmp_path / "key").write_text("{}")
+    with pytest.raises(InputError, match="another file"):
+        read(tmp_path, text, **options)
+
+
+@pytest.fixture
+def real(shared: Path, tmp_path: Path) -> Path:
+    """A real controller's log, unpacked."""
+    folder = shared / "data" / "slurm" / "log-a"
+    if not folder.is_dir():
+        pytest.skip("no log of a real controller beside the project")
+    for path in folder.glob("*"):
+        if path.suffix == ".gz":
+            (tmp_path / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+        elif path.is_file():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def test_a_real_log_in_every_dialect(real: Path) -> None:
+    """Table with attempts, with steps, and JSON tell the same jobs, as their accounting has them."""
+    nodes = [real / "scontrol-show-nodes.txt", real / "scontrol-show-partitions.txt"]
+    names = ("sacct-all-duplicates.txt", "sacct-all-steps-duplicates.txt", "sacct.json")
+    one, steps, other = (convert("sacct", real / name, nodes=nodes)[0] for name in names)
+    assert len(one.jobs) == len(steps.jobs) == len(other.jobs) == 730
+    facts = [
+        {job.name: (job.arrival_s, job.steps, job.gpus, job.model) for job in each.jobs} for each in (one, steps, other)
+    ]
+    assert facts[0] == facts[1] == facts[2]
+    waits = [job.attributes["start_s"] - job.attributes["eligible_s"] for job in one.jobs]
+    assert abs(sum(waits) / len(waits) - 67.3) < 0.1
+    text = (real / "sacct-all-duplicates.txt").read_text().splitlines()
+    at = {name: i for i, name in enumerate(text[0].split("|"))}
+    for line in text[1:]:
+        cells = line.split("|")
+        name = f"job-{cells[at['JobID']]}"
+        if name in facts[0] and cells[at["State"]] not in ("REQUEUED", "NODE_FAIL"):
+            assert facts[0][name][1] == float(cells[at["ElapsedRaw"]])
+    assert {node.name for node in one.cluster.machines} == {
+        *(f"a100-{i:02}" for i in range(1, 9)),
+        *(f"h100-{i:02}" for i in range(1, 5)),
+        *(f"v100-{i:02}" for i in range(1, 9)),
+    }

@@ -1,0 +1,412 @@
+"""A Slurm site as its own programs print it: nodes, partitions, limits, shares, settings, and when nodes were away.
+
+Any of the files may be any of these; what a file is, is seen from its text:
+
+    sinfo; sinfo -N -o "%N|%P|%G|%c|%m|%f|%T|%w"; sinfo --json        nodes and partitions
+    scontrol show nodes, partitions, topology, reservation; slurm.conf   the same, racks, reservations, settings
+    scontrol show config                                               settings
+    sacctmgr -P show assoc (tree), sacctmgr -P show qos                limits and shares
+    sshare -a -l -P                                                    usage so far
+    sacctmgr -P show event                                             nodes that were down or drained
+
+A node with GPUs of several types (MIG slices, shards), or one where jobs without GPUs ran beside, stands in the
+scenario as several: `n1` for its first type, `n1/1g.10gb` and `n1/cpu` beside it (ours). Slots of `cpu` are CPUs.
+What jobs share limits by becomes entities, with Slurm's own words as attributes; `kind` says what each is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.base.errors import InputError, Words, counted
+from workbench.base.files import parse_json
+from workbench.base.labels import listed
+from workbench.base.text import MOST_LETTERS, is_name
+from workbench.scenario.traces import builtin
+from workbench.scenario.traces.rows import number, read_any, source_name
+from workbench.scenario.traces.slurm_text import (
+    first_of,
+    given,
+    gres,
+    host_list,
+    hosts,
+    is_zoned,
+    megabytes,
+    moment,
+    records,
+    settings,
+    table,
+)
+
+CPU = "cpu"
+"""The type whose slots are CPUs."""
+EXPECTED = (
+    "what sinfo, scontrol show nodes|partitions|config|reservation|topology, sacctmgr -P show assoc|qos|event or "
+    "sshare -a -l -P prints, or slurm.conf"
+)
+PARTITION = [
+    "PriorityTier",
+    "PriorityJobFactor",
+    "MaxTime",
+    "DefaultTime",
+    "MaxNodes",
+    "MinNodes",
+    "State",
+    "QoS",
+    "AllowAccounts",
+    "DenyAccounts",
+    "AllowQos",
+    "DenyQos",
+    "OverSubscribe",
+    "LLN",
+    "MaxCPUsPerNode",
+    "DefMemPerCPU",
+    "TRESBillingWeights",
+]
+QOS = [
+    "Priority",
+    "Flags",
+    "UsageFactor",
+    "GrpTRES",
+    "GrpTRESMins",
+    "GrpTRESRunMins",
+    "GrpJobs",
+    "GrpSubmit",
+    "GrpWall",
+    "MaxTRES",
+    "MaxTRESPerNode",
+    "MaxTRESMins",
+    "MaxWall",
+    "MaxTRESPU",
+    "MaxJobsPU",
+    "MaxSubmitPU",
+    "MaxTRESPA",
+    "MaxJobsPA",
+    "MaxSubmitPA",
+    "MinTRES",
+]
+ASSOCIATION = [
+    "Share",
+    "Priority",
+    "Partition",
+    "GrpJobs",
+    "GrpTRES",
+    "GrpSubmit",
+    "GrpWall",
+    "GrpTRESMins",
+    "GrpTRESRunMins",
+    "MaxJobs",
+    "MaxTRES",
+    "MaxTRESPerNode",
+    "MaxSubmit",
+    "MaxWall",
+    "MaxTRESMins",
+]
+SHARES = ("RawShares", "RawUsage")
+RESERVATION = ("Nodes", "Users", "Accounts", "Flags", "PartitionName")
+CONFIG = [
+    "AccountingStorageEnforce",
+    "FairShareDampeningFactor",
+    "OverTimeLimit",
+    "PriorityCalcPeriod",
+    "PriorityDecayHalfLife",
+    "PriorityFavorSmall",
+    "PriorityFlags",
+    "PriorityMaxAge",
+    "PriorityType",
+    "PriorityUsageResetPeriod",
+    "PriorityWeightAge",
+    "PriorityWeightAssoc",
+    "PriorityWeightFairShare",
+    "PriorityWeightJobSize",
+    "PriorityWeightPartition",
+    "PriorityWeightQOS",
+    "PriorityWeightTRES",
+    "SchedulerParameters",
+    "SchedulerType",
+    "SelectType",
+    "SelectTypeParameters",
+]
+NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
+"""Attributes of entities that name people or their accounts."""
+AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
+
+
+@dataclass(slots=True)
+class NodeFacts:
+    """One machine: GPUs by type, and what a scheduler may want to know of it; away: down or drained when printed."""
+
+    gres: dict[str, int] = field(default_factory=dict)
+    cpus: int = 0
+    memory_mb: float = 0.0
+    features: str = ""
+    partitions: list[str] = field(default_factory=list)
+    weight: float | None = None
+    rack: str = ""
+    away: bool = False
+
+    def attributes(self) -> dict[str, float | str]:
+        """What is known, as attributes of a node."""
+        found = {
+            **texts("partitions", ",".join(self.partitions)),
+            **texts("features", self.features),
+            **texts("rack", self.rack),
+            "cpus": self.cpus,
+            "memory_mb": self.memory_mb,
+            "weight": self.weight,
+        }
+        return {name: value for name, value in found.items() if value not in (None, "", 0)}
+
+
+@dataclass(slots=True)
+class Site:
+    """All that the files say; moments in seconds from `rows.EPOCH`. entries: of entities, by kind and name."""
+
+    nodes: dict[str, NodeFacts] = field(default_factory=dict)
+    entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
+    absences: list[tuple[str, float, float]] = field(default_factory=list)
+    reservations: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    zoned: set[bool] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def read(self, option: str, path: str | Path) -> None:
+        """Take in one file; raises InputError where it is none of those that are known."""
+        text, _ = read_any(path, EXPECTED)
+        found = self._json(text) if text.lstrip().startswith("{") else self._table(text) or self._records(text)
+        if not found:
+            raise InputError(f"{option}: {source_name(path)}", Words("nothing that can be read"), EXPECTED)
+
+    def _entry(self, kind: str, *names: str) -> dict[str, Any]:
+        return self.entries.setdefault((kind, *names), {})
+
+    def _json(self, text: str) -> bool:
+        try:
+            data = parse_json(text)
+        except ValueError:
+            return False
+        rows = data.get("nodes") or data.get("sinfo") or () if isinstance(data, dict) else ()
+        rows = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
+        for row in rows:
+            kept = {key: ",".join(map(str, v)) if isinstance(v, list) else str(v) for key, v in row.items()}
+            same = {**kept, "CPUS": kept.get("cpus", ""), "MEMORY": kept.get("real_memory", "")}
+            same |= {"STATE": ",".join([kept.get("state", ""), kept.get("state_flags", "")])}
+            partitions = kept.get("partitions", "").split(",")
+            self._node(kept["name"], {**same, "GRES": kept.get("gres", "")}, [name for name in partitions if name])
+        return bool(rows)
+
+    def _node(self, name: str, cells: Mapping[str, str], partitions: Iterable[str]) -> None:
+        """One node, as one of several tables has it (columns of `sinfo`, keys of `scontrol show nodes`)."""
+        facts = self.nodes.setdefault(name, NodeFacts())
+        facts.partitions += [each for each in partitions if each not in facts.partitions]
+        facts.gres = gres(first_of(cells, "GRES", "gres") or "") or facts.gres
+        facts.cpus = int(number(first_of(cells, "CPUS", "cputot", "cpus") or "0") or facts.cpus)
+        facts.memory_mb = megabytes(first_of(cells, "MEMORY", "realmemory", "real_memory") or "") or facts.memory_mb
+        names = ("ACTIVE_FEATURES", "AVAIL_FEATURES", "FEATURES", "activefeatures", "feature", "features")
+        facts.features = first_of(cells, *names) or facts.features
+        weight = number(first_of(cells, "WEIGHT", "weight") or "")
+        facts.weight = facts.weight if weight is None else weight
+        state = (first_of(cells, "STATE", "state") or "").lower()
+        words = "".join(each if each.isalpha() else " " for each in state).split()
+        facts.away = any(word in AWAY for word in words) if words else facts.away
+
+    def _table(self, text: str) -> bool:
+        rows = table(text)
+        columns = set(rows[0]) if rows else set()
+        if columns & {"NODELIST", "HOSTNAMES"}:
+            for row in rows:
+                self._sinfo_row(row)
+        elif {"TIMESTART", "NODENAME"} <= columns:
+            for row in rows:
+                self._event(row)
+        elif "RAWUSAGE" in columns:
+            self._accounts(rows, SHARES)
+        elif {"ACCOUNT", "USER"} <= columns and columns & {"SHARE", "GRPTRES", "MAXJOBS"}:
+            self._accounts(rows, ASSOCIATION)
+        elif "NAME" in columns and columns & {"GRACETIME", "USAGEFACTOR", "MAXTRESPU", "GRPTRES"}:
+            for row in rows:
+                self._entry("qos", row["NAME"]).update(_kept(row, QOS))
+        else:
+            return False
+        return True
+
+    def _sinfo_row(self, row: Mapping[str, str]) -> None:
+        partition = (first_of(row, "PARTITION") or "").rstrip("*")
+        if partition:
+            self._entry("partition", partition).update(_kept({"MAXTIME": row.get("TIMELIMIT", "")}, PARTITION))
+        for name in hosts(first_of(row, "NODELIST", "HOSTNAMES") or ""):
+            self._node(name, row, [partition] if partition else [])
+
+    def _event(self, row: Mapping[str, str]) -> None:
+        start, end = moment(row["TIMESTART"]), moment(row.get("TIMEEND", ""))
+        self.zoned.add(is_zoned(row["TIMESTART"]))
+        names = hosts(row["NODENAME"])
+        if start is not None and names:
+            self.absences += [(name, start, math.inf if end is None else end) for name in names]
+
+    def _accounts(self, rows: Sequence[Mapping[str, str]], keys: Sequence[str]) -> None:
+        """Associations, of users in accounts; where the accounts are indented (a tree), under which account each is."""
+        above: list[tuple[int, str]] = []
+        for row in rows:
+            account, user = row["ACCOUNT"].strip(), row["USER"].strip()
+            if not account:
+                continue
+            indent = len(row["ACCOUNT"]) - len(row["ACCOUNT"].lstrip())
+            if not user:
+                above = [each for each in above if each[0] < indent]
+            parent = row.get("PARENTNAME", row.get("PAR NAME", "")).strip() or (above[-1][1] if above else "")
+            if user:
+                found = self._entry("user", user, account) | {"user": user, "account": account}
+            else:
+                above.append((indent, account))
+                found = self._entry("account", account) | {"account": account}
+                found |= {"parent": parent} if parent and parent != account else {}
+            self._entry(*(("user", user, account) if user else ("account", account))).update(found | _kept(row, keys))
+
+    def _records(self, text: str) -> bool:
+        found = records(text)
+        for record in found:
+            if "nodename" in record:
+                partitions = [name for name in record.get("partitions", "").split(",") if given(name)]
+                for name in hosts(record["nodename"]):
+                    self._node(name, record, partitions)
+            elif "reservationname" in record:
+                self.reservations[record["reservationname"], record.get("starttime", "")] = record
+            elif "partitionname" in record:
+                self._partition(record)
+            elif "nodes" in record and not record.get("switches"):
+                for name in hosts(record["nodes"]):
+                    self.nodes.setdefault(name, NodeFacts()).rack = record["switchname"]
+        known = settings(text)
+        if told := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
+            self._entry("config", known.get("clustername", "slurm")).update(told)
+        return bool(found or told)
+
+    def _partition(self, record: Mapping[str, str]) -> None:
+        name = record["partitionname"]
+        self._entry("partition", name).update(_kept({key.upper(): value for key, value in record.items()}, PARTITION))
+        for node in hosts(given(record.get("nodes")) or ""):
+            facts = self.nodes.setdefault(node, NodeFacts())
+            facts.partitions += [] if name in facts.partitions else [name]
+
+    # What becomes of it ----------------------------------------------------------------------------------------------
+
+    def types(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The types of GPUs on these nodes, shards and slices too."""
+        return tuple(dict.fromkeys(kind for name in names if name in self.nodes for kind in self.nodes[name].gres))
+
+    def of_partition(self, partition: str) -> list[str]:
+        """The nodes of a partition."""
+        return [name for name, facts in self.nodes.items() if partition in facts.partitions]
+
+    def parts(self, name: str, with_cpus: bool) -> dict[str, tuple[str, int]]:
+        """The nodes of the scenario that a machine becomes: type and slots of each."""
+        facts = self.nodes[name]
+        found = {(f"{name}/{kind}" if i else name): (kind, most) for i, (kind, most) in enumerate(facts.gres.items())}
+        if with_cpus and facts.cpus:
+            found[f"{name}/{CPU}"] = (CPU, facts.cpus)
+        return {each: (kind, most) for each, (kind, most) in found.items() if 1 <= most <= 1024}
+
+    def cluster(self, used: set[str], with_cpus: set[str]) -> dict[str, Any]:
+        """The cluster, as in a scenario file.
+
+        used: machines on which jobs of the log ran; one that was away and is none of them is left out. with_cpus:
+        machines, and partitions, of jobs without GPUs.
+        """
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        gone = [name for name, facts in self.nodes.items() if facts.away and name not in used]
+        for name, facts in self.nodes.items():
+            if name in gone:
+                continue
+            attributes = tuple(facts.attributes().items())
+            for part, (kind, most) in self.parts(
+                name, bool(with_cpus & {*facts.partitions, name} and facts.gres)
+            ).items():
+                groups.setdefault((kind, most, attributes, part[len(name) :]), []).append(part)
+        if gone:
+            self.notes.append(f"{counted(len(gone), 'node')} down or drained, without a job in the log: left out")
+        nodes: list[dict[str, Any]] = []
+        taken: set[str] = set()
+        for (kind, most, attributes, suffix), names in groups.items():
+            title = host_list([name.removesuffix(suffix) for name in names]) + suffix
+            title = title if len(title) <= MOST_LETTERS and title not in taken else f"{kind} {len(nodes) + 1}"
+            taken.add(title)
+            group = {"name": title, "accelerator": kind, "gpus": most, "count": len(names), "hosts": names}
+            nodes.append({**group, "attributes": dict(attributes)})
+        kinds = dict.fromkeys(group["accelerator"] for group in nodes)
+        return {"accelerators": [builtin.accelerator(kind) for kind in kinds], "nodes": nodes}
+
+    def entities(self, begin_s: float) -> list[dict[str, Any]]:
+        """What jobs share limits by; reservations in seconds from the scenario's begin."""
+        found = [{"kind": kind, "name": names[0], **facts} for (kind, *names), facts in self.entries.items()]
+        for record in self.reservations.values():
+            start, end = moment(record.get("starttime", "")), moment(record.get("endtime", ""))
+            if start is not None and end is not None:
+                facts = _kept({key.upper(): value for key, value in record.items()}, RESERVATION)
+                times = {"start_s": start - begin_s, "end_s": end - begin_s}
+                found.append({"kind": "reservation", "name": record["reservationname"], **facts, **times})
+        named = [(entity_name(each), each) for each in found if is_name(each["name"])]
+        again = Counter[str]()
+        for i, (name, each) in enumerate(named):
+            again[name] += 1
+            named[i] = (f"{name} {again[name]}" if again[name] > 1 else name, each)  # a reservation, at another time
+        return [{"name": name, "attributes": each} for name, each in named]
+
+    def outages(self, begin_s: float, end_s: float, nodes: Sequence[str]) -> list[dict[str, Any]]:
+        """When nodes took no jobs, in seconds from the scenario's begin; what ran there has its recorded end anyway.
+
+        One that is not known to have ended lasts to the end of the log. nodes: those of the scenario.
+        """
+        parts: dict[str, list[str]] = {}
+        for node in nodes:
+            parts.setdefault(node.partition("/")[0], []).append(node)
+        found = []
+        for name, start, end in self.absences:
+            first, last = max(start, begin_s) - begin_s, min(end, end_s) - begin_s
+            found += [(node, first, last) for node in parts.get(name, ()) if last > first]
+        if away := len({node for node, *_ in found}):
+            self.notes.append(f"{counted(away, 'node')} down or drained for a time: nothing starts there then")
+        return [{"node": node, "from_s": first, "to_s": last, "drain": True} for node, first, last in found]
+
+    def unknown(self, partitions: Mapping[str, int]) -> Iterator[str]:
+        """A note on jobs of partitions that no file knows."""
+        known = {names[0] for kind, *names in self.entries if kind == "partition"}
+        known |= {each for facts in self.nodes.values() for each in facts.partitions}
+        if odd := [f"{name} ({some})" for name, some in partitions.items() if known and name not in known]:
+            yield f"jobs of partitions that the site does not have, kept where they ran: {listed(odd, 5)}"
+
+
+def entity_name(attributes: Mapping[str, Any]) -> str:
+    """What an entity is called: `qos high`, `account bio`, `user ada of bio`."""
+    kind = attributes["kind"]
+    if kind == "user":
+        return f"user {attributes['user']} of {attributes['account']}"[:MOST_LETTERS]
+    return f"{kind} {attributes.get('account') if kind == 'account' else attributes['name']}"[:MOST_LETTERS]
+
+
+def texts(name: str, text: str) -> dict[str, float | str]:
+    """A text as attributes, a list that is too long for one in several: `name`, `name 2`, ..."""
+    found: list[str] = []
+    for word in text.split(","):
+        if found and len(found[-1]) + len(word) < MOST_LETTERS:
+            found[-1] += f",{word}"
+        elif word and is_name(word):
+            found.append(word)
+    return {(f"{name} {i + 1}" if i else name): part for i, part in enumerate(found)}
+
+
+def _kept(row: Mapping[str, str], keys: Sequence[str]) -> dict[str, float | str]:
+    """The cells that say something, under Slurm's own names, numbers as numbers."""
+    found: dict[str, float | str] = {}
+    for key in keys:
+        text = given(row.get(key.upper()))
+        if text is not None:
+            value = number(text)
+            found |= texts(key, text) if value is None else {key: value}
+    return found

@@ -1,0 +1,224 @@
+"""What Slurm's programs print, as plain values: lists of nodes, resources, memory, times, tables and records.
+
+Nothing here fails on a value that is none: it is None, and the caller says what becomes of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from workbench.scenario.traces.rows import EPOCH
+
+MOST_HOSTS = 100_000
+NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE")
+_ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d{1,4}):(\d\d)(?:\.\d+)?", re.ASCII)
+_DAYS = re.compile(r"(\d{1,6})-(\d\d)(?::(\d\d))?", re.ASCII)
+_MOMENT = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_EPOCH = re.compile(r"\d{9,11}", re.ASCII)
+_UNIX = datetime(1970, 1, 1)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?", re.ASCII)
+_FACTOR = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
+_COUNT = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
+_PAIR = re.compile(r"([A-Za-z][\w.:/-]*)=(\"[^\"]*\"|\S*)", re.ASCII)
+_STARTS = ("nodename", "partitionname", "reservationname", "switchname")
+_SETTING = re.compile(r"^([A-Za-z]\w*)(?:\[\d+\])?\s*=\s*(.*)$", re.ASCII)
+
+
+def given(text: str | None) -> str | None:
+    """The text, or None for the words that stand for nothing (`Unknown`, `(null)`, ...)."""
+    return None if text is None or text.strip() in NONE else text.strip()
+
+
+def hosts(text: str) -> list[str]:
+    """The nodes of `a100-[01-03,07],cpu1`, in order; none where it is no such list, or is of over `MOST_HOSTS`."""
+    found: list[str] = []
+    for part in _split(text):
+        pieces = re.split(r"\[([^\]]*)\]", part)
+        choices = [_numbers(piece) if i % 2 else [piece] for i, piece in enumerate(pieces)]
+        if not all(choices) or math.prod(map(len, choices)) + len(found) > MOST_HOSTS:
+            return []
+        found += ["".join(chosen) for chosen in itertools.product(*choices)]
+    return [] if any(not name.isprintable() or "[" in name or "]" in name for name in found) else found
+
+
+def _split(text: str) -> Iterator[str]:
+    """The parts between commas that stand in no brackets."""
+    for part in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text.strip()):
+        if part.strip():
+            yield part.strip()
+
+
+def _numbers(text: str) -> list[str]:
+    """`01-03,7` as 01, 02, 03 and 7."""
+    found: list[str] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip(), re.ASCII)
+        if match is None or int(match[2] or match[1]) - int(match[1]) > MOST_HOSTS:
+            return []
+        first, last = match[1], match[2] or match[1]
+        found += [f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]
+    return found
+
+
+def host_list(names: Sequence[str]) -> str:
+    """Names in brief, `a100-[01-03,07],cpu1`: what `hosts` reads."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for name in names:
+        match = re.search(r"\d{1,9}$", name)
+        digits = match[0] if match else ""
+        groups.setdefault((name[: len(name) - len(digits)], len(digits)), []).append(digits)
+    return ",".join(_brief(stem, numbers) for (stem, _), numbers in groups.items())
+
+
+def _brief(stem: str, numbers: Sequence[str]) -> str:
+    if len(numbers) == 1:
+        return stem + numbers[0]
+    runs: list[list[str]] = []
+    for number in sorted(set(numbers), key=int):
+        if runs and int(number) == int(runs[-1][-1]) + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return f"{stem}[{','.join('-'.join(run) for run in runs)}]"
+
+
+def resources(text: str) -> dict[str, float | None]:
+    """`cpu=8,mem=32000M,gres/gpu:v100=2` by name, memory in MB; None for what has no number."""
+    found: dict[str, float | None] = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if name:
+            whole = float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+            read = megabytes if name == "mem" else count
+            found[name.lower()] = whole if name.startswith("gres/") else read(value) if equals else None
+    return found
+
+
+def count(text: str) -> float | None:
+    """A number, also `2K` (2048)."""
+    match = _COUNT.fullmatch(text.strip())
+    return None if match is None else float(match[1]) * (1024.0 * _FACTOR[match[2]] if match[2] else 1.0)
+
+
+def megabytes(text: str) -> float | None:
+    """`32000M`, `125G`, `62.50Gn` (a node) or `4000Mc` (a CPU) in MB; without a letter MB."""
+    match = _SIZE.fullmatch(text.strip())
+    return None if match is None else float(match[1]) * _FACTOR[match[2]]
+
+
+def gres(text: str) -> dict[str, int]:
+    """`gpu:a100:8(S:0-1),gpu:1g.10gb:7,shard:4` as {type: number}; one without a type is called `gpu` or `shard`."""
+    found: dict[str, int] = {}
+    for part in re.sub(r"\([^)]*\)", "", given(text) or "").split(","):
+        words = part.strip().removeprefix("gres/").removeprefix("gres:").replace("=", ":").split(":")
+        kind = words[0].lower()
+        if kind not in ("gpu", "shard"):
+            continue
+        number = count(words[-1]) if len(words) > 1 else 1.0
+        name = ":".join(words[1:] if number is None else words[1:-1]).lower() or kind
+        name = "shard" if kind == "shard" else name
+        found[name] = found.get(name, 0) + int(1 if number is None else number)
+    return found
+
+
+def seconds(text: str) -> float | None:
+    """`[D-]HH:MM:SS`, `MM:SS` or `D-HH[:MM]`; infinity for UNLIMITED; None for anything else."""
+    text = text.strip()
+    if text.upper() in ("UNLIMITED", "INFINITE"):
+        return math.inf
+    if match := _ELAPSED.fullmatch(text):
+        days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+        return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
+    if match := _DAYS.fullmatch(text):
+        return float((int(match[1]) * 24 + int(match[2])) * 3600 + int(match[3] or 0) * 60)
+    return None
+
+
+def moment(text: str) -> float | None:
+    """Seconds from `rows.EPOCH` to `YYYY-MM-DDTHH:MM:SS`, with or without a zone (`Z`, `+0100`), or to seconds since
+    1970; None for anything else. A time without a zone is as the clock on the wall shows it."""
+    text = text.strip()
+    if _EPOCH.fullmatch(text):
+        found = (_UNIX - EPOCH).total_seconds() + int(text)
+        return found if found >= 0 else None
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        when = datetime.fromisoformat(f"{match[1]} {match[2]}")
+    except ValueError:
+        return None
+    zone = (match[3] or "Z").replace(":", "")
+    if zone != "Z":
+        when -= (1 if zone[0] == "+" else -1) * timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5]))
+    return (when - EPOCH).total_seconds()
+
+
+def is_zoned(text: str) -> bool:
+    """Whether a time says its zone, or is in seconds since 1970."""
+    match = _MOMENT.fullmatch(text.strip())
+    return bool(match[3]) if match else bool(_EPOCH.fullmatch(text.strip()))
+
+
+def records(text: str) -> list[dict[str, str]]:
+    """What `scontrol show nodes`, `partitions`, `reservations`, `topology` and slurm.conf have: keys in lower case.
+
+    A record begins with its name; its further lines are indented. What stands before and between records is left.
+    """
+    found: list[dict[str, str]] = []
+    going = False
+    for line in text.replace("\\\n", " ").splitlines():
+        line = re.sub(r"(^|\s)#.*", "", line) if not going else line
+        if not line.strip():
+            going = False
+            continue
+        pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
+        first = line.strip().partition("=")[0].lower()
+        if first in _STARTS and not line[0].isspace():
+            found.append(pairs)
+            going = True
+        elif going and line[0].isspace():
+            found[-1].update(pairs)
+        else:
+            going = False
+    return found
+
+
+def settings(text: str) -> dict[str, str]:
+    """The lines `Key = value` of `scontrol show config` or slurm.conf; keys in lower case."""
+    matches = (_SETTING.match(re.sub(r"(^|\s)#.*", "", line)) for line in text.splitlines())
+    found = {match[1].lower(): match[2].strip() for match in matches if match}
+    return {key: value for key, value in found.items() if key not in _STARTS}
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """The rows of a table by column, names in capitals: between `|` (`-P`), or in words as `sinfo` prints them.
+
+    Lines before the header (`sinfo -l` has a date there) and rows of another length are left out; words in excess are
+    of the last column (a reason).
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    for start, line in enumerate(lines[:3]):
+        bar = "|" in line
+        if not bar and "NODELIST" not in line and "HOSTNAMES" not in line:
+            continue
+        header = _cells(line, bar)
+        if bar and not header[-1]:  # -p: a bar ends each line
+            lines, header = [each.rstrip().removesuffix("|") for each in lines], header[:-1]
+        cells = (_cells(each, bar, len(header)) for each in lines[start + 1 :])
+        names = [re.sub(r"\(.*\)", "", name).upper() for name in header]
+        return [dict(zip(names, row, strict=True)) for row in cells if len(row) == len(names)]
+    return []
+
+
+def _cells(line: str, bar: bool, most: int = 0) -> list[str]:
+    return [cell.rstrip() for cell in (line.split("|") if bar else line.split(maxsplit=most - 1))]
+
+
+def first_of(cells: Mapping[str, str], *names: str) -> str | None:
+    """What the first of these columns has that has something."""
+    return next((found for name in names if (found := given(cells.get(name)))), None)
