@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import workbench
 from tests.simulation.support import make
 from workbench import InputError
 from workbench.papers.hadar.formulations.offline import Offline
-from workbench.papers.hare.formulations.exact import Exact
 
 
 def test_hadar_beside_p1() -> None:
@@ -47,18 +45,61 @@ def test_hare_beside_hare_sched() -> None:
     assert set(found.schedule["job"]) == {"j0", "j1"} and "gpu" in found.schedule
 
 
-def test_what_was_not_solved_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    solved = Exact.run
+def test_chronus_beside_its_lease_programme() -> None:
+    """On one GPU, leases of 1200 s: who comes first is promised leases 1 and 2, worth 10, and keeps them; of those that
+    come at 60 s one needs lease 2, worth 30, the other leases 2 and 3, worth 50. Known ahead: the last alone."""
+    jobs = [
+        {"steps": 2400.0, "rewards": [[2400.0, 10.0]]},
+        {"steps": 1200.0, "arrival_s": 60.0, "rewards": [[2340.0, 30.0]]},
+        {"steps": 2400.0, "arrival_s": 60.0, "rewards": [[3600.0, 50.0]]},
+    ]
+    scenario = make(jobs)
+    knobs = {"slo_lease_s": 1200, "profile": False}
+    run = workbench.simulate(scenario, "chronus", knobs)
+    found = workbench.exact(run)
+    assert (found.formulation, found.status, found.sense) == ("chronus.leases", "optimal", "max")
+    assert (found.best, found.own, found.gap) == (1 + 1 + 50, 10 + 1 + 1, pytest.approx(40 / 52))  # a miss is worth 1
+    assert run.jobs["finish_s"].tolist() == [2400.0, 3600.0, 6000.0]
+    assert found.schedule.to_dict("records") == [
+        {"job": "j2", "slot": 2, "gpus": 1, "start_s": 1200.0, "end_s": 2400.0},
+        {"job": "j2", "slot": 3, "gpus": 1, "start_s": 2400.0, "end_s": 3600.0},
+    ]
+    assert "best-effort" in found.leaves_out
 
-    def stopped(*given: Any) -> Any:
-        return dataclasses.replace(solved(*given), status="time_limit", bound=3.0)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Exact, "run", stopped)
-        late = workbench.exact(make([{"steps": 2.0}, {"steps": 1.0}]), "hare")
-    assert (late.best, late.status, late.bound) == (None, "time_limit", 3.0) and late.found == pytest.approx(4.0)
-    assert late.sentence.startswith("hare.exact was not solved within 20 s: the best schedule found comes to")
+def test_a_run_may_be_better_by_what_the_problem_leaves_out() -> None:
+    """A job of 600 s due at 900 s fits no lease of 1200 s, which is the programme's smallest; best effort meets it."""
+    scenario = make([{"steps": 600.0, "rewards": [[900.0, 10.0]]}])
+    found = workbench.exact(scenario, "chronus", slo_lease_s=1200, profile=False)
+    assert (found.best, found.own, found.beyond) == (1.0, 10.0, True)
+    assert "better than the optimum by what the problem leaves out" in found.sentence
+
+
+def test_copies_beat_the_best_of_p1_so_hadare_has_no_exact_problem() -> None:
+    """One job of 20 rounds on one GPU, and two nodes: P1 takes 20 slots, two copies end it in 10 rounds."""
+    scenario = make([{"steps": 20 * 360.0}], gpus={"n": 1, "m": 1})
+    best = workbench.exact(workbench.simulate(scenario, "hadar"))
+    assert best.best is not None and best.schedule["end_s"].max() == 20 * 360.0
+    copies = workbench.simulate(scenario, "hadare", overhead_s=0.0)
+    assert copies.jobs["finish_s"].item() <= 10 * 360.0 + 1
+    with pytest.raises(InputError, match=r"exact problem of hadare: got copies of a job.*hadar, whose problem"):
+        workbench.exact(copies)
+
+
+def test_out_of_time_the_best_schedule_found_and_the_bound_are_told() -> None:
+    """Thirty tasks on one GPU: the bound is far from any schedule after a second, as after an hour."""
+    late = workbench.exact(
+        make([{"steps": 4.0 + i % 3, "weight": 1.0 + 0.37 * i} for i in range(6)]), "hare", time_limit_s=1.0
+    )
+    assert (late.best, late.status) == (None, "time_limit")
+    assert (
+        late.found is not None and late.bound is not None and 0 < late.bound < late.found and len(late.schedule) == 30
+    )
+    assert late.sentence.startswith("hare.exact was not solved within 1 s: the best schedule found comes to")
     assert "none is below" in late.sentence
+
+
+def test_what_was_not_solved_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     large = workbench.exact("preset:start_here", "hare")
     assert large.sentence == (
         "hare.exact was not solved, as it is too large (120 tasks; it takes at most 40 tasks); hare comes to 20,978.7."
@@ -77,8 +118,8 @@ def test_what_cannot_be_asked() -> None:
     run = workbench.simulate(make([{"steps": 360.0}]), "fifo")
     with pytest.raises(InputError, match="exact problem of fifo: got An algorithm decides"):
         workbench.exact(run)
-    with pytest.raises(InputError, match=r"at one time `workbench.solve\(scenario, 'chronus.leases'"):
-        workbench.exact(run.scenario, "chronus")
+    with pytest.raises(InputError, match=r"at one time `workbench.solve\(scenario, 'hops.round'"):
+        workbench.exact(run.scenario, "hops")
     with pytest.raises(InputError, match="expected none with a run, which has its own"):
         workbench.exact(run, "hadar")
     with pytest.raises(InputError, match="expected the one to simulate"):

@@ -60,14 +60,24 @@ class ExactAnswer:
             return f"{self.formulation} was not solved, as it is too large ({self.too_large}); {own}."
         if self.best is not None:
             apart = "" if self.gap is None else f", {self._off()} the optimum"
+            if self.beyond:
+                apart = ", better than the optimum by what the problem leaves out"
             return f"{self.formulation}: the optimum is {short_number(self.best, 6)}{unit}; {own}{apart}."
         late = f"{self.formulation} was not solved within {self.time_limit_s:g} s"
         if self.bound is None:
             return f"{late}, and no bound is known; {own}."
         word = "above" if self.sense == "max" else "below"
-        off = "" if self.gap is None else f", at most {self._off()} the optimum"
+        off = "" if self.gap is None or self.beyond else f", at most {self._off()} the optimum"
         found = "" if self.found is None else f"the best schedule found comes to {short_number(self.found, 6)}{unit}, "
         return f"{late}: {found}none is {word} {short_number(self.bound, 6)}{unit}; {own}{off}."
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the run is worth more than any schedule of the problem: by what that leaves out."""
+        if self.bound is None:
+            return False
+        more = self.own - self.bound if self.sense == "max" else self.bound - self.own
+        return more > 1e-9 * max(1.0, abs(self.bound))
 
     def _off(self) -> str:
         assert self.gap is not None

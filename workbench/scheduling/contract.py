@@ -384,7 +384,10 @@ class Scheduler(ABC):
 
         snapshot: at 0 s, offline; end_s: when the run ended. Raises InputError where none is stated for a whole run.
         """
-        route, expected = self.route(knobs), "a scheduler whose paper states the problem of a whole run: hadar, hare"
+        route, expected = (
+            self.route(knobs),
+            "a scheduler whose paper states the problem of a whole run: hadar, hare, chronus",
+        )
         if route.formulation:
             expected += f"; of the jobs at one time `workbench.solve(scenario, {route.formulation!r}, at=...)`"
         raise InputError(f"exact problem of {self.name}", Words(route.sentence), expected)

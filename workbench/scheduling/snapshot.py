@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from workbench.base.arrays import fixed
 from workbench.base.card import card
 from workbench.base.errors import counted
 from workbench.base.labels import listed
@@ -54,6 +55,25 @@ class JobView:
     gpus: IntArray
     arrival_s: FloatArray
     weight: FloatArray
+
+    def followed_by(self, jobs: Sequence[Job]) -> JobView:
+        """With jobs that are still to come behind them, as they will arrive."""
+        nothing, here = np.zeros(len(jobs)), len(self.jobs)
+
+        def added(values: Any, more: Iterable[float]) -> Any:
+            return fixed(np.concatenate([values, np.array([*more], dtype=values.dtype)]))
+
+        return JobView(
+            (*self.jobs, *jobs),
+            added(self.position, range(here, here + len(jobs))),
+            added(self.steps_left, (job.steps - job.steps_done for job in jobs)),
+            added(self.attained_s, nothing),
+            added(self.waited_s, nothing),
+            added(self.restarts, nothing),
+            added(self.gpus, (job.gpus for job in jobs)),
+            added(self.arrival_s, (job.arrival_s for job in jobs)),
+            added(self.weight, (job.weight for job in jobs)),
+        )
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -172,6 +192,11 @@ class Snapshot:
     finished: tuple[str, ...]
     belief: Belief
     future: tuple[Job, ...] = ()
+
+    def with_future(self) -> Snapshot:
+        """As if the jobs to come were there, each with its arrival: for problems that know them ahead."""
+        return replace(self, jobs=self.jobs.followed_by(self.future), future=())
+
     observe: Callable[[], tuple[Observation, ...]] = tuple
     tasks: TaskView = TaskView()
     entities: tuple[Entity, ...] = ()

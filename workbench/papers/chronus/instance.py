@@ -487,9 +487,9 @@ def from_snapshot(
 ) -> ChronusInstance:
     """The unfinished jobs with deadlines on all nodes that are up.
 
-    A job that will be done by the boundary is left out. previous: the last plan in leases of this one; running: what
-    jobs run as in it. Raises InputError for a job that runs on no type that could hold it, and for rewards that do not
-    fit their range.
+    A job that will be done by the boundary is left out; one still to come may run from its arrival on. previous: the
+    last plan in leases of this one; running: what jobs run as in it. Raises InputError for a job that runs on no type
+    that could hold it, and for rewards that do not fit their range.
     """
     lease_s = int(knobs["slo_lease_s"])
     start_s = next_boundary(snapshot.now_s, lease_s)
@@ -506,7 +506,8 @@ def from_snapshot(
             for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
             if speed > 0
         ]
-        asked.append(AskedJob(job.gpus, 1, steps, 0, sure, runs or _too_large(snapshot, row)))
+        arrival_s = max(0, int(seconds_up(job.arrival_s - start_s)))
+        asked.append(AskedJob(job.gpus, 1, steps, arrival_s, sure, runs or _too_large(snapshot, row)))
     return ChronusInstance.pooled(
         pools,
         lease_s,

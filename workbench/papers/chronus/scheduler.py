@@ -29,6 +29,7 @@ the cluster's, whatever job they are recorded with (the first one).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -43,7 +44,8 @@ from workbench.papers.chronus.algorithms.clusters import Free, NodesUp, split
 from workbench.papers.chronus.algorithms.cycle import Cycle, CycleOutcome
 from workbench.papers.chronus.algorithms.guarantees import Promises
 from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profiler, Waiting
-from workbench.papers.chronus.algorithms.terms import LeaseTerms
+from workbench.papers.chronus.algorithms.terms import ROUNDING_S, LeaseTerms
+from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.knobs import (
     BE_LEASE_S,
     LARGE,
@@ -59,7 +61,7 @@ from workbench.papers.chronus.knobs import (
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import orders
-from workbench.scheduling.contract import Formulation, Knobs, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
 
@@ -108,6 +110,37 @@ class Chronus(Scheduler):
         else:
             reason = "its cycle admits, carries the last plan on, and asks a solver where that earns too little"
         return Route("algorithm", "chronus.leases", reason)
+
+    def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
+        """(1)-(6) of all jobs with deadlines, each from its arrival on, with nobody guaranteed before the others."""
+        formulation = LeaseSelection()
+        asked = {knob.name: knobs[knob.name] for knob in formulation.knobs if knob.name in knobs}
+        settled = formulation.settle({**asked, "gap": 0.0, "model": "printed"})
+        data = formulation.data(snapshot.with_future(), settled)
+        gang = {job: data.choice(row).gpus for row, job in enumerate(data.jobs)}
+
+        def worth(finish_s: FloatArray) -> float:
+            """Of a job that has not ended by its last deadline, a miss; one that still may: NaN."""
+            found = 0.0
+            for steps, end in zip(data.steps, finish_s.tolist(), strict=True):
+                still = math.isnan(end) and end_s < max((deadline_s for deadline_s, _ in steps), default=0.0)
+                met = [reward for deadline_s, reward in steps if end - ROUNDING_S <= deadline_s]
+                found += math.nan if still else max(met, default=data.miss_reward)
+            return found
+
+        def plan(found: Result) -> list[dict[str, Any]]:
+            sizes = {job: own["gpus"] for job, own in found.values.get("choice", {}).items() if own}
+            return [
+                {"job": job, "slot": k, "gpus": sizes.get(job, gang[job]),
+                 "start_s": data.start_s + (k - 1) * data.lease_s, "end_s": data.start_s + k * data.lease_s}
+                for job, leases in found.values["leases"].items() for k in leases or ()
+            ]  # fmt: skip
+
+        without = (
+            "profiling and restarts, which cost time; best-effort leases and ends within a lease, by which a run may "
+            "meet a deadline that whole leases do not; its jobs are known ahead"
+        )
+        return ExactProblem(formulation, data, settled, worth, plan, without)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Users only where submission control is on."""

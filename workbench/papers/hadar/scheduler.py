@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.arrays import fixed
-from workbench.base.errors import InputError, counted
+from workbench.base.errors import InputError, Words, counted
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.baselines.mechanisms.rounds import ROUND_S
@@ -359,6 +359,16 @@ class HadarE(Scheduler):
 
     def route(self, knobs: Knobs) -> Route:
         return Route(reason="copies are dealt out to the nodes of each round by their payoffs, largest first")
+
+    def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
+        """None: the paper states no problem for copies, and P1 is none of them, as it holds a job to its W_j workers:
+        two copies of one job on two nodes end it in half of the time of the best schedule of P1."""
+        got = Words("copies of a job on several nodes at once, for which the paper states no problem to solve")
+        expected = (
+            "hadar, whose problem holds a job to its own gang, so that copies may do better than its optimum; for the "
+            "bound that stands instead see Theorem 3: each node has a copy as long as there are jobs with steps left"
+        )
+        raise InputError("exact problem of hadare", got, expected)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the payoff is by a utility that reads them."""
