@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 YARDSTICK_S = 0.024
-"""What `yardstick_s` takes on the machine on which the budgets were set, while it is idle."""
+"""What the yardstick takes on the machine on which the budgets were set, while it is idle."""
 
 
 def cpu_s(pid: int | None = None) -> float:
@@ -28,8 +28,8 @@ def cpu_s(pid: int | None = None) -> float:
     return total
 
 
-def yardstick_s() -> float:
-    """CPU time that a little Python and a little numpy take just now: more on a slower or busier machine."""
+def slowness() -> float:
+    """How much longer a little Python and a little numpy take just now than where budgets were set; at least 1."""
     began = time.thread_time()
     counts: dict[int, int] = {}
     for i in range(80_000):
@@ -37,7 +37,7 @@ def yardstick_s() -> float:
     numbers = np.linspace(0.0, 1.0, 100_000)
     for _ in range(3):
         numbers = np.sort(np.sin(1e6 * numbers))
-    return time.thread_time() - began
+    return max(1.0, (time.thread_time() - began) / YARDSTICK_S)
 
 
 @contextlib.contextmanager
@@ -45,17 +45,17 @@ def at_most(budget_s: float, since_s: float | None = None) -> Iterator[None]:
     """Fail if the block takes more seconds of CPU time (`cpu_s`) than the budget.
 
     CPU time depends on the machine and on what else it does: shared cores, clock, caches. The budget is meant on the
-    machine of `YARDSTICK_S` and grows, never shrinks, by what the yardstick takes longer here, before or after.
+    machine of `YARDSTICK_S` and grows, never shrinks, by the `slowness` before or after, whichever is greater.
     A budget is at least three times what the block takes (pytest -rP --log-level=info tells); closer ones are in
     benchmarks/.
 
     since_s: a reading of `cpu_s` to count from instead.
     """
-    slow = yardstick_s()
+    slow = slowness()
     began = cpu_s() if since_s is None else since_s
     yield
     spent = cpu_s() - began
-    slow = max(1.0, slow / YARDSTICK_S, yardstick_s() / YARDSTICK_S)
+    slow = max(slow, slowness())
     said = f"spent {spent:.2f} s of CPU time; allowed {budget_s * slow:.2f} s: {budget_s:g} s, {slow:.2f} times slower"
     logging.getLogger(__name__).info(said)
     assert spent <= budget_s * slow, said

@@ -89,7 +89,6 @@ def test_lines_have_no_gaps_and_one_job_at_each_place(instance: AlloxData) -> No
     assert found.first().sum() == len(lines)
 
 
-@settings(max_examples=15)
 @given(instances())
 def test_the_check_of_another_optimal_answer_knows_the_optimum(instance: AlloxData) -> None:
     """`tests/cases`: who is first in the matching found has an optimal matching; nobody at all running has none."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given as with_random
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
@@ -81,7 +80,6 @@ def test_a_job_whose_deadline_is_over_keeps_its_place_or_goes_to_best_effort() -
     assert set(given(ask(look(scenario, 100.0), missed="best_effort"))) == {"j0"}  # at its deadline it is not over
 
 
-@settings(max_examples=15)
 @with_random(scenarios())
 def test_without_deadlines_it_is_first_in_first_out(scenario: Scenario) -> None:
     edf = simulate(scenario, Edf(), {"round_s": 60.0})
@@ -89,7 +87,6 @@ def test_without_deadlines_it_is_first_in_first_out(scenario: Scenario) -> None:
     assert edf.timeline.equals(fifo.timeline)
 
 
-@settings(max_examples=20)
 @with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))
 def test_jobs_with_deadlines_are_preempted_by_faults_only(scenario: Scenario, deadlines_s: list[float | None]) -> None:
     run = simulate(with_rewards(scenario, deadlines_s), Edf())

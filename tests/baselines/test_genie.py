@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as with_random
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
@@ -98,7 +97,6 @@ def test_nobody_is_preempted_on_the_elastic_preset_and_jobs_with_time_take_fewer
     assert any(held[name] < gpus for name, gpus in asked.items())
 
 
-@settings(max_examples=15)
 @with_random(scenarios())
 def test_without_deadlines_it_is_edf_without_deadlines(scenario: Scenario) -> None:
     """Both serve by arrival, pass those that do not fit and take the fastest type with room."""
@@ -106,7 +104,6 @@ def test_without_deadlines_it_is_edf_without_deadlines(scenario: Scenario) -> No
     assert simulate(scenario, Genie(), knobs).timeline.equals(simulate(scenario, Edf(), knobs).timeline)
 
 
-@settings(max_examples=20)
 @with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))
 def test_everybody_finishes_and_only_faults_preempt(scenario: Scenario, deadlines_s: list[float | None]) -> None:
     run = simulate(with_rewards(scenario, deadlines_s), Genie())

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as with_random
-from hypothesis import settings
 from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from pytest import approx
@@ -92,7 +91,6 @@ def test_the_matrix_finds_what_brute_force_finds(data: ThreeSigmaData) -> None:
     assert float(data.value[chosen].sum()) == approx(brute_force(data)) == approx(solved.objective)
 
 
-@settings(max_examples=15)
 @with_random(instances())
 def test_the_statement_says_the_same(data: ThreeSigmaData) -> None:
     found = ThreeSigma().run(data, ThreeSigma().settle({}))
@@ -211,7 +209,6 @@ def test_data_that_is_none() -> None:
             ThreeSigmaData(**{**vars(good), field: value})
 
 
-@settings(max_examples=15)
 @with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))
 def test_everybody_finishes_and_deadlines_are_not_preempted(
     scenario: Scenario, deadlines_s: list[float | None]

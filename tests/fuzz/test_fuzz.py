@@ -25,8 +25,8 @@ from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 
-QUICK = (14, 507, 516)
-"""Worlds of the quick test; something was found in each of them once."""
+QUICK = (507, 516)
+"""Worlds of the quick test; something was found in each of them once, as in others of the long one."""
 BLOCK = 10
 BLOCKS = range(int(os.environ.get("WORKBENCH_FUZZ_WORLDS", "1000")) // BLOCK)
 

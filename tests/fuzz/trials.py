@@ -15,6 +15,7 @@ import numpy as np
 from tests.fuzz.measuring import check_numbers
 from tests.fuzz.telling import check_explanations
 from tests.fuzz.worlds import world
+from tests.load import slowness
 from tests.simulation.support import check as check_laws
 from workbench.analysis import charts
 from workbench.base.errors import InputError, WorkbenchError
@@ -77,7 +78,7 @@ def trial(number: int, name: str) -> Outcome:
     knobs, belief = random_knobs(scheduler, rng), _belief(rng)
     found = Outcome(number, name, knobs, belief, "finished")
     try:
-        with _cpu_limit(CPU_LIMIT_S):
+        with _cpu_limit(CPU_LIMIT_S * slowness()):
             scenario = world(number)
             if not scenario.core.space_sharing and rng.random() < 0.95:
                 knobs.pop("space_sharing", None)  # else it is refused

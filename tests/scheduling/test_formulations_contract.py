@@ -2,10 +2,13 @@
 
 import pytest
 
-from workbench.session.registry import find_formulation, formulations
+from workbench.scenario.presets import preset
+from workbench.session.registry import find_formulation, formulations, rooms
 from workbench.testing import check
 
 FORMULATIONS = formulations()
+OF_TWO_JOBS = {"chronus.leases", "hadar.dual", "hadar.schedules", "hare.exact", "hops.round"}
+"""Held to it on the first two jobs of their rooms' examples; with all jobs these take a minute together."""
 
 
 def test_there_are_formulations_and_each_is_found_by_its_name():
@@ -16,4 +19,6 @@ def test_there_are_formulations_and_each_is_found_by_its_name():
 
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda formulation: formulation.name)
 def test_a_formulation_keeps_its_contract(formulation):
-    check(formulation)
+    example = next(room.example for room in rooms() if formulation in room.formulations)
+    whole = preset(example)
+    check(formulation, whole.replace(jobs=whole.jobs[:2]) if formulation.name in OF_TWO_JOBS else whole)

@@ -54,8 +54,8 @@ def one_gpu(load: float, count: int, seed: int, *, exponential: bool) -> Run:
 @pytest.mark.parametrize(
     ("exponential", "load", "count"),
     [
-        (False, 0.5, 20_000),
-        (True, 0.3, 20_000),
+        (False, 0.5, 8_000),
+        (True, 0.3, 8_000),
         pytest.param(False, 0.8, 200_000, marks=pytest.mark.long),
         pytest.param(True, 0.7, 200_000, marks=pytest.mark.long),
     ],
@@ -72,7 +72,7 @@ def test_the_mean_wait_is_that_of_theory(exponential: bool, load: float, count: 
     mean_s = rho / (1 - rho) * spread * SERVICE_S
     blomqvist = rho * (2 + 5 * rho - 4 * rho**2 + rho**3) / (1 - rho) ** 4
     error_s = math.sqrt(blomqvist * spread**2 / count) * SERVICE_S
-    assert error_s / mean_s < 0.04
+    assert error_s / mean_s < 0.065
     assert abs(wait_s.mean() - mean_s) < 3 * error_s, (wait_s.mean(), mean_s, error_s)
     assert (wait_s > 0).mean() == pytest.approx(rho, abs=0.02)
 

@@ -115,28 +115,22 @@ def test_nothing_is_asked_until_a_page_is_opened_and_once_for_the_same(lab: Any)
     assert len(lab.waiter.asked) == before + 1
 
 
-def test_figure_1_has_the_totals_of_the_text_and_follows_the_table(lab: Any) -> None:
+def test_figure_1_has_the_totals_of_the_text_is_played_and_follows_the_table(lab: Any) -> None:
     page = page_of(lab, FigureOnePage)
     page.opened()
     answer(lab)
     assert [one["objective"] for one in page.gantts.schedules] == pytest.approx([10.5, 9.0, 8.5])
     assert [one["makespan_s"] for one in page.gantts.schedules][::2] == pytest.approx([4.5, 3.0])
     assert "10.5 s" in page._said.text and "19%" in page._said.text
-    assert [len(one.drawing.table) for one in page.gantts.pages] == [8, 8, 8]
-    page.table.edit(0, "GPU1", "3")  # J1 goes elsewhere, but in (a), where it has GPU1
-    sums = [one["objective"] for found in answer(lab) for one in found["schedules"]]
-    assert sums[0] == pytest.approx(10.5 + 1.5) and sums[2] <= sums[1] <= sums[0]
-
-
-def test_the_schedules_of_a_page_are_played_together_through_all_that_begins_and_ends(lab: Any) -> None:
-    page = page_of(lab, FigureOnePage)
-    page.opened()
-    answer(lab)
     gantts = page.gantts
+    assert [len(one.drawing.table) for one in gantts.pages] == [8, 8, 8]
     assert gantts.playback.last > 5 and gantts.playback.until_s is None and gantts.playback.label == "up to 4.5 s"
     gantts.playback.number = 0
     assert [one.view.params["until"] for one in gantts.pages] == [0.5] * 3, "J3 has a task of 0.5 s on GPU1"
-    assert all("until" in one.drawing.params for one in gantts.pages)
+    assert all("until" in one.drawing.params for one in gantts.pages), "they are played together"
+    page.table.edit(0, "GPU1", "3")  # J1 goes elsewhere, but in (a), where it has GPU1
+    sums = [one["objective"] for found in answer(lab) for one in found["schedules"]]
+    assert sums[0] == pytest.approx(10.5 + 1.5) and sums[2] <= sums[1] <= sums[0]
 
 
 def test_a_time_that_cannot_be_is_refused_in_words(lab: Any) -> None:

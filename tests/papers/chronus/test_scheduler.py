@@ -103,7 +103,6 @@ def test_without_overhead_noise_and_faults_who_is_guaranteed_hits_and_is_never_d
     check_promises(scenario, run)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines(), given_knobs=knobs)
 def test_promises_hold_where_gangs_that_are_spread_run_at_half_speed(scenario, given_knobs):
     """Rounding up keeps every guaranteed gang consolidated, beside the profiling cluster too."""
@@ -117,14 +116,12 @@ def test_promises_hold_where_gangs_that_are_spread_run_at_half_speed(scenario, g
     check_promises(slower, simulate(slower, Chronus(), {**SHORT, **given_knobs, "profile_gpus": None}))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines(types=2), given_knobs=knobs)
 def test_promises_hold_on_several_types(scenario, given_knobs):
     run = simulate(scenario, Chronus(), {**SHORT, **given_knobs, "profile_gpus": None})
     check_promises(scenario, run)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines(), noise=st.sampled_from([0.0, 0.5]), seed=st.integers(0, 5))
 def test_decisions_are_pure_and_runs_are_equal(scenario, noise, seed):
     """The watched scheduler is asked twice and must not write into memory or snapshot."""
@@ -133,7 +130,6 @@ def test_decisions_are_pure_and_runs_are_equal(scenario, noise, seed):
     assert run == simulate(scenario, Chronus(), chosen, seed=seed)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines(), data=st.data())
 def test_with_overhead_noise_and_faults_broken_promises_are_told_and_the_others_hold(scenario, data):
     fault = {
@@ -350,7 +346,6 @@ def test_on_one_type_the_knob_changes_nothing(scenario):
     pd.testing.assert_frame_equal(each.decisions.drop(columns=clock), programme.decisions.drop(columns=clock))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines(types=2), profile=st.booleans(), topology=st.booleans())
 def test_promises_hold_where_jobs_change_their_type(scenario, profile, topology):
     run = simulate(scenario, Chronus(), {**SHORT, "profile": profile, "topology": topology})

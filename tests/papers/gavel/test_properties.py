@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
@@ -30,7 +30,6 @@ from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 Policy = Callable[[SloInstance, dict[str, Any]], SolvedShares]
-FEW = settings(max_examples=40, deadline=None)
 AGNOSTIC = {"heterogeneity_aware": False}
 
 
@@ -87,7 +86,6 @@ def hierarchy(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
 
 
 @pytest.mark.parametrize("policy", [max_min, makespan, finish_time, fifo, one_level, hierarchy])
-@FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_on_one_type_of_accelerator_the_agnostic_policy_is_the_aware_one(policy: Policy, seed: int) -> None:
     data = one_type(random_data(seed))
@@ -97,21 +95,18 @@ def test_on_one_type_of_accelerator_the_agnostic_policy_is_the_aware_one(policy:
         assert agnostic.by_job[name] == pytest.approx(numbers_by_job, rel=1e-3, abs=1e-3), name
 
 
-@FEW
 @given(data=DATA)
 def test_fifo_serves_in_all_at_least_as_well_as_a_dedicated_part_for_each(data: SloInstance) -> None:
     relative = isolated_throughput(data) / first_come.fastest(data)
     assert fifo(data, {}).solved.objective >= first_come.places(data) @ relative * (1 - 1e-6)
 
 
-@FEW
 @given(data=DATA)
 def test_colocation_never_lowers_the_first_level_of_water_filling(data: SloInstance) -> None:
     assert one_level(data, {}).solved.objective >= one_level(alone(data), {}).solved.objective * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
-@FEW
 @given(data=DATA)
 def test_colocation_never_lowers_the_throughput_per_dollar(data: SloInstance, normalised: bool) -> None:
     knobs = {"normalised": normalised}

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.support import DATA, PAPER, TWO, dense, same_as_golden, solve_all, stepped, table
@@ -72,7 +72,6 @@ def test_optimum_equals_an_independent_one(aware, data):
 
 
 @AWARE
-@settings(max_examples=15)
 @given(data=DATA)
 def test_the_literal_optimum_equals_the_best_of_as_many_programmes(aware, data):
     parts = dense(data, aware)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
@@ -61,7 +61,6 @@ def test_with_every_job_to_complete_too(data):
         assert P1.run(data, {"require_all": True}).objective == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
 @given(data=instances())
 def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
     values = [
@@ -70,7 +69,6 @@ def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
     assert values == pytest.approx([values[0]] * 4, abs=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
 @given(data=instances())
 def test_more_gpus_never_lower_the_optimum(data):
     more = HadarInstance(**{**vars_of(data), "capacity": data.capacity + 1})

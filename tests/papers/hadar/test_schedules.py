@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
@@ -68,7 +68,6 @@ def test_any_prices_cost_no_less_than_any_choice_of_schedules_is_worth(data, see
     assert Prices(listed, price).objective >= P2.run(listed, {}).objective - 1e-6
 
 
-@settings(max_examples=20, deadline=None)
 @given(data=instances(jobs=2, slots=3))
 def test_schedules_that_are_not_listed_change_neither_optimum(data):
     """All schedules, also those with a slot too many, by scipy's linear programme."""

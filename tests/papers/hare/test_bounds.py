@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
@@ -45,7 +45,6 @@ def test_no_bound_is_above_the_optimum(bound, knobs, data):
 
 
 @EVERY
-@settings(max_examples=15, deadline=None)
 @given(data=instances(), order=st.randoms(use_true_random=False))
 def test_no_bound_is_above_any_schedule(bound, knobs, data, order):
     """Schedules of random GPUs and random orders of jobs, and Algorithm 1's."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
@@ -57,7 +57,6 @@ def test_of_the_best_schedules_the_one_that_ends_first(data):
     assert [step["of"] for step in found.iterations] == ["weighted completion time", "makespan"]
 
 
-@settings(max_examples=15, deadline=None)
 @given(data=small(tasks=5))
 def test_neither_the_cuts_nor_the_solver_change_the_optimum(data):
     values = [
@@ -78,7 +77,6 @@ def test_one_gpu_without_synchronisation_serves_the_shortest_weighted_work_first
     assert EXACT.run(data, {}).objective == pytest.approx(expected)
 
 
-@settings(max_examples=20, deadline=None)
 @given(data=small(tasks=6, gpus=2))
 def test_another_gpu_never_makes_it_worse(data):
     more = HareInstance.made(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -113,7 +113,6 @@ def test_a_schedule_is_of_either_kind() -> None:
     assert empty.makespan_s == 0.0 and empty.rows() == []
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=scenarios())
 def test_on_the_core_scale_fixed_rounds_start_together_as_planned(scenario: Scenario) -> None:
     """The gangs of these scenarios fit into the cluster; nodes that are down for a while delay them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.load import at_most
 from tests.papers.hare.exact_support import brute_force, small
@@ -38,7 +38,6 @@ def test_it_is_close_to_the_best_on_small_instances():
     assert min(excess) >= -1e-12 and np.mean(excess) < 0.03
 
 
-@settings(max_examples=20, deadline=None)
 @given(data=small(jobs=1))
 def test_a_job_alone_on_one_gpu_is_never_improved(data):
     one = HareInstance.made(data.train_s[:, data.runs[0]][:, :1], rounds=data.rounds, tasks=data.tasks)
@@ -52,11 +51,11 @@ def test_its_search_stops():
         known_schedule(data).check()
 
 
-SCALES = ((1e-9, 1.0), (1e7, 1.0), (0.37, 250.0), (1.0, 1e-8))
-"""Of times and of weights: the ends of what there is, and both at once."""
+SCALES = ((1e-9, 250.0), (1e7, 1e-8))
+"""Of times and of weights: the ends of what there is, both at once."""
 
 
-BETWEEN = ((1e-6, 1.0), (1e-4, 1.0))
+BETWEEN = ((1e-6, 1.0), (1e-4, 1.0), (1e-9, 1.0), (1e7, 1.0), (0.37, 250.0), (1.0, 1e-8))
 
 
 FORMULATIONS = (Exact(), TimeIndexed(), TimeIndexedLP(), IntervalLP(), Relaxation())

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from tests.papers.hare.exact_support import brute_force, small
@@ -53,7 +53,6 @@ def test_a_coarse_grid_has_the_optimum_between_its_bound_and_its_schedule(data):
     assert found.objective == min(up["schedule"], down["schedule"])
 
 
-@settings(max_examples=20, deadline=None)
 @given(data=small(tasks=6))
 def test_a_finer_grid_brings_bound_and_schedule_together(data):
     gaps = [COUNTS.run(data, {"step_s": step}).gap for step in (0.9, 0.125)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.papers.hops.plan_support import job, scenario
@@ -259,7 +259,6 @@ def test_the_window_skips_nobody(jobs):
     assert all(inside) or sum(least[: sum(inside)]) >= 4
 
 
-@settings(max_examples=20, deadline=None)
 @given(jobs=crowds(), seed=st.integers(0, 99))
 def test_the_order_of_the_job_list_does_not_matter(jobs, seed):
     """Priorities differ (lengths do): the same queue, and a plan of the same value."""
