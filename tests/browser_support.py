@@ -42,7 +42,19 @@ PATIENCE_S = 120.0
 """How long to wait for what must happen: says nothing about speed, and is long enough for a machine that is busy."""
 BROWSER = "browser"
 TOGETHER = ("tests/reproduction",)
-LONGEST = (BROWSER, "tests/test_notebooks.py", *TOGETHER)
+LONGEST = (
+    BROWSER,
+    "tests/test_notebooks.py",
+    *TOGETHER,
+    "tests/test_run_cases.py",
+    "tests/papers/hops/test_notebook_claims.py",
+    "tests/papers/hadar/test_notebook.py",
+    "tests/fuzz/test_fuzz.py",
+    "tests/findings/test_f2.py",
+    "tests/test_contributing.py",
+    "tests/test_docs_questions.py",
+)
+"""They come first, in this order. pytest-xdist goes on with the files of most tests, and would end with these."""
 SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
