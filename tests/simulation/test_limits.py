@@ -189,7 +189,7 @@ def test_a_view_cannot_change_the_core() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9
     view.free[0] = view.up[0] = 0
-    assert state.nodes.view((), ()).free.tolist() == [2]
+    assert state.nodes.free({}, {}).tolist() == [2]
 
 
 ODD: dict[str, tuple[Any, str]] = {

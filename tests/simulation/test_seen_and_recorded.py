@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ def test_a_snapshot_shows_progress_and_waiting() -> None:
     seen: list[Snapshot] = []
 
     def answer(snapshot: Snapshot) -> Decision:
-        seen.append(snapshot)
+        seen.append(snapshot.keep())
         return {0.0: give("j0", A, 60.0), 60.0: give("j1", B)}.get(snapshot.now_s, EMPTY)
 
     simulate(scenario, Scripted(answer), stop=Until(70.0))
@@ -104,6 +106,40 @@ def test_observations_of_an_old_snapshot_are_not_to_be_read() -> None:
 
     simulate(two_nodes([{"steps": 70.0}]), Scripted(answer))
     assert len(kept) == 2
+
+
+def kept_parts(turns: int) -> list[tuple[list[tuple[Snapshot, str]], dict[str, str]]]:
+    """A run whose scheduler reads every so many parts of its snapshots: all parts, and what it read, as text."""
+    kept: list[tuple[list[tuple[Snapshot, str]], dict[str, str]]] = []
+
+    def answer(snapshot: Snapshot) -> Decision:
+        views = (("", snapshot, ("workers",)), ("nodes.", snapshot.nodes, ("at", "of_kind", "by_free")),
+                 ("jobs.", snapshot.jobs, ("names", "at")))  # fmt: skip
+        parts = [(snapshot, first + name) for first, view, derived in views
+                 for name in (*(each.name for each in fields(view)), *derived)
+                 if name not in ("nodes", "jobs", "belief", "observe") or first]  # fmt: skip
+        kept.append((parts, {name: shown(snapshot, name) for _, name in parts[len(kept) % turns :: turns]}))
+        return give(*[("j0", A), ("j1", B)][len(kept) % 2], snapshot.now_s + 60.0)
+
+    simulate(two_nodes([{"steps": 100.0}, {"steps": 100.0}]), Scripted(answer), stop=Until(240.0))
+    return kept
+
+
+def shown(snapshot: Snapshot, name: str) -> str:
+    return repr(attrgetter(name)(snapshot))
+
+
+def test_what_a_scheduler_keeps_of_a_snapshot_stays_as_it_was_or_cannot_be_read() -> None:
+    every, raised = kept_parts(1), set()
+    for (_, values), (parts, read) in zip(every, kept_parts(2), strict=True):
+        for snapshot, name in parts:
+            try:
+                assert shown(snapshot, name) == values[name], name
+            except RuntimeError as error:
+                assert "while deciding" in str(error) and name not in read
+                raised.add(name)
+    assert len(every) > 2
+    assert {"jobs.steps_left", "jobs.held", "nodes.free", "nodes.by_free", "leases", "ended"} <= raised
 
 
 def test_true_speeds_of_nodes_stay_in_the_core() -> None:

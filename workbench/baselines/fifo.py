@@ -27,15 +27,14 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.explain import arrival, told, verb
-from workbench.baselines.mechanisms.line import Rule, fill
+from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import Why, explainer
 from workbench.baselines.mechanisms.share_scheduler import require_sharing
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Decision, IntArray, Shares, Unit
+from workbench.scheduling.decision import Decision, Shares, Unit
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
@@ -85,7 +84,7 @@ class Fifo(LineScheduler):
         def choose(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
             return fill(rows, rule, trial, draw=None if aware else rng)
 
-        return queue.serve(snapshot, _arrival, rule, {}, choose=choose)
+        return queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
 
     def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
         return greedy(snapshot, knobs, memory, rng)
@@ -162,11 +161,6 @@ def _pack(snapshot: Snapshot, line: Iterator[int], held: dict[Unit, int]) -> Non
             return
         first, last = sorted((jobs.at[str(best)], row))
         held[jobs.names[first], jobs.names[last]] = held.pop(best)
-
-
-def _arrival(rows: IntArray) -> FloatArray:
-    """Jobs stand in the order of (arrival, position) already."""
-    return rows.astype(float)
 
 
 def _not_started(moment: JobAtTime, block: pd.DataFrame) -> Why | None:

@@ -26,7 +26,7 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.explain import arrival, told
-from workbench.baselines.mechanisms.line import Rule, fill
+from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.proportion import in_proportion
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
@@ -119,7 +119,7 @@ class YarnCs(Scheduler):
             return chosen
 
         rule = Rule(preemptive=False, blocking=bool(knobs["blocking"]), aware=False, steady=True)
-        decision = queue.serve(snapshot, lambda rows: rows.astype(float), rule, {}, choose=choose)
+        decision = queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
         return decision, memory
 
 

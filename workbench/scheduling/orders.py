@@ -6,7 +6,7 @@ neighbours in sorted order differ by at most TOLERANCE, relative to their size (
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,9 @@ def seconds(steps: FloatArray, speed: FloatArray) -> FloatArray:
 def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     """The same view of some of the jobs, in the order of `rows`."""
     chosen = np.asarray(rows, dtype=np.int64)
-    arrays = {
-        field.name: getattr(jobs, field.name)[chosen] for field in dataclasses.fields(jobs) if field.name != "jobs"
-    }
-    return JobView(jobs=tuple(jobs.jobs[row] for row in chosen.tolist()), **arrays)
+
+    def read(name: str) -> Any:
+        column = getattr(jobs, name)
+        return tuple([column[row] for row in chosen.tolist()]) if name == "jobs" else column[chosen]
+
+    return JobView.later(read)

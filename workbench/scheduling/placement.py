@@ -6,12 +6,12 @@ Everything here is pure: it reads a NodeView and answers with `{node: GPUs}`. A 
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from workbench.scheduling.decision import Unit, members
-from workbench.scheduling.snapshot import NodeView, Snapshot
+from workbench.scheduling.snapshot import ByFree, NodeView, Snapshot
 
 Style = Literal["consolidate", "fill", "spread"]
 Gpus = Mapping[str, int]
@@ -36,20 +36,6 @@ class Request(NamedTuple):
         return self.least <= len(gpus) and (self.most is None or len(gpus) <= self.most)
 
 
-@lru_cache(maxsize=32)
-def _positions(names: tuple[str, ...]) -> dict[str, int]:
-    return {name: i for i, name in enumerate(names)}
-
-
-@lru_cache(maxsize=32)
-def _by_kind(kinds: tuple[int, ...]) -> dict[int, list[int]]:
-    """{type: its nodes in cluster order}, to be read only."""
-    found: dict[int, list[int]] = {}
-    for i, kind in enumerate(kinds):
-        found.setdefault(kind, []).append(i)
-    return found
-
-
 class FreeGpus:
     """Free GPUs of nodes, taken step by step. `free` counts them per node in cluster order.
 
@@ -57,12 +43,10 @@ class FreeGpus:
     """
 
     def __init__(self, nodes: NodeView, lent: Iterable[Gpus] = ()) -> None:
-        self.names = nodes.names
-        self._at = _positions(nodes.names)
-        self._kind: list[int] = nodes.kind.tolist()
+        self.names, self._nodes, self._at = nodes.names, nodes, nodes.at
         self.free: list[int] = nodes.free.tolist()
-        self._by_kind = _by_kind(tuple(self._kind))
-        self._heaps: dict[int, dict[int, list[int]]] = {}
+        self._by_free: ByFree = {}
+        self._changed: set[int] = set()
         self._first: dict[int, int] = {}
         for gpus in lent:
             self.lend(gpus)
@@ -73,22 +57,19 @@ class FreeGpus:
 
     def left(self, kinds: int) -> list[int]:
         """Free GPUs of each of the `kinds` types."""
-        counts = [0] * kinds
-        for kind, free in zip(self._kind, self.free, strict=True):
-            counts[kind] += free
-        return counts
+        return [sum(free * len(nodes) for free, nodes in self._sorted(kind).items()) for kind in range(kinds)]
 
     def kind_of(self, gpus: Gpus) -> int:
         """The type of the nodes in `{node: GPUs}`."""
-        return self._kind[self._at[next(iter(gpus))]]
+        return self._nodes.kind.item(self._at[next(iter(gpus))])
 
     def keep(self, kind: int, gpus: int, previous: Gpus) -> bool:
         """Take the same GPUs again if they are of that type and number and all free; returns whether they were."""
-        at, free = self._at, self.free
+        at, free, kind_of = self._at, self.free, self._nodes.kind.item
         total = 0
         for node, count in previous.items():
             i = at.get(node)
-            if i is None or self._kind[i] != kind or free[i] < count:
+            if i is None or kind_of(i) != kind or free[i] < count:
                 return False
             total += count
         if total != gpus:
@@ -101,14 +82,14 @@ class FreeGpus:
 
         Returns None, and takes nothing, if the type has too few free GPUs.
         """
-        heaps = self._heap(kind)
-        snug = self._pop(heaps, gpus)
+        nodes = self._sorted(kind)
+        snug = min((free for free, those in nodes.items() if free >= gpus and those), default=None)
         if snug is not None:
-            chosen = {self.names[snug]: gpus}
+            chosen = {self.names[nodes[snug][0]]: gpus}
             self._take(kind, chosen)
             return chosen
         chosen, missing = {}, gpus
-        most = sorted((-self.free[i], i) for i in self._nodes(kind))
+        most = sorted((-self.free[i], i) for i in self._free_ones(kind))
         for number, (negative, i) in enumerate(most):
             if missing <= -negative:  # the last piece goes to the fullest node that holds it
                 i = min((-size, j) for size, j in most[number:] if -size >= missing)[1]
@@ -122,7 +103,7 @@ class FreeGpus:
         """Nodes in cluster order, as many free GPUs of each as are still wanted; None if there are too few."""
         chosen: dict[str, int] = {}
         missing = gpus
-        nodes, first = self._by_kind.get(kind, []), self._first.get(kind, 0)
+        nodes, first = self._nodes.of_kind.get(kind, []), self._first.get(kind, 0)
         while first < len(nodes) and self.free[nodes[first]] == 0:
             first += 1
         self._first[kind] = first  # nodes before it are full
@@ -137,7 +118,7 @@ class FreeGpus:
 
     def spread(self, kind: int, gpus: int) -> dict[str, int] | None:
         """One GPU of each node in turn, those with the most free GPUs first; None if there are too few."""
-        turns = [(0, -self.free[i], i) for i in self._nodes(kind)]
+        turns = [(0, -self.free[i], i) for i in self._free_ones(kind)]
         heapq.heapify(turns)
         chosen: dict[str, int] = {}
         missing = gpus
@@ -160,10 +141,10 @@ class FreeGpus:
         self._take(kind, gpus, sign=-1)
         self._first.pop(kind, None)
 
-    def _nodes(self, kind: int) -> list[int]:
+    def _free_ones(self, kind: int) -> list[int]:
         """Nodes of a type that have a free GPU, in cluster order."""
         free = self.free
-        return [i for i in self._by_kind.get(kind, []) if free[i] > 0]
+        return [i for i in self._nodes.of_kind.get(kind, []) if free[i] > 0]
 
     def _done(self, kind: int, chosen: dict[str, int], missing: int) -> dict[str, int] | None:
         if missing:
@@ -172,32 +153,31 @@ class FreeGpus:
         return chosen
 
     def _take(self, kind: int, gpus: Gpus, sign: int = 1) -> None:
-        heaps = self._heaps.get(kind)
+        nodes = self._by_free.get(kind)
+        if nodes is None:
+            self._changed.add(kind)
         for node, count in gpus.items():
             i = self._at[node]
-            self.free[i] -= sign * count
-            if heaps is not None and self.free[i] > 0:
-                heapq.heappush(heaps.setdefault(self.free[i], []), i)
+            before, after = self.free[i], self.free[i] - sign * count
+            self.free[i] = after
+            if nodes is None:
+                continue
+            if before > 0:
+                del nodes[before][bisect_left(nodes[before], i)]
+            if after > 0:
+                insort(nodes.setdefault(after, []), i)
 
-    def _heap(self, kind: int) -> dict[int, list[int]]:
-        """`{free GPUs: nodes in cluster order}`; entries that no longer hold are thrown away when met."""
-        if kind not in self._heaps:
-            heaps: dict[int, list[int]] = {}
-            for i in self._nodes(kind):
-                heaps.setdefault(self.free[i], []).append(i)
-            self._heaps[kind] = heaps
-        return self._heaps[kind]
-
-    def _pop(self, heaps: dict[int, list[int]], gpus: int) -> int | None:
-        """The first node among those with the fewest free GPUs that are enough."""
-        for size in sorted(size for size in heaps if size >= gpus):
-            heap = heaps[size]
-            while heap:
-                i = heapq.heappop(heap)
-                if self.free[i] == size:
-                    return i
-            del heaps[size]
-        return None
+    def _sorted(self, kind: int) -> dict[int, list[int]]:
+        """The nodes of a type that have free GPUs, by their number, in cluster order."""
+        if kind not in self._by_free:
+            nodes: dict[int, list[int]] = {}
+            if kind in self._changed:
+                for i in self._free_ones(kind):
+                    nodes.setdefault(self.free[i], []).append(i)
+            else:
+                nodes = {free: those[:] for free, those in self._nodes.by_free.get(kind, {}).items()}
+            self._by_free[kind] = nodes
+        return self._by_free[kind]
 
 
 def place(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -21,8 +21,41 @@ from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.decision import Assignment, BoolArray, Cause, IntArray, Slot, Task, Unit
 
 
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class NodeView:
+class Lazy:
+    """A view whose fields are worked out when they are first read, and then kept."""
+
+    @classmethod
+    def later(cls, read: Callable[[str], Any], **known: Any) -> Self:
+        """One with some fields known; `read(field)` answers for the others, and raises once it cannot any more."""
+        view = object.__new__(cls)
+        view.__dict__.update(known, _read=read)
+        return view
+
+    if not TYPE_CHECKING:  # for which every field is there
+
+        def __getattr__(self, name: str) -> Any:
+            """Only for what is not there (yet)."""
+            if name not in type(self).__dataclass_fields__ or "_read" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__} has no {name}")
+            value = self.__dict__[name] = self.__dict__["_read"](name)
+            return value
+
+
+ByFree = dict[int, dict[int, list[int]]]
+"""`{type: {free GPUs: nodes in cluster order}}`, at least one GPU."""
+
+
+def by_free(kinds: IntArray, free: IntArray) -> ByFree:
+    """The nodes that have free GPUs."""
+    found: ByFree = {kind: {} for kind in set(kinds.tolist())}
+    for i, (kind, gpus) in enumerate(zip(kinds.tolist(), free.tolist(), strict=True)):
+        if gpus > 0:
+            found[kind].setdefault(gpus, []).append(i)
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeView(Lazy):
     """Nodes in cluster order. `kind` is the position of the node's type in `Snapshot.types`; GPUs free now,
     whether up."""
 
@@ -32,18 +65,39 @@ class NodeView:
     free: IntArray
     up: BoolArray
 
+    @cached_property
+    def at(self) -> dict[str, int]:
+        """Position of each node by name."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def of_kind(self) -> dict[int, list[int]]:
+        """Nodes of each type."""
+        found: dict[int, list[int]] = {}
+        for i, kind in enumerate(self.kind.tolist()):
+            found.setdefault(kind, []).append(i)
+        return found
+
+    @cached_property
+    def by_free(self) -> ByFree:
+        """Nodes that have free GPUs, by type and their number; to be read only."""
+        if "_read" in self.__dict__:
+            known: ByFree = self.__dict__["_read"]("by_free")
+            return known
+        return by_free(self.kind, self.free)
+
     def __repr__(self) -> str:
         return f"<NodeView: {counted(len(self.names), 'node')}, {self.free.sum()} of {self.gpus.sum()} GPUs free>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JobView:
+class JobView(Lazy):
     """Unfinished jobs in the order of (arrival, position); one entry of each array per job.
 
     steps_left; attained_s: GPU-seconds held so far, before the scenario began included; waited_s: seconds without GPUs
-    since arrival; restarts so far; gpus: the gang; arrival_s; weight; position: in the scenario's list of jobs. jobs:
-    as submitted, `jobs[row].attributes.get("lora_rank")` for a scheduler that declares it in `uses`: to ask for another
-    is an InputError.
+    since arrival; restarts so far; gpus: the gang; held: GPUs that it holds, in leases that end now too; arrival_s;
+    weight; position: in the scenario's list of jobs. jobs: as submitted, `jobs[row].attributes.get("lora_rank")` for a
+    scheduler that declares it in `uses`: to ask for another is an InputError.
     """
 
     jobs: tuple[Job, ...]
@@ -53,6 +107,7 @@ class JobView:
     waited_s: FloatArray
     restarts: IntArray
     gpus: IntArray
+    held: IntArray
     arrival_s: FloatArray
     weight: FloatArray
 
@@ -71,6 +126,7 @@ class JobView:
             added(self.waited_s, nothing),
             added(self.restarts, nothing),
             added(self.gpus, (job.gpus for job in jobs)),
+            added(self.held, nothing),
             added(self.arrival_s, (job.arrival_s for job in jobs)),
             added(self.weight, (job.weight for job in jobs)),
         )
@@ -170,8 +226,11 @@ class TaskView:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Snapshot:
+class Snapshot(Lazy):
     """All a scheduler may see at `now_s`, when `cause` asked it.
+
+    The core works out a column when it is read, while the scheduler decides; later it raises RuntimeError, unless it
+    was read before (`keep` reads all).
 
     types: accelerator types of the cluster; nodes: with the GPUs that are free once the leases that end now are gone;
     jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
@@ -202,6 +261,14 @@ class Snapshot:
     entities: tuple[Entity, ...] = ()
     models: tuple[Model, ...] = ()
     synchronisation_s: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
+
+    def keep(self) -> Self:
+        """The same, every column read: it can be looked at after the decision."""
+        for view in (self, self.nodes, self.jobs):
+            for each in fields(view):
+                getattr(view, each.name)
+            view.__dict__.pop("_read", None)
+        return self
 
     def headline(self) -> str:
         """When, why and what there is, in a line."""

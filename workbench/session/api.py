@@ -290,7 +290,7 @@ def snapshot_at(scenario: Scenario | str | Path, at_s: float | None = None, *, o
     if at_s > 0:
         state.release_ended()
         state.advance(at_s)
-    return state.snapshot("round", future=offline)
+    return state.snapshot("round", future=offline).keep()
 
 
 def allocation_table(result: Result) -> pd.DataFrame:

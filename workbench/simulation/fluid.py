@@ -26,7 +26,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, Shares, WorkerType, members
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.snapshot import Belief, Snapshot
+from workbench.scheduling.snapshot import Belief, JobView, NodeView, Snapshot
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.recorder import ShareRows, share_table
@@ -74,7 +74,7 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
     recorded: list[ShareRows] = []
     finished: list[str] = []
     while book.unfinished:
-        if not len(book.active()):
+        if not book.present:
             now_s = book.next_arrival_s()
             cause = "arrival"
         book.admit(now_s)
@@ -110,14 +110,14 @@ def _look(
         cause=cause,
         cluster=scenario.cluster,
         types=scenario.cluster.types,
-        nodes=nodes.view((), ()),
-        jobs=book.view(ranks, book.left[ranks], now_s),
+        nodes=NodeView(nodes.names, nodes.kind, nodes.gpus, nodes.gpus, nodes.up),
+        jobs=JobView.later(lambda name: book.left[ranks] if name == "steps_left" else book.column(name, now_s)),
         leases={},
         ended={},
         finished=tuple(finished),
         belief=belief,
         entities=scenario.entities,
-    )
+    ).keep()
 
 
 def _rates(scenario: Scenario, shares: Shares, snapshot: Snapshot, truth: Oracle) -> tuple[FloatArray, FloatArray]:

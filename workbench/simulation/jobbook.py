@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import math
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from workbench.base.arrays import fixed
@@ -14,9 +15,10 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
-from workbench.scheduling.snapshot import JobView
 from workbench.simulation.schema import JOBS
 
+FEW = 1000
+"""Ends foreseen that no longer hold are thrown away once they are so many, and three for each job."""
 FINISHED = 1e-9
 """A job is done when fewer than this share of its steps is left (rounding of floating point numbers)."""
 
@@ -27,6 +29,7 @@ class JobBook:
     One entry per rank: a job's place in the order of (arrival, position). left: steps that are neither done nor booked;
     attained_s, waited_s: up to since_s, the last change of held (GPUs); rate, ready_s, stop_s, cap: see `run` (without
     copies of a job, see `Leasing.done`); done_at_s: when it will complete if nothing changes (set by `completes`);
+    holding: how many jobs hold GPUs (`settle`);
     stepped: whether steps were booked since the core last asked; fruitless: since the last job left, how often in a row
     a fault threw a job back to where the one before had; only_profiled: jobs that have had GPUs for nothing but
     profiles without steps. What is only counted job by job is in lists: one element of an array takes several times as
@@ -47,8 +50,9 @@ class JobBook:
         self.waited_s, self.run_s, self.steps_lost = np.zeros(count), np.zeros(count), np.zeros(count)
         self.held = np.zeros(count, dtype=np.int64)
         self.since_s = self.arrival_s.copy()
-        self.done_at_s = np.full(count, np.inf)
-        self._next_done_s: float | None = math.inf
+        self.holding = 0
+        self.done_at_s = [math.inf] * count
+        self._ends: list[tuple[float, int]] = []  # heap of (done_at_s, rank); what no longer holds goes when it is met
         self.first_start_s, self.finish_s = np.full(count, np.nan), np.full(count, np.nan)
         self.rate, self.cap = np.zeros(count), np.zeros(count)
         self.ready_s, self.stop_s = np.zeros(count), np.zeros(count)
@@ -57,7 +61,9 @@ class JobBook:
         self.alive = np.zeros(count, dtype=bool)
         self.verdict = [""] * count
         self._active: IntArray | None = None
-        self._seen: tuple[IntArray, tuple[Job, ...], list[npt.NDArray[Any]]] | None = None
+        self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
+        self._here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
+        self._witness = 0  # who did a part of a step when that was last asked
         self.admitted = 0
         self.first_alive = 0
         self.unfinished = count
@@ -65,6 +71,11 @@ class JobBook:
         self.fruitless: dict[int, int] = {}
         self.only_profiled: set[int] = set()
         self._left_when_lost: dict[int, float] = {}
+
+    @property
+    def present(self) -> int:
+        """How many jobs have arrived and not finished."""
+        return self.unfinished - (len(self.jobs) - self.admitted)
 
     def active(self) -> IntArray:
         """Ranks of the jobs that have arrived and not finished, rising."""
@@ -80,27 +91,34 @@ class JobBook:
     def completes(self, rank: int, at_s: float) -> None:
         """Foresee when a job will complete."""
         self.done_at_s[rank] = at_s
-        self._next_done_s = None
+        if at_s == math.inf:
+            return
+        heapq.heappush(self._ends, (at_s, rank))
+        if len(self._ends) > 4 * self.present + FEW:
+            self._ends = [(end_s, rank) for rank, end_s in enumerate(self.done_at_s) if end_s < math.inf]
+            heapq.heapify(self._ends)
 
     def next_done_s(self) -> float:
-        """The first foreseen completion of an active job, infinity without one; looked for anew after `completes`."""
-        if self._next_done_s is None:
-            self._next_done_s = float(self.done_at_s[self.active()].min(initial=math.inf))
-        return self._next_done_s
+        """The first foreseen completion, infinity without one."""
+        ends = self._ends
+        while ends and self.done_at_s[ends[0][1]] != ends[0][0]:
+            heapq.heappop(ends)
+        return ends[0][0] if ends else math.inf
 
     def done_by(self, latest_s: float) -> list[int]:
-        """Ranks of the active jobs that will have completed by then."""
-        if self.next_done_s() > latest_s:
-            return []
-        ranks = self.active()
-        done: list[int] = ranks[self.done_at_s[ranks] <= latest_s].tolist()
-        return done
+        """Ranks of the jobs that will have completed by then, who `leave` next."""
+        done = set()
+        while self.next_done_s() <= latest_s:
+            done.add(heapq.heappop(self._ends)[1])
+        return sorted(done)
 
     def admit(self, now_s: float) -> list[int]:
         """Let the jobs in that have arrived by now; returns their ranks."""
         before = self.admitted
         while self.admitted < len(self.jobs) and self.arrival_s[self.admitted] <= now_s:
             self.alive[self.admitted] = True
+            self._here[0].append(self.admitted)
+            self._here[1].append(self.jobs[self.admitted])
             self._active = None
             self.admitted += 1
         return list(range(before, self.admitted))
@@ -128,6 +146,7 @@ class JobBook:
         self.since_s[rank] = now_s
         if more:
             self.held[rank] = held + more
+            self.holding += (held + more > 0) - (held > 0)
 
     def run(self, rank: int, rate: float, ready_s: float, stop_s: float, cap: float) -> None:
         """From now on a job does nothing until ready_s, then `rate` steps/s until stop_s, by when it has done `cap`."""
@@ -144,8 +163,12 @@ class JobBook:
 
     def has_worked(self, from_s: float, to_s: float) -> bool:
         """Whether a job has done a part of a step between two times."""
-        ranks = self.active()
-        return bool(((self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)).any())
+        last, ranks = self._witness, self.active()
+        if self.cap.item(last) > 0 and self.stop_s.item(last) > from_s and self.ready_s.item(last) < to_s:
+            return True
+        worked = (self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)
+        self._witness = int(ranks[worked.argmax()]) if len(ranks) else last
+        return bool(worked.any())
 
     def lose(self, rank: int, steps: float) -> None:
         """A fault takes back steps that a job had done."""
@@ -164,6 +187,8 @@ class JobBook:
             self.finish_s[rank] = now_s
         self.completes(rank, math.inf)
         self.alive[rank] = False
+        place = bisect_left(self._here[0], rank)
+        del self._here[0][place], self._here[1][place]
         self._active = None
         self.unfinished -= 1
         self._left_when_lost.pop(rank, None)
@@ -171,25 +196,26 @@ class JobBook:
         while self.first_alive < self.admitted and not self.alive[self.first_alive]:
             self.first_alive += 1
 
-    def view(self, ranks: IntArray, steps_left: FloatArray, now_s: float) -> JobView:
-        """What a scheduler sees of these jobs; what never changes is the same from view to view of the same ranks."""
-        if self._seen is None or self._seen[0] is not ranks:
-            of = (self.position, self.gpus, self.arrival_s, self.weight)
-            self._seen = ranks, tuple(map(self.jobs.__getitem__, ranks.tolist())), [fixed(each[ranks]) for each in of]
-        jobs, (position, gpus, arrival_s, weight) = self._seen[1:]
-        pause = np.maximum(now_s - self.since_s[ranks], 0.0)
-        held = self.held[ranks]
-        return JobView(
-            jobs=jobs,
-            position=position,
-            steps_left=steps_left,
-            attained_s=self.attained_s[ranks] + held * pause,
-            waited_s=self.waited_s[ranks] + np.where(held == 0, pause, 0.0),
-            restarts=self.restarts[ranks],
-            gpus=gpus,
-            arrival_s=arrival_s,
-            weight=weight,
-        )
+    def column(self, name: str, now_s: float) -> Any:
+        """A column of the active jobs as schedulers see them; what never changes is the same while the jobs are."""
+        ranks = self.active()
+        if self._seen[0] is not ranks:
+            self._seen = ranks, {}
+        known = self._seen[1]
+        if name in known:
+            return known[name]
+        if name == "jobs":
+            known[name] = tuple(self._here[1])
+        elif name in ("position", "gpus", "arrival_s", "weight"):
+            known[name] = fixed(getattr(self, name)[ranks])
+        elif name in ("restarts", "held"):
+            return getattr(self, name)[ranks]
+        else:
+            pause, held = np.maximum(now_s - self.since_s[ranks], 0.0), self.held[ranks]
+            if name == "attained_s":
+                return self.attained_s[ranks] + held * pause
+            return self.waited_s[ranks] + np.where(held == 0, pause, 0.0)
+        return known[name]
 
     @property
     def steps_done(self) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,7 +93,8 @@ class Leasing:
         self.ended: dict[Unit, Lease] = {}
         self.holder: dict[int, list[Unit]] = {}
         self.former: dict[Unit, SlotSet] = {}
-        self._next_end_s: float | None = None
+        self._ends: dict[float, int] = {}  # how many leases in force end then, and the same times as a heap
+        self._end_times: list[float] = []
         self.broken_off = 0
         self.measured: list[Iterable[Observation]] = []
         self.measured_from_s = 0.0
@@ -111,7 +113,6 @@ class Leasing:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
         former, rank_of, has_begun = self.former.get, self._jobs.rank, self._jobs.has_begun
         slots = self._nodes.take([(a.gpus, former(_former_key(a.unit), ())) for a in wanted])
-        self._next_end_s = None
         started: list[Lease] = []
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             names = members(a.unit)
@@ -122,6 +123,7 @@ class Leasing:
             none = [0.0] * len(ranks)
             lease = Lease(own, names, ranks, chosen, speeds, none, none[:], a.until_s, now_s, ready_s, ready_s)
             self.leases[a.unit] = lease
+            self._end_at(a.until_s)
             self._count_start(lease, now_s, why, old)
             self._run(lease)
             started.append(lease)
@@ -260,12 +262,14 @@ class Leasing:
         """Go on with the same GPUs: no restart. What has a cap or a tail is booked and set going anew."""
         fresh: list[Lease] = []
         again: list[Lease] = []
-        self._next_end_s = None
         for unit, a in renewed.items():
             lease = self.ended.pop(unit, None) or self.leases[unit]
-            if unit not in self.leases:
+            if unit in self.leases:
+                self._ends[lease.until_s] -= 1
+            else:
                 self.leases[unit] = lease
                 again.append(lease)
+            self._end_at(a.until_s)
             if not lease.plain or a.steps is not None or a.tail_s > 0.0:
                 self.measured.append(tuple(self.measure(lease, self.measured_from_s, now_s)))
                 self._record(lease, now_s)
@@ -296,26 +300,35 @@ class Leasing:
         latest_s = now_s * (1 + TIE)
         if self.next_end_s() > latest_s:
             return False
-        self._next_end_s = None
         for unit in [unit for unit, lease in self.leases.items() if lease.until_s <= latest_s]:
             self.ended[unit] = self.leases.pop(unit)
+            self._ends[self.ended[unit].until_s] -= 1
         return True
 
     def next_end_s(self) -> float:
         """The earliest end of a lease."""
-        if self._next_end_s is None:
-            self._next_end_s = min([lease.until_s for lease in self.leases.values()], default=math.inf)
-        return self._next_end_s
+        times = self._end_times
+        while times and not self._ends[times[0]]:
+            del self._ends[heapq.heappop(times)]
+        return times[0] if times else math.inf
+
+    def _end_at(self, until_s: float) -> None:
+        """Another lease ends then."""
+        if until_s not in self._ends:
+            heapq.heappush(self._end_times, until_s)
+        self._ends[until_s] = self._ends.get(until_s, 0) + 1
 
     def close(self, unit: Unit, now_s: float) -> Lease:
         """End a lease now, and give back its slots; `foresee` its job next if other copies go on."""
-        lease = self.leases.pop(unit, None) or self.ended.pop(unit)
+        lease = self.ended.pop(unit, None)
+        if lease is None:
+            lease = self.leases.pop(unit)
+            self._ends[lease.until_s] -= 1
         self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
         self._record(lease, now_s)
         lease.going = False
         self.broken_off += now_s < lease.ready_s
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
-        self._next_end_s = None
         book, slots, copied = self._jobs, lease.slots, is_copy(unit)
         self._copies.pop(unit, None)
         for name, rank in zip(lease.names, lease.jobs, strict=True):

@@ -171,11 +171,8 @@ def simulate(
 
 def _progress(state: State) -> RunProgress:
     finished = len(state.book.jobs) - state.book.unfinished
-    active = state.book.active()
-    running = int((state.book.held[active] > 0).sum())
-    return RunProgress(
-        state.now_s, state.recorder.decisions, finished, len(state.book.jobs), running, len(active) - running
-    )
+    running, waiting = state.book.holding, state.book.present - state.book.holding
+    return RunProgress(state.now_s, state.recorder.decisions, finished, len(state.book.jobs), running, waiting)
 
 
 class Clock:
@@ -194,7 +191,7 @@ class Clock:
         """Go to the first moment at which there is a job."""
         if state.book.unfinished == 0:
             return None
-        if len(state.book.active()):
+        if state.book.present:
             return "round" if self._round_s is not None else "arrival"
         return self._wait_for_arrival(state)
 
@@ -207,7 +204,7 @@ class Clock:
         self._watch_steps(state)
         self._watch_losses(state)
         while state.book.unfinished:
-            if not len(state.book.active()):
+            if not state.book.present:
                 return self._wait_for_arrival(state)
             boundary_s = self._next_boundary(state, wanted_s)
             next_s = min(boundary_s, ask_s, self._next_cause(state))
@@ -221,7 +218,7 @@ class Clock:
                 state.advance(self._latest_s)
                 return None
             cause = self._cause(state, state.advance(next_s), ask_s)
-            if cause is not None and len(state.book.active()):
+            if cause is not None and state.book.present:
                 return cause
             state.release_ended()
         return None
@@ -277,7 +274,7 @@ class Clock:
 
     def _has_idled(self, state: State) -> bool:
         """Whether decisions have left everything idle so often that the next change may be waited for at once."""
-        if state.leasing.leases or state.sequences.busy or not len(state.book.active()):
+        if state.leasing.leases or state.sequences.busy or not state.book.present:
             self._idle_rounds = 0
             return False
         self._idle_rounds += 1

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from bisect import insort
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_left, insort
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import IntArray, Slot
-from workbench.scheduling.snapshot import NodeView
+from workbench.scheduling.decision import IntArray, Slot, Unit
+from workbench.scheduling.snapshot import by_free
 
 if TYPE_CHECKING:
     from workbench.simulation.leasing import Lease
@@ -83,6 +83,10 @@ class Nodes:
         self.gpus.setflags(write=False)
         self.idle = self.gpus.copy()
         self.up = np.ones(len(machines), dtype=bool)
+        self.of_kind: dict[int, list[int]] = {}
+        for i, kind in enumerate(self.kind.tolist()):
+            self.of_kind.setdefault(kind, []).append(i)
+        self._by_free = by_free(self.kind, self.idle)  # of the nodes that are up
         self.held = 0
         self._gpus_up = int(self.gpus.sum())
         self.pool = Pool({node.name: node.gpus for node in machines})
@@ -101,25 +105,45 @@ class Nodes:
 
     def _count(self, gpus: Mapping[str, int], sign: int) -> None:
         for node, count in gpus.items():
-            self.idle[self.at[node]] += sign * count
+            i = self.at[node]
+            idle = self.idle.item(i)
+            self.idle[i] = idle + sign * count
+            if self.up[i]:
+                self._sort(i, idle, idle + sign * count)
             self.held -= sign * count
 
-    def free(self, held: Collection[Lease], ending: Collection[Lease]) -> IntArray:
+    def _sort(self, node: int, before: int, after: int) -> None:
+        """A node that had `before` GPUs to give has `after`."""
+        nodes = self._by_free[self.kind.item(node)]
+        if before:
+            del nodes[before][bisect_left(nodes[before], node)]
+        if after:
+            insort(nodes.setdefault(after, []), node)
+
+    def column(self, name: str, held: Mapping[Unit, Lease], ending: Mapping[Unit, Lease]) -> Any:
+        """What a scheduler sees of the nodes, see `NodeView`."""
+        if name == "up":
+            return self.up.copy()
+        if name == "by_free" and not ending:
+            return {kind: {free: nodes[:] for free, nodes in those.items()} for kind, those in self._by_free.items()}
+        free = self.free(held, ending)
+        return free if name == "free" else by_free(self.kind, free)
+
+    def free(self, held: Mapping[Unit, Lease], ending: Mapping[Unit, Lease]) -> IntArray:
         """GPUs free on each node once the leases `ending` are gone and `held` stay; 0 on nodes that are down."""
         few, sign = (held, -1) if len(held) < len(ending) else (ending, 1)
         free = (self.gpus if sign < 0 else self.idle).copy()
-        for lease in few:
+        for lease in few.values():
             for node, count in lease.assignment.gpus.items():
                 free[self.at[node]] += sign * count
         free[~self.up] = 0
         return free
 
-    def view(self, held: Collection[Lease], ending: Collection[Lease]) -> NodeView:
-        """What a scheduler sees of the nodes."""
-        return NodeView(self.names, self.kind, self.gpus, self.free(held, ending), self.up.copy())
-
     def turn(self, node: int, up: bool) -> None:
         """A node goes down or comes back."""
+        if self.up[node] != up:
+            idle = self.idle.item(node)
+            self._sort(node, 0 if up else idle, idle if up else 0)
         self.up[node] = up
         self._gpus_up = int(self.gpus[self.up].sum())
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from itertools import chain
-
-import numpy as np
+from typing import Any
 
 from workbench.base.errors import Words, counted
 from workbench.base.round_times import TIE, is_tie
@@ -14,7 +13,7 @@ from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
-from workbench.scheduling.snapshot import Belief, Observation, Snapshot
+from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation, Snapshot
 from workbench.simulation.checks import Checker
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.leasing import Lease, Leasing
@@ -40,6 +39,7 @@ class State:
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
         self.faults = FaultPlan(scenario, seed)
         self._cluster = _without_speeds(scenario.cluster)
+        self._nodes = {name: getattr(self.nodes, name) for name in ("names", "kind", "gpus", "at", "of_kind")}
         self._happened: set[Cause] = set()
         self._new_finished: list[str] = []
         self._start_running()
@@ -71,16 +71,14 @@ class State:
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
         finished, self._new_finished = tuple(self._new_finished), []
-        leases, ended = self.leasing.leases, self.leasing.ended
-        return Snapshot(
+        return Snapshot.later(
+            self._read(self._column),
             now_s=self.now_s,
             cause=cause,
             cluster=self._cluster,
             types=self.scenario.cluster.types,
-            nodes=self.nodes.view(leases.values(), ended.values()),
-            jobs=self.book.view(self.book.active(), self.steps_left(), self.now_s),
-            leases={unit: lease.assignment for unit, lease in leases.items()},
-            ended={unit: lease.assignment for unit, lease in ended.items()},
+            nodes=NodeView.later(self._read(self._node_column), **self._nodes),
+            jobs=JobView.later(self._read(self._job_column)),
             finished=finished,
             belief=self.belief,
             future=tuple(self.book.jobs[self.book.admitted :]) if future else (),
@@ -90,6 +88,27 @@ class State:
             models=self.scenario.models,
             synchronisation_s=self.scenario.table.synchronisation_s,
         )
+
+    def _read(self, column: Callable[[str], Any]) -> Callable[[str], Any]:
+        """The same as long as nothing has been decided since."""
+        recorder, decisions = self.recorder, self.recorder.decisions
+
+        def read(name: str) -> Any:
+            if recorder.decisions != decisions:
+                raise RuntimeError(f"{name} can be read for the first time only while deciding (see Snapshot.keep)")
+            return column(name)
+
+        return read
+
+    def _column(self, name: str) -> dict[Unit, Assignment]:
+        leases = self.leasing.leases if name == "leases" else self.leasing.ended
+        return {unit: lease.assignment for unit, lease in leases.items()}
+
+    def _node_column(self, name: str) -> Any:
+        return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
+
+    def _job_column(self, name: str) -> Any:
+        return self.steps_left() if name == "steps_left" else self.book.column(name, self.now_s)
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
         """Measurements since the last snapshot, worked out only if the scheduler asks for them while it decides."""
@@ -114,8 +133,8 @@ class State:
 
     def has_idle_and_waiting(self) -> bool:
         """Whether GPUs are idle on nodes that are up while jobs wait."""
-        free = self.nodes.free(self.leasing.leases.values(), self.leasing.ended.values())
-        return bool(free.sum() > 0 and (self.book.held[self.book.active()] == 0).any())
+        free = self.nodes.free(self.leasing.leases, self.leasing.ended)
+        return self.book.holding < self.book.present and bool(free.sum() > 0)
 
     def all_finished(self, first: int, last: int) -> bool:
         """Whether the jobs from number `first` to `last` (by arrival) have all finished or been refused."""
@@ -126,7 +145,7 @@ class State:
 
     def next_completion_s(self) -> float:
         """Time of the next completion if nothing changes, or of the next task's end (tasks complete jobs in turn)."""
-        return min(self.book.next_done_s(), self.sequences.next_s()) if len(self.book.active()) else math.inf
+        return min(self.book.next_done_s(), self.sequences.next_s()) if self.book.present else math.inf
 
     def next_change_s(self) -> float:
         """Time of the next arrival, completion, end of a lease or change of a node."""
@@ -232,7 +251,7 @@ class State:
         """Carry out a decision; raises InvalidDecision if it breaks a limit, before anything has changed."""
         self.checker.shape(decision, self.now_s)
         renewed, fresh = self._sort_out(decision)
-        preempted = [unit for unit in self.leasing.leases if unit in decision.preempt]
+        preempted = [unit for unit in self.leasing.leases if unit in decision.preempt] if decision.preempt else []
         dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
         rates = self._check_new(fresh, set(dropped))
         self._check_verdicts(decision)
@@ -390,9 +409,8 @@ class State:
         return closed
 
     def _record(self, decision: Decision, cause: Cause, *, changed: bool) -> None:
-        ranks = self.book.active()
-        waiting = len(ranks) - int(np.count_nonzero(self.book.held[ranks]))
-        row = (cause, len(ranks), waiting, self.nodes.held, self.nodes.gpus_up(), changed)
+        present = self.book.present
+        row = (cause, present, present - self.book.holding, self.nodes.held, self.nodes.gpus_up(), changed)
         self.recorder.decision(self.now_s, row, decision)
 
     def close(self) -> None:

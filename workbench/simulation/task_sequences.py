@@ -349,8 +349,7 @@ class Sequences:
         self._computing[slot] = found
         self._number += 1
         heapq.heappush(self._ends, (found.end_s, self._number, slot, found))
-        book.settle(rounds.rank, now_s)
-        book.held[rounds.rank] += 1
+        book.settle(rounds.rank, now_s, 1)
         if not book.has_run(rounds.rank):
             book.first_start_s[rounds.rank] = now_s
             reason = self._why[task.job].text if task.job in self._why else ""
@@ -377,8 +376,7 @@ class Sequences:
         del self._computing[slot]
         self._record(slot, found.task, "switch", found.start_s, run_s, 0.0)
         self._record(slot, found.task, "run", run_s, now_s, steps)
-        self._book.settle(rank, now_s)
-        self._book.held[rank] -= 1
+        self._book.settle(rank, now_s, -1)
         self._book.left[rank] -= steps
         self._book.stepped |= steps > 0
         self._book.run_s[rank] += now_s - run_s

@@ -68,6 +68,7 @@ def look(
     up = np.array([name not in down for name in names])
     order = [i for i in scenario.order if scenario.jobs[i].arrival_s <= now_s and scenario.jobs[i].name not in gone]
     jobs = tuple(scenario.jobs[i] for i in order)
+    taken = {lease.unit: sum(lease.gpus.values()) for lease in (*leases, *ended)}
     view = JobView(
         jobs=jobs,
         position=np.array(order, dtype=np.int64),
@@ -75,6 +76,7 @@ def look(
         attained_s=np.array([(attained or {}).get(job.name, 0.0) for job in jobs], dtype=float),
         waited_s=np.zeros(len(jobs)),
         restarts=np.zeros(len(jobs), dtype=np.int64),
+        held=np.array([taken.get(job.name, 0) for job in jobs], dtype=np.int64),
         gpus=np.array([job.gpus for job in jobs], dtype=np.int64),
         arrival_s=np.array([job.arrival_s for job in jobs], dtype=float),
         weight=np.array([job.weight for job in jobs], dtype=float),

@@ -15,8 +15,9 @@ from workbench.scheduling.decision import IntArray, Unit
 from workbench.scheduling.placement import Gpus
 from workbench.scheduling.snapshot import Snapshot
 
-CHUNK = 64
-"""Speeds are asked for so many jobs of the line at a time; most of the line is never reached."""
+CHUNK = 8
+"""Speeds are asked for so many jobs of the line at a time, and for as many again as were asked for: most of the line is
+never reached."""
 
 Keys = Callable[[IntArray], FloatArray]
 """Keys of the jobs in some rows; the smallest is served first, equal ones in the order of the rows."""
@@ -37,8 +38,15 @@ class Rule:
     steady: bool
 
 
+def by_arrival(rows: IntArray) -> FloatArray:
+    """The keys of a line by arrival: jobs stand in the order of (arrival, position) already."""
+    return rows.astype(float)
+
+
 def in_line(rows: Sequence[int], keys: Keys) -> list[int]:
     """Rows, given in ascending order, in the order in which they are served."""
+    if keys is by_arrival:
+        return list(rows)
     chosen = np.asarray(rows, dtype=np.int64)
     return [int(row) for row in chosen[orders.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
 
@@ -121,13 +129,12 @@ class _Preferences:
     def of(self, spot: int) -> list[int]:
         """Positions of the types on which the job has a speed."""
         if spot not in self._known:
-            chunk = self._rows[spot : spot + CHUNK]
-            speed = self._snapshot.belief.speeds(orders.take(self._snapshot.jobs, chunk))
-            ranked = np.argsort(-speed, axis=1, kind="stable") if self._aware else np.arange(speed.shape[1])
-            ranked = np.broadcast_to(ranked, speed.shape)
-            able = np.take_along_axis(speed, ranked, axis=1) > 0
-            for i, (kinds, can) in enumerate(zip(ranked.tolist(), able.tolist(), strict=True)):
-                self._known[spot + i] = [kind for kind, ok in zip(kinds, can, strict=True) if ok]
+            chunk = self._rows[spot : 2 * spot + CHUNK]
+            for i, speed in enumerate(self._snapshot.belief.speeds(orders.take(self._snapshot.jobs, chunk)).tolist()):
+                kinds = [kind for kind, steps_per_s in enumerate(speed) if steps_per_s > 0]
+                if self._aware and len(kinds) > 1:
+                    kinds.sort(key=speed.__getitem__, reverse=True)  # equal ones stay in the cluster's order
+                self._known[spot + i] = kinds
         return self._known[spot]
 
     def may_run(self, spot: int) -> bool:

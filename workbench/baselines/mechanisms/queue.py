@@ -56,11 +56,13 @@ def start(scenario: Scenario, knobs: Mapping[str, Any]) -> Restarts | None:
 class _Plan:
     """Who will hold which GPUs, and the room beside them.
 
+    held: without those whose leases nobody can change; waited: rows of those who hold none before;
     fresh: those who get GPUs at their turn in line; victims: those who had to make room (they may be fresh again).
     """
 
     held: dict[Unit, Gpus]
     room: FreeGpus
+    waited: list[int]
     fresh: set[str] = field(default_factory=set)
     victims: set[str] = field(default_factory=set)
 
@@ -83,13 +85,15 @@ def serve(
 
     choose: who of those that wait gets GPUs that are free, where they do not simply go down the line.
     """
-    names, leases = snapshot.jobs.names, snapshot.leases
-    if len(leases) == len(names) and restarts is None:
+    waiting = np.flatnonzero(snapshot.jobs.held == 0).tolist()
+    moves = restarts is not None and len(snapshot.types) > 1
+    if not (waiting or snapshot.ended or moves):
         return Decision(signals=signals, next_s=math.inf)
     staying, room = kept(snapshot)
-    plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **staying}, room)
+    leases = snapshot.leases if rule.preemptive or moves else {}  # nobody else's change
+    plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **staying}, room, waiting)
     _admit(snapshot, keys, rule, plan, choose)
-    moved = restarts is not None and _move(snapshot, keys, rule, plan, restarts.by_gang)
+    moved = restarts is not None and moves and _move(snapshot, keys, rule, plan, restarts.by_gang)
     gone = frozenset(unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus)
     return Decision(
         assign=tuple(
@@ -98,7 +102,7 @@ def serve(
         preempt=gone,
         signals=signals,
         why=_reasons(snapshot, plan, gone),
-        next_s=math.inf if len(plan.held) == len(names) or (rule.steady and not moved) else None,
+        next_s=math.inf if (rule.steady and not moved) or not _waiting(snapshot, plan) else None,
     )
 
 
@@ -112,7 +116,11 @@ def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
 
 
 def _waiting(snapshot: Snapshot, plan: _Plan) -> list[int]:
-    return [row for row, name in enumerate(snapshot.jobs.names) if name not in plan.held]
+    """Rows of those who have none by the plan."""
+    jobs, rows = snapshot.jobs, plan.waited
+    if plan.victims or snapshot.ended:
+        rows = sorted({*rows, *(jobs.at[str(unit)] for unit in (*plan.victims, *snapshot.ended))})
+    return [row for row in rows if jobs.jobs[row].name not in plan.held]
 
 
 def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choose) -> None:
@@ -120,17 +128,20 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     waiting = _waiting(snapshot, plan)
     if not waiting:
         return
-    names, gangs = snapshot.jobs.names, snapshot.jobs.gpus
-    trial = Trial(snapshot, kept(snapshot)[1])
+    jobs, gangs = snapshot.jobs.jobs, snapshot.jobs.gpus
+    trial = Trial(snapshot, plan.room)
     chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
         trial = Trial(snapshot, kept(snapshot)[1])
         chosen, victims = push(waiting, keys, rule, trial, plan.held)
-    had = {names[row]: plan.held.pop(names[row]) for row in victims}
+    fits = trial.room is plan.room and len(chosen) < 2  # as they were tried
+    if not fits:
+        plan.room = kept(snapshot)[1]
+    had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}
     for gpus in had.values():
         plan.room.lend(gpus)
-    requests = [Request(names[row], kind, int(gangs[row]), had.get(names[row])) for row, kind in chosen]
-    placed = place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
+    requests = [Request(jobs[row].name, kind, int(gangs[row]), had.get(jobs[row].name)) for row, kind in chosen]
+    placed = {} if fits else place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
     if trial.refused or len(placed) < len(requests):
         placed, plan.room = trial.placed, trial.room
     plan.held |= placed
@@ -152,7 +163,9 @@ def _move(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, restart_s: Ma
 def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reason]:
     """Reasons for those who start, move or lose their GPUs."""
     overtaken = Reason("overtaken", "jobs before it in line took its GPUs")
-    why = {name: overtaken for name in snapshot.jobs.names if name in plan.victims and name in gone}
+    why = {}
+    if plan.victims:
+        why = {name: overtaken for name in snapshot.jobs.names if name in plan.victims and name in gone}
     for name, gpus in ((str(unit), gpus) for unit, gpus in plan.held.items()):
         if name not in plan.fresh and name not in gone:
             continue

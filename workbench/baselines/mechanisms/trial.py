@@ -28,7 +28,7 @@ class Trial:
         gpus = int(jobs.gpus[row])
         if self.left[kind] < gpus:
             return False
-        found = place([Request(jobs.names[row], kind, gpus, previous)], self.room, accept=self._accept)
+        found = place([Request(jobs.jobs[row].name, kind, gpus, previous)], self.room, accept=self._accept)
         if not found:
             self.refused = True
             return False
@@ -59,7 +59,7 @@ class Trial:
             self._lend(kind, gpus)
         fits = self.take(row, kind)
         if fits:
-            gpus = self.placed.pop(self.snapshot.jobs.names[row])
+            gpus = self.placed.pop(self.snapshot.jobs.jobs[row].name)
             self._lend(kind, gpus)
         self._take_back(kind, more)
         return fits
