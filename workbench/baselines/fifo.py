@@ -1,8 +1,10 @@
 """First in, first out: jobs start in the order of their arrival and keep their GPUs until they are done.
 
 Not preemptive: a job stays on the type it started on even when a faster one becomes free (`srtf` and `las` move jobs).
-The first job that does not fit blocks those behind it (knob `blocking`). Without `heterogeneity_aware` a job's type is
-drawn among those with room (as the authors' code does), for the cluster's order may be that of speed.
+The first job that does not fit blocks those behind it (knob `blocking`), or only those that would delay it (knob
+`backfill`: EASY, `workbench.baselines.mechanisms.backfill`; the signal `shadow_s` says when it is to start). Without
+`heterogeneity_aware` a job's type is drawn among those with room (as the authors' code does), for the cluster's order
+may be that of speed.
 
 With the preset `authors` the greedy choice is made anew at most every 1920 s and passes as shares of 0 or 1 through the
 rounds of Gavel's simulator (its policy `fifo_perf`): a running job may be moved to another type; without
@@ -16,6 +18,7 @@ with which the two do most, as long as that is more than 1.5 of what one does al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,6 +29,7 @@ import pandas as pd
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms.backfill import LIMIT, by_limit, by_speed, easy, require_limits
 from workbench.baselines.mechanisms.explain import arrival, told, verb
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
@@ -52,6 +56,17 @@ SPACE_SHARING = Knob(
     source="code",
     kind="bool",
 )
+LIMIT_S = f"attributes.{LIMIT}"
+BACKFILL = Knob(
+    "backfill",
+    "none",
+    "Jobs behind the first that does not fit start if they do not delay it (EASY), as far as is known: by how long a "
+    "job takes at its believed speed, or by its attribute limit_s, its user's limit (without one by its speed)",
+    kind="str",
+    choices=("none", "speeds", "limits"),
+    main=True,
+)
+LASTS = {"speeds": by_speed, "limits": by_limit}
 MUCH = 1.5
 """What the normalised speeds of a pair must sum to at least, strictly (code: `packing_threshold`)."""
 
@@ -64,17 +79,27 @@ class Fifo(LineScheduler):
 
     name = "fifo"
     title = "First in, first out"
-    knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH, SPACE_SHARING)
+    knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH, SPACE_SHARING, BACKFILL)
+    uses = LineScheduler.uses | {LIMIT_S}
     leftovers = "none"
 
     def settle(self, given: Knobs) -> dict[str, Value]:
         knobs = super().settle(given)
         if knobs["space_sharing"] and not in_rounds(knobs):
             raise InputError("knob space_sharing", True, "false, or through=gavel_rounds (preset=authors) with it")
+        alone = {"blocking": True, "heterogeneity_aware": True, "through": "queue"}
+        for name, value in alone.items() if knobs["backfill"] != "none" else ():
+            if knobs[name] != value:
+                raise InputError("knob backfill", knobs["backfill"], f"none, or {name}={value} with it")
         return knobs
+
+    def about(self, knobs: Knobs) -> frozenset[str]:
+        return self.uses if knobs["backfill"] == "limits" else self.uses - {LIMIT_S}
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         require_sharing(scenario, knobs)
+        if knobs["backfill"] == "limits":
+            require_limits(scenario)
         return super().start(scenario, knobs)
 
     def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
@@ -84,7 +109,17 @@ class Fifo(LineScheduler):
         def choose(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
             return fill(rows, rule, trial, draw=None if aware else rng)
 
-        return queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
+        if knobs["backfill"] == "none":
+            return queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
+        shadow_s: dict[str, float] = {}
+
+        def choose_easy(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
+            chosen, reserved = easy(rows, rule, trial, LASTS[knobs["backfill"]])
+            if reserved is not None and reserved.shadow_s < math.inf:
+                shadow_s[snapshot.jobs.jobs[reserved.row].name] = reserved.shadow_s
+            return chosen
+
+        return queue.serve(snapshot, by_arrival, rule, {"shadow_s": shadow_s}, choose=choose_easy)
 
     def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
         return greedy(snapshot, knobs, memory, rng)
@@ -200,10 +235,13 @@ def _explain(moment: JobAtTime) -> Explained:
     """By arrival; through Gavel's rounds by priority."""
     if moment.run.knobs["through"] == "gavel_rounds":
         return _explain_shares(moment)
-    blocking = bool(moment.run.knobs["blocking"])
+    blocking, fills = bool(moment.run.knobs["blocking"]), moment.run.knobs["backfill"] != "none"
     passing = "nobody passes a job that does not fit" if blocking else "who does not fit is passed"
+    if fills:
+        passing = "who stands behind the first that does not fit starts if that is not expected to delay it"
     rule = f"Jobs start in the order of their arrival and keep their GPUs; {passing}."
-    return told(moment, arrival(moment), rule, keeps=True, blocking=blocking)
+    passed = "this job is expected to delay it" if fills else "nobody passes it"
+    return told(moment, arrival(moment), rule, keeps=True, blocking=blocking, passed=passed)
 
 
 ROOM = Room(

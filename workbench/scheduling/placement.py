@@ -5,6 +5,7 @@ Everything here is pure: it reads a NodeView and answers with `{node: GPUs}`. A 
 
 from __future__ import annotations
 
+import copy
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,6 +51,13 @@ class FreeGpus:
         self._first: dict[int, int] = {}
         for gpus in lent:
             self.lend(gpus)
+
+    def copy(self) -> FreeGpus:
+        """The same GPUs, to be taken apart from these."""
+        other = copy.copy(self)
+        other.free, other._first = self.free[:], dict(self._first)
+        other._by_free, other._changed = {}, set(self._nodes.of_kind)
+        return other
 
     def lend(self, gpus: Gpus) -> None:
         """Make GPUs available that an assignment still holds."""

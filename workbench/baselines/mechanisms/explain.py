@@ -34,31 +34,38 @@ def arrival(moment: JobAtTime) -> Order:
 
 
 def told(
-    moment: JobAtTime, order: Order | None, rule: str, *, keeps: bool = False, blocking: bool = False
+    moment: JobAtTime,
+    order: Order | None,
+    rule: str,
+    *,
+    keeps: bool = False,
+    blocking: bool = False,
+    passed: str = "nobody passes it",
 ) -> Explained:
     """The rule, and for a job that waits what it lost to.
 
-    keeps: jobs that run keep their GPUs; blocking: nobody passes a job of the order that waits and could run.
+    keeps: jobs that run keep their GPUs; blocking: nobody passes a job of the order that waits and could run, or not
+    this job, for the reason `passed`.
     """
     if moment.state != "waiting" or order is None or moment.job not in order.values:
         return Explained((rule,), order=order)
-    return Explained((rule,), binding=_binding(moment, order, keeps, blocking), order=order)
+    return Explained((rule,), binding=_binding(moment, order, keeps, blocking, passed), order=order)
 
 
-def _binding(moment: JobAtTime, order: Order, keeps: bool, blocking: bool) -> str:
+def _binding(moment: JobAtTime, order: Order, keeps: bool, blocking: bool, passed: str) -> str:
     """What a waiting job lost to: who blocks the line, jobs before it, those that keep their GPUs, or lack of room."""
     line = [name for name in moment.waiting if order.before(name, moment.job)]
     if blocking and line and moment.has_room:
         head = min(line, key=lambda name: order.place(name) or 0)
-        return f"by {order.label} {head} waits before it and {_does_not_fit(moment, head)}, and nobody passes it"
+        return f"by {order.label} {head} waits before it and {_does_not_fit(moment, head)}, and {passed}"
     fitting = {kind for kind, gpus in moment.needs.items() if moment.up[kind] >= gpus}
     if not fitting:
         return f"no type on which it runs has {counted(moment.sizes[0], 'GPU')} on nodes that are up"
     holders = list(dict.fromkeys(each.job for each in moment.others if fitting & each.gpus.keys()))
     ahead = [name for name in holders if order.before(name, moment.job)]
     if keeps and holders:
-        passed = ", and nobody passes a job that does not fit" if blocking else ""
-        first = f"; by {order.label} {listed(line)} {verb('wait', line)} before it{passed}" if line else ""
+        rest = ", and nobody passes a job that does not fit" if blocking and passed == "nobody passes it" else ""
+        first = f"; by {order.label} {listed(line)} {verb('wait', line)} before it{rest}" if line else ""
         held = f"{listed(holders)} {verb('hold', holders)} GPUs on which it could run"
         return f"{held}, and who runs keeps its GPUs{first}"
     if ahead:

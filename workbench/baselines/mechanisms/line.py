@@ -58,7 +58,7 @@ def fill(
 
     most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
     """
-    kinds, gangs = _Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.gpus
+    kinds, gangs = Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.gpus
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(trial.left):
@@ -90,7 +90,7 @@ def push(
             behind[runs[row][0]].append((row, runs[row][1]))
     passed = [0] * len(behind)
     count = [sum(gangs[row] for row, _ in those) for those in behind]
-    kinds = _Preferences(snapshot, line, rule.aware)
+    kinds = Preferences(snapshot, line, rule.aware)
     chosen: list[tuple[int, int]] = []
     victims: set[int] = set()
     for spot, row in enumerate(line):
@@ -119,7 +119,7 @@ def push(
     return chosen, sorted(victims)
 
 
-class _Preferences:
+class Preferences:
     """The types that jobs of a line can run on, best first, worked out as far down the line as anybody asks."""
 
     def __init__(self, snapshot: Snapshot, rows: Sequence[int], aware: bool) -> None:

@@ -134,7 +134,7 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
         trial = Trial(snapshot, kept(snapshot)[1])
         chosen, victims = push(waiting, keys, rule, trial, plan.held)
-    fits = trial.room is plan.room and len(chosen) < 2  # as they were tried
+    fits = trial.room is plan.room and (len(chosen) < 2 or trial.final)  # as they were tried
     if not fits:
         plan.room = kept(snapshot)[1]
     had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}

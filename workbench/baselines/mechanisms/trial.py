@@ -12,14 +12,15 @@ from workbench.scheduling.snapshot import Snapshot
 class Trial:
     """GPUs given out to one job after the other, to see who fits.
 
-    left: free GPUs per type; placed: who has which; refused: whether a job ran nowhere although its type had room.
+    left: free GPUs per type; placed: who has which; refused: whether a job ran nowhere although its type had room;
+    final: whether they get what they were given, rather than being placed anew together, large gangs first.
     """
 
     def __init__(self, snapshot: Snapshot, room: FreeGpus) -> None:
         self.snapshot, self.room = snapshot, room
         self.left = room.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}
-        self.refused = False
+        self.refused = self.final = False
         self._accept = runs_spread(snapshot)
 
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
@@ -35,6 +36,19 @@ class Trial:
         self.placed |= found
         self.left[kind] -= gpus
         return True
+
+    def undo(self, row: int, kind: int) -> None:
+        """Take back what `take` gave."""
+        self._lend(kind, self.placed.pop(self.snapshot.jobs.jobs[row].name))
+
+    def fits(self, row: int, kind: int, room: FreeGpus) -> bool:
+        """Whether a job would find GPUs of a type in another room, which stays as it is."""
+        name = self.snapshot.jobs.jobs[row].name
+        request = Request(name, kind, self.snapshot.jobs.gpus.item(row))
+        found = place([request], room, accept=self._accept)
+        if found:
+            room.lend(found[name])
+        return bool(found)
 
     def push(self, row: int, kind: int, behind: Sequence[tuple[int, Gpus]], previous: Gpus | None) -> int:
         """Give a job GPUs of a type that those behind it hold; returns how many of them, the last first, make room.
@@ -59,8 +73,7 @@ class Trial:
             self._lend(kind, gpus)
         fits = self.take(row, kind)
         if fits:
-            gpus = self.placed.pop(self.snapshot.jobs.jobs[row].name)
-            self._lend(kind, gpus)
+            self.undo(row, kind)
         self._take_back(kind, more)
         return fits
 

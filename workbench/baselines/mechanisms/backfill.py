@@ -1,0 +1,132 @@
+"""EASY backfilling: who stands behind the first job that does not fit starts at once if that does not delay this job.
+
+By the expected ends of the jobs that run, the first job will have its GPUs at its shadow time. Another that fits now
+may start if it is to end by then, or if the first job still finds its GPUs then beside it: on what Lifka calls the
+extra nodes. All that is expected anew at every decision; ends that come later than expected delay the first job.
+
+(ours) where a cluster has several types: the first job is to start on the type on which it can soonest, and those who
+start on others do not delay it. Extra GPUs are looked for node by node, as gangs are placed.
+Source: D. Lifka, The ANL/IBM SP scheduling system (JSSPP 1995); A. Mu'alem and D. Feitelson, Utilization,
+predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling (TPDS 2001).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from workbench.base.errors import InputError
+from workbench.base.round_times import TIE
+from workbench.baselines.mechanisms.line import Preferences, Rule, fill
+from workbench.baselines.mechanisms.trial import Trial
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scheduling.placement import FreeGpus, Gpus
+from workbench.scheduling.snapshot import Snapshot
+
+LIMIT = "limit_s"
+"""The attribute of a job in which its user says how long it will run at most."""
+Lasts = Callable[[Snapshot, int, Gpus], float]
+"""Seconds for which the job of a row is expected to hold these GPUs from now on."""
+
+
+def by_speed(snapshot: Snapshot, row: int, gpus: Gpus) -> float:
+    """By its steps left and its believed speed there."""
+    speed = snapshot.belief.on_nodes(snapshot.jobs.jobs[row], gpus)
+    return snapshot.jobs.steps_left.item(row) / speed if speed > 0 else math.inf
+
+
+def by_limit(snapshot: Snapshot, row: int, gpus: Gpus) -> float:
+    """What is left of its limit, 0 s where it has run for longer; without a limit by its speed."""
+    jobs = snapshot.jobs
+    limit_s = jobs.jobs[row].attributes.get(LIMIT)
+    if limit_s is None:
+        return by_speed(snapshot, row, gpus)
+    return max(_seconds(jobs.jobs[row], limit_s) - jobs.attained_s.item(row) / jobs.gpus.item(row), 0.0)
+
+
+def require_limits(scenario: Scenario) -> None:
+    """Raise InputError for a limit that is no number of seconds above 0."""
+    for job in scenario.jobs:
+        _seconds(job, job.attributes.get(LIMIT, 1.0))
+
+
+def _seconds(job: Job, limit_s: float | str) -> float:
+    if isinstance(limit_s, str) or limit_s <= 0:
+        raise InputError(f"job {job.name}, attributes.{LIMIT}", limit_s, "seconds > 0")
+    return float(limit_s)
+
+
+class Reservation(NamedTuple):
+    """When and on which type the first job is to start, and the GPUs that are free then."""
+
+    row: int
+    kind: int
+    shadow_s: float
+    room: FreeGpus
+
+
+def easy(
+    rows: Sequence[int], rule: Rule, trial: Trial, lasts: Lasts
+) -> tuple[list[tuple[int, int]], Reservation | None]:
+    """(row, type) of those who start down the line, and what the first job that does not fit is to have.
+
+    A `workbench.baselines.mechanisms.queue.Choose` with `lasts` and without the second part.
+    """
+    trial.final = True
+    chosen = fill(rows, rule, trial)
+    if len(chosen) == len(rows) or not any(trial.left):
+        return chosen, None
+    started = dict(chosen)
+    kinds = Preferences(trial.snapshot, rows, rule.aware)
+    head = next((spot for spot, row in enumerate(rows) if row not in started and kinds.may_run(spot)), None)
+    if head is None:
+        return chosen, None
+    reserved = _reserve(rows[head], kinds.of(head), trial, lasts)
+    for spot in range(head + 1, len(rows)):
+        if not any(trial.left):
+            break
+        kind = next((kind for kind in kinds.of(spot) if _passes(rows[spot], kind, trial, reserved, lasts)), None)
+        if kind is not None:
+            chosen.append((rows[spot], kind))
+    return chosen, reserved
+
+
+def _reserve(row: int, kinds: Sequence[int], trial: Trial, lasts: Lasts) -> Reservation:
+    """The type on which a job can start soonest by the expected ends; equally soon: the one that it prefers."""
+    snapshot = trial.snapshot
+    held = {unit: lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())} | trial.placed
+    ends: dict[int, list[tuple[float, Gpus]]] = {}
+    for unit, gpus in held.items():
+        end_s = snapshot.now_s + lasts(snapshot, snapshot.jobs.at[str(unit)], gpus)
+        ends.setdefault(trial.room.kind_of(gpus), []).append((end_s, gpus))
+    found = [_soonest(row, kind, sorted(ends.get(kind, []), key=lambda end: end[0]), trial) for kind in kinds]
+    return min(found, key=lambda reservation: reservation.shadow_s)
+
+
+def _soonest(row: int, kind: int, ends: Sequence[tuple[float, Gpus]], trial: Trial) -> Reservation:
+    """When a job can start on a type; infinity if it cannot, as too many of its nodes are down."""
+    room = trial.room.copy()
+    for number, (end_s, gpus) in enumerate(ends):
+        room.lend(gpus)
+        together = number + 1 < len(ends) and ends[number + 1][0] <= end_s * (1 + TIE)
+        if not together and trial.fits(row, kind, room):
+            return Reservation(row, kind, end_s, room)
+    return Reservation(row, kind, math.inf, room)
+
+
+def _passes(row: int, kind: int, trial: Trial, reserved: Reservation, lasts: Lasts) -> bool:
+    """Start a job on a type if it fits and does not delay the first one; returns whether it does."""
+    if not trial.take(row, kind):
+        return False
+    snapshot = trial.snapshot
+    gpus = trial.placed[snapshot.jobs.jobs[row].name]
+    if kind != reserved.kind or snapshot.now_s + lasts(snapshot, row, gpus) <= reserved.shadow_s * (1 + TIE):
+        return True
+    if reserved.room.keep(kind, sum(gpus.values()), gpus):
+        if trial.fits(reserved.row, kind, reserved.room):
+            return True
+        reserved.room.lend(gpus)
+    trial.undo(row, kind)
+    return False
