@@ -216,9 +216,10 @@ def test_a_refusal_is_explained_in_two_seconds_beside_308_guaranteed_jobs(full):
 
 
 def test_with_less_capacity_in_the_programme_a_plan_is_found_where_lifting_fails():
-    """About 500 guaranteed jobs, whose deadlines as first chosen leave too little room for whole leases."""
-    more = crowd(600, 0)
+    """238 guaranteed jobs, whose deadlines as first chosen leave too little room for whole leases."""
+    more = crowd(300, 0, gpus=384)
     data = more.with_jobs(master.solve(more).plan.has.any(axis=1), guaranteed=True)
+    assert len(data.jobs) == 238
     whole = Master(data)
     assert lift(data, whole.rounded(solve_matrix(whole.programme()).values)[0]) is None
     found = master.solve(data)
