@@ -192,9 +192,11 @@ def test_limits_shares_and_settings_are_entities(tmp_path: Path) -> None:
 
 def test_other_types_are_ratios_that_every_answer_leads_with(tmp_path: Path) -> None:
     ratios = "by,name,ran_on,to,ratio,low,high\nuser,ada,a100,v100,.5,.4,.6\n"
-    scenario, report = read(tmp_path, dump(Ran("1", 0, 0, 600, "gres/gpu:a100=2,gres/gpu=2")), ratios=ratios)
-    job = scenario.jobs[0]
-    assert scenario.table.matrix([job.model], [2], types=["a100", "v100", "a100_1g.5gb"]).tolist() == [[1, 0.5, 0]]
+    ran = Ran("1", 0, 0, 600, "gres/gpu:a100=1,gres/gpu=1", "m1", "small")
+    scenario, report = read(tmp_path, dump(ran, ran._replace(name="2", host="a1", partition="big")), ratios=ratios)
+    job, other = scenario.jobs
+    assert other.model == "recorded on a100", "its partition has no v100"
+    assert scenario.table.matrix([job.model], [1], types=["a100", "v100", "a100_1g.5gb"]).tolist() == [[1, 0.5, 0]]
     assert scenario.notes[0] == report.assumed[0] and str(report).startswith("assumed, not recorded: 1 job (user ada)")
     for bad in ("user,ada,a100,v100,2,3,4", "user,ada,a100,v100,2", "user,,a100,v100,2,1,3"):
         with pytest.raises(InputError, match=r"low <= ratio <= high"):

@@ -523,12 +523,14 @@ def _observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: s
 
 def _with_types(rows: Iterable[TimedRow], site: Site) -> Iterator[TimedRow]:
     """The rows; one without a type has those of the nodes where it ran, else those of its partition."""
+    may: dict[str, tuple[str, ...]] = {}
     for row in rows:
-        if row.ran_on or not row.gpus:
-            yield row
-            continue
-        found = site.types(row.hosts) or site.types(site.of_partition(str(row.facts.get("partition", ""))))
-        yield replace(row, ran_on=tuple(kind for kind in found if "g." not in kind) or found)
+        partition = str(row.facts.get("partition", ""))
+        if partition not in may:
+            may[partition] = site.types(site.of_partition(partition))
+        found = row.ran_on or (site.types(row.hosts) or may[partition] if row.gpus else ())
+        ran_on = row.ran_on or tuple(kind for kind in found if "g." not in kind) or found
+        yield replace(row, ran_on=ran_on, may=may[partition])
 
 
 def _on_cpus(row: TimedRow) -> TimedRow:

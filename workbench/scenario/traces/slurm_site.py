@@ -345,6 +345,9 @@ class Site:
     def entities(self, begin_s: float) -> list[dict[str, Any]]:
         """What jobs share limits by; reservations in seconds from the scenario's begin."""
         found = [{"kind": kind, "name": names[0], **facts} for (kind, *names), facts in self.entries.items()]
+        for each in found:  # of all machines, those without GPUs too: job sizes are parts of them
+            if each["kind"] == "config":
+                each |= {"nodes": len(self.nodes), "cpus": sum(facts.cpus for facts in self.nodes.values())}
         for record in self.reservations.values():
             start, end = moment(record.get("starttime", "")), moment(record.get("endtime", ""))
             if start is not None and end is not None:

@@ -65,7 +65,8 @@ MOST_LETTERS = 190
 class TimedRow:
     """One job of a trace. model: a built-in one, or None; rewards as in a scenario; ran_on: its types as the trace has
     them, none where it may have run on any; ended: in which state; times: by the name of an attribute, `start_s` and
-    `end_s` among them where the trace tells; hosts: the nodes where it ran; facts: attributes of the job."""
+    `end_s` among them where the trace tells; hosts: the nodes where it ran; facts: attributes of the job; may: the
+    types that its partition has, none where nobody knows."""
 
     line: int
     name: str
@@ -80,6 +81,7 @@ class TimedRow:
     times: Mapping[str, float] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     facts: Mapping[str, float | str] = field(default_factory=dict)
+    may: tuple[str, ...] = ()
 
     @property
     def kind(self) -> tuple[str, int]:
@@ -120,9 +122,13 @@ class Ratio:
     high: float
 
     def holds(self, row: TimedRow) -> bool:
-        """Whether it is about a job."""
+        """Whether it is about a job: not about one that asked for a type, or whose partition lacks this one."""
         value = row.user if self.by == "user" else row.facts.get(self.by)
-        return self.ran_on in row.ran_on and self.to not in row.ran_on and self.name in ("*", str(value))
+        if self.ran_on not in row.ran_on or self.to in row.ran_on or "asked" in row.facts:
+            return False
+        if row.may and self.to not in row.may:
+            return False
+        return self.name in ("*", str(value))
 
 
 def _nothing(*given: Any) -> list[dict[str, Any]]:
