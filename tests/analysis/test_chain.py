@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench
+from tests.simulation.support import make
 from workbench.analysis import chain as module
 from workbench.analysis.chain import Chain
 from workbench.base.errors import InputError
@@ -120,6 +121,48 @@ def test_what_would_make_it_run_is_asked_twelve_times_at_most(scheduler: str, mo
     found = workbench.chain(run_of(scheduler), "slow-0/0", 2700.0)
     assert found.solves == len(asked) - 1 <= 12  # the first is the run itself
     assert found.otherwise
+
+
+def test_deadlines_are_asked_of_who_is_told_them_and_only_no_answer_counts_as_none(monkeypatch) -> None:
+    """One GPU, leases of 1200 s, the first two promised: then the shorter job goes before one whose deadline was too
+    early for a promise. Due at 6000 s, 5.94 times as far off, that one has leases 3 to 5."""
+    jobs = [
+        {"name": "one", "steps": 2400.0, "rewards": [[2400.0, 10.0]]},
+        {"name": "three", "steps": 1200.0, "arrival_s": 50.0},
+        {"name": "two", "steps": 3600.0, "arrival_s": 60.0, "rewards": [[1000.0, 10.0]]},
+    ]
+    run = workbench.simulate(make(jobs), "chronus", {"slo_lease_s": 1200, "profile": False})
+    found = workbench.chain(run, "n-0/0", 2700.0)
+    assert (found.job, found.asked) == ("three", "two") and found.solves <= 12
+    assert found.otherwise.startswith("two would have n-0/0 then had it come with deadlines 5.9")
+
+    def broken(*given, **more):
+        if more.get("see") is not None:
+            raise InputError("snapshot", 3, "another")
+        return replay(*given, **more)
+
+    monkeypatch.setattr(module, "replay", broken)
+    with pytest.raises(InputError, match="snapshot"):
+        workbench.chain(run, "n-0/0", 2700.0)
+
+
+def test_rows_of_a_run_that_was_made_otherwise_are_tried() -> None:
+    """Equal jobs are merged by the default route, which ends at another vertex than the model: the nearest is taken."""
+    scenario = make([{"steps": 3600.0} for _ in range(60)], gpus=20)
+    run = workbench.simulate(scenario, FAIR, until_s=2000.0)
+    found = workbench.chain(run, "n-0/3", 1000.0)
+    assert {row.verdict for row in found.rows[: module.MOST_ROWS]} <= {"cause", "binding, not decisive"}
+    assert "None was tried" not in found.links[0].text
+
+
+def test_rows_and_waits_of_hops_are_tried() -> None:
+    """With both of its configurations translation would leave the server to vision; so would vision's longer wait."""
+    found = workbench.chain(run_of("hops"), "fast-0/0", 2500.0)
+    assert (found.job, found.causes) == ("translation", ("one_configuration[translation]",))
+    assert found.rows[0].then == "vision"
+    assert found.otherwise.startswith("vision would have fast-0/0 then had it waited 1 h 3 min in place of 5 min")
+    still = workbench.chain(run_of("hops"), "fast-0/0", 950.0)
+    assert {row.verdict for row in still.rows} == {"binding, not decisive"}
 
 
 def test_who_has_it_is_who_the_timeline_says() -> None:

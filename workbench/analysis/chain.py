@@ -38,8 +38,10 @@ MOST_ROWS = 8
 """Rows that are tried, each by simulating again: those of the jobs and the type in question first."""
 MOST_SOLVES = 12
 """Times that the question is decided anew to find what would make a job run."""
-MOST = 1024.0
+MOST_ELSE = 1024.0
 """A parameter is raised, or lowered, by at most this factor."""
+MOST: Mapping[str, float] = {"deadline": 8.0}
+"""The same of those that a plan's length grows with."""
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
@@ -128,8 +130,9 @@ def chain(
     Links: rows, share, rank, placement (policies that divide time), price, payoff, choice (Hadar), gain and weight,
     plan (Hops), order, slot (Hare), promise, lease, placement (Chronus), order, choice (others). job: who else might be
     there, for what would make it run; default: the first that waits and could, else the first that runs elsewhere.
-    again: try rows, and bisect a parameter of the job (its weight, else its steps left) for what would make it run, in
-    at most 12 decisions anew: each simulates the run again up to then. belief: as for `one_more`.
+    again: try rows, and bisect a parameter of the job for what would make it run (the first that does of its weight,
+    rewards and deadlines, as far as they are read, steps left and wait), in at most 12 decisions anew: each simulates
+    the run again up to then. belief: as for `one_more`.
 
     Raises InputError for a GPU, time or job that there is not, and what `simulate` raises.
     """
@@ -324,25 +327,54 @@ class _Question:
     # What would make it run ------------------------------------------------------------------------------------------
 
     def otherwise(self, job: str) -> tuple[str, int]:
-        """What would make a job have the GPU, by its weight if that is read, else its steps; and decisions anew."""
-        about = self._owner.about(self._slot.run.knobs)
+        """What would make a job have the GPU, by the first of its parameters that would; and decisions anew."""
+        about, moment = self._owner.about(self._slot.run.knobs), self._slot.of(job)
+        read = {
+            "weight": "weight" in about,
+            "reward": "rewards" in about and bool(moment.spec.rewards),
+            "deadline": "rewards" in about and bool(moment.spec.rewards),
+            "steps": True,
+            "wait": self._waited_s(job) > 0,
+        }
+        names = [name for name, counts in read.items() if counts]
         solves, tried = 0, []
-        names = ("weight", "steps") if "weight" in about else ("steps",)
         for left, name in enumerate(names, start=1 - len(names)):
             found = self._bisected(job, name, MOST_SOLVES - solves + left)  # the later ones are tried once, too
             solves += found.solves
             if found.factor is not None:
-                return _would(self._slot, job, name, found.factor), solves
-            tried.append(f"{WORD[name]} {f'{MOST:g} times as large' if name == 'weight' else f'a {MOST:g}th of them'}")
+                return self._would(job, name, found.factor), solves
+            tried.append(WORDS[name].format(f"{MOST.get(name, MOST_ELSE):g}"))
         return f"What was tried would not bring {job} there: {', '.join(tried)}.", solves
+
+    def _waited_s(self, job: str) -> float:
+        """How long a job had waited when what is in force was decided."""
+        asked = self._first.decided
+        row = None if asked is None else asked.snapshot.jobs.at.get(job)
+        return 0.0 if asked is None or row is None else float(asked.snapshot.jobs.waited_s[row])
+
+    def _would(self, job: str, name: str, factor: float) -> str:
+        then = f"{job} would have {self._slot.gpu} then"
+        if name == "weight":
+            old = self._slot.of(job).spec.weight
+            return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}."
+        if name == "steps":
+            return f"{then} with {short_number(100 * factor)} % of the steps that it has left."
+        if name == "wait":
+            shown = [format_duration(self._waited_s(job) * times, parts=2) for times in (1.0, factor)]
+            return f"{then} had it waited {shown[1]} in place of {shown[0]}."
+        what = "rewards" if name == "reward" else "deadlines"
+        times = "times as large" if name == "reward" else "times as far off"
+        return f"{then} had it come with {what} {short_number(factor)} {times}."
 
     def _bisected(self, job: str, name: str, most: int) -> _Found:
         """The smallest factor at which it is there, to within what so many decisions tell apart."""
+        limit = MOST.get(name, MOST_ELSE)
+        since = 0 if name in ("reward", "deadline") else self._first.since  # it was told them when it came
 
         def there(exponent: float) -> bool:
-            factor = MOST ** (exponent if name == "weight" else -exponent)
+            factor = limit ** (-exponent if name == "steps" else exponent)
             try:
-                again = self._again(see=_shown_with(self._first.since, job, name, factor))
+                again = self._again(see=_shown_with(since, job, name, factor))
             except InfeasibleError:
                 return False  # there is no schedule at all then
             now = self._at(again).now
@@ -354,7 +386,7 @@ class _Question:
         while solves < most and high - low > 1e-3:
             middle, solves = (low + high) / 2, solves + 1
             low, high = (low, middle) if there(middle) else (middle, high)
-        return _Found(MOST ** (high if name == "weight" else -high), solves)
+        return _Found(limit ** (-high if name == "steps" else high), solves)
 
 
 def _near(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatArray]:
@@ -373,14 +405,13 @@ class _Found(NamedTuple):
     solves: int
 
 
-WORD: Mapping[str, str] = {"weight": "a weight", "steps": "steps left"}
-
-
-def _would(slot: SlotAtTime, job: str, name: str, factor: float) -> str:
-    if name == "weight":
-        old = slot.of(job).spec.weight
-        return f"{job} would have {slot.gpu} then with a weight of {short_number(old * factor)} in place of {old:g}."
-    return f"{job} would have {slot.gpu} then with {short_number(100 * factor)} % of the steps that it has left."
+WORDS: Mapping[str, str] = {
+    "weight": "a weight {} times as large",
+    "reward": "rewards {} times as large",
+    "deadline": "deadlines {} times as far off",
+    "steps": "steps left a {}th of them",
+    "wait": "a wait {} times as long",
+}
 
 
 def _row(statement: SolvedStatement, number: int) -> TriedRow:
@@ -389,19 +420,23 @@ def _row(statement: SolvedStatement, number: int) -> TriedRow:
 
 
 def _shown_with(since: int, job: str, name: str, factor: float) -> Callable[[int, Snapshot], Snapshot]:
-    """From a call on, a snapshot in which the job has another weight, or other steps left."""
+    """From a call on, a snapshot in which a parameter of the job is another."""
+    of_view = {"weight": "weight", "steps": "steps_left", "wait": "waited_s"}
 
     def see(number: int, snapshot: Snapshot) -> Snapshot:
         row = snapshot.jobs.at.get(job)
         if number < since or row is None:
             return snapshot
-        field = "weight" if name == "weight" else "steps_left"
-        values = getattr(snapshot.jobs, field).copy()
-        values[row] *= factor
-        jobs = list(snapshot.jobs.jobs)
+        jobs, changed = list(snapshot.jobs.jobs), {}
+        if name in of_view:
+            changed = {of_view[name]: getattr(snapshot.jobs, of_view[name]).copy()}
+            changed[of_view[name]][row] *= factor
         if name == "weight":
             jobs[row] = jobs[row].model_copy(update={"weight": jobs[row].weight * factor})
-        view = replace(snapshot.jobs, jobs=tuple(jobs), **{field: values})
-        return replace(snapshot, jobs=view)
+        if name in ("reward", "deadline"):
+            late, more = (factor, 1.0) if name == "deadline" else (1.0, factor)
+            steps = tuple((deadline_s * late, reward * more) for deadline_s, reward in jobs[row].rewards or ())
+            jobs[row] = jobs[row].model_copy(update={"rewards": steps})
+        return replace(snapshot, jobs=replace(snapshot.jobs, jobs=tuple(jobs), **changed))
 
     return see
