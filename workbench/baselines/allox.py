@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.arrays import fixed
 from workbench.base.errors import InputError
@@ -43,6 +42,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, StatedProblem
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Unit
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
@@ -27,6 +26,7 @@ from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, Route
 from workbench.scheduling.decision import Shares
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.snapshot import Snapshot

@@ -30,7 +30,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
 from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
@@ -41,6 +40,7 @@ from workbench.scheduling import orders
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot

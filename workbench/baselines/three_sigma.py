@@ -33,7 +33,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, counted
 from workbench.base.round_times import LONGEST_ROUND_S
@@ -52,6 +51,7 @@ from workbench.scheduling.contract import (
 )
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from workbench.scheduling.formula import Binding, Name, Number, Operation, Relation, Several, Total, Tree, objective
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Unreadable, symbol_lines
 
 Value = npt.NDArray[np.float64]

@@ -17,7 +17,8 @@ from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import pandas as pd
-import pyomo.environ as pyo
+
+from workbench.scheduling.modelling import pyo
 
 
 class Equation(NamedTuple):

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.scheduling import formula
 from workbench.scheduling.formula import Clause, Name, Number, Several
 from workbench.scheduling.meaning import Env, Meaning, Value, as_bound
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Equation, Unreadable, equations
 
 TOLERANCE = 1e-9

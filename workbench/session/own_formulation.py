@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import pyomo
-import pyomo.environ as pyo
 
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Data, Formulation, Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Point, Programme, Solver, explained, solve_matrix
 from workbench.session.mechanisms import Mechanism

@@ -19,7 +19,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
 from workbench.analysis.contract.telling import once, telling
@@ -27,6 +26,7 @@ from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.proof import differences
 from workbench.scheduling.solvers import SolveError, Solver, SolverName, solve_model
 from workbench.session.api import snapshot_at, time_of_solve

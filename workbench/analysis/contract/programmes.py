@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import NOTHING, Problem
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Programme, Sparse
 from workbench.scheduling.solvers.compile import compile_model
 

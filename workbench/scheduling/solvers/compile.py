@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 from pyomo.common.errors import InvalidConstraintError
 from pyomo.network import Port
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.util import categorize_valid_components
 
 from workbench.base.errors import InputError
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
 from workbench.scheduling.solvers.report import PROVEN

@@ -33,7 +33,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
 from workbench.papers.chronus import instance, knobs
@@ -42,6 +41,7 @@ from workbench.papers.chronus.formulations import leases_with_options, master
 from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
 from workbench.papers.chronus.knobs import MASTER_GAP, MODEL
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 from workbench.scheduling.solvers.report import report

@@ -20,12 +20,12 @@ within the plan; when the next plan is made all options are open again.
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan
 from workbench.papers.chronus.instance import NAME, ChronusInstance
 from workbench.scheduling.decision import IntArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import SolverFailedError
 
 MOST_VARIABLES = 200_000

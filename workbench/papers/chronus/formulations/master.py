@@ -27,13 +27,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, improved, lift, still_holds, swapped
 from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel.algorithms.sifting import solve_programme
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import unit_name
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Point, Programme, Solver, SolverFailedError
 

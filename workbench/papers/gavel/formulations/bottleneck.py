@@ -28,7 +28,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import check, feasible, lay_out, read_shares, values
@@ -38,6 +37,7 @@ from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport
 
@@ -47,7 +47,7 @@ OVERSTEPPED = 1e-8
 """How far a solution of the mixed-integer programme may overstep a limit: much less than a rise that counts, and more
 than HiGHS rounds (with 1e-9 it has found no solution where there is one)."""
 
-Solve = Callable[[Callable[[], pyo.ConcreteModel], Solver], tuple[pyo.ConcreteModel, SolveReport]]
+Solve = Callable[[Callable[[], "pyo.ConcreteModel"], Solver], tuple["pyo.ConcreteModel", SolveReport]]
 
 
 def build(data: LevelInstance) -> pyo.ConcreteModel:

@@ -20,7 +20,6 @@ baseline scheduler `fifo`.
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
@@ -28,6 +27,7 @@ from workbench.papers.gavel.formulations.assembly import SolvedShares, total, we
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 
 NAME = "gavel.fifo"
 

@@ -28,7 +28,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.arrays import fixed
 from workbench.base.errors import InputError
@@ -47,6 +46,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, solve_model
 

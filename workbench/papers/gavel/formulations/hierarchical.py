@@ -28,7 +28,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import water_filling
@@ -39,6 +38,7 @@ from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver

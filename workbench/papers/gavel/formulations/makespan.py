@@ -23,7 +23,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import makespan_bisection as bisection
@@ -39,6 +38,7 @@ from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, s
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 NAME = "gavel.makespan"

@@ -21,12 +21,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import pyomo.environ as pyo
-
 from workbench.papers.gavel.formulations.allocation import lay_out, read_shares
 from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput, isolated_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolveReport, solve_model
 from workbench.scheduling.solvers.report import report
 

@@ -18,7 +18,6 @@ Heterogeneity-agnostic: one speed for all types, which cancels, so that shares o
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
@@ -26,6 +25,7 @@ from workbench.papers.gavel.formulations.share_assembly import Assembly, Variabl
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_min_fairness"

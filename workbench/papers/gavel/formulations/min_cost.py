@@ -24,7 +24,6 @@ after the other, which is cheap and slow.
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
@@ -35,6 +34,7 @@ from workbench.papers.gavel.instance import PricedInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 
 NAME = "gavel.min_cost"
 

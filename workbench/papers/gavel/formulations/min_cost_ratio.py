@@ -24,12 +24,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import pyomo.environ as pyo
-
 from workbench.papers.gavel.formulations.allocation import ShareFormulation, check, lay_out, read_shares
 from workbench.papers.gavel.instance import PricedInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, solve_model
 
 Data = TypeVar("Data", bound=PricedInstance)

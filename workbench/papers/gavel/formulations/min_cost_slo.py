@@ -25,7 +25,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel.algorithms.slo_conflicts import INFEASIBLE, attempt, missed_or_too_fast
 from workbench.papers.gavel.formulations import min_cost
@@ -37,6 +36,7 @@ from workbench.papers.gavel.instance import SloInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import BoolArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolverFailedError
 
 NAME = "gavel.min_cost_slo"

@@ -24,7 +24,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import fifo
@@ -37,6 +36,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, solve_model
 
 NAME = "gavel.shortest_job_first"

@@ -16,11 +16,11 @@ fastest type on which job m can run alone, n_m its remaining steps. Policy: `sho
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel.formulations import fifo
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.modelling import pyo
 
 
 def alone(data: AllocationInstance, row: int) -> FloatArray:

@@ -29,7 +29,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import bottleneck
@@ -40,6 +39,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
 

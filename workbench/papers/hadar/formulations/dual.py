@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.hadar.formulations.schedules import (
     KNOBS,
@@ -32,6 +31,7 @@ from workbench.papers.hadar.formulations.schedules import (
 from workbench.papers.hadar.instance import HadarInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 

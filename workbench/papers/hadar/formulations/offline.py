@@ -40,7 +40,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.arrays import fixed
 from workbench.base.errors import InputError
@@ -50,6 +49,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
@@ -34,6 +33,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError

@@ -24,7 +24,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.find_alloc import splits
@@ -34,6 +33,7 @@ from workbench.papers.hadar.knobs import SLOT_S, SLOTS, UTILITY
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
 

@@ -35,7 +35,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
@@ -54,6 +53,7 @@ from workbench.papers.hare.instance import HareInstance, next_tasks
 from workbench.papers.hare.knobs import ROUND_KNOBS, SYMMETRY_CUTS, THEN_MAKESPAN
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolveReport, solve_model
 
 NAME = "hare.exact"

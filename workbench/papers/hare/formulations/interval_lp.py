@@ -34,7 +34,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.hare.algorithms.algorithm_1 import machine_s
 from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result
@@ -43,6 +42,7 @@ from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.knobs import INTERVALS, ROUND_KNOBS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 
 NAME = "hare.interval_lp"
 FINEST = 1 / 500

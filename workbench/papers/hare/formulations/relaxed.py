@@ -37,7 +37,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
 from workbench.papers.hare.formulations.task_formulation import (
@@ -53,6 +52,7 @@ from workbench.papers.hare.instance import HareInstance, next_tasks
 from workbench.papers.hare.knobs import CUTS, ROUND_KNOBS, TANGENTS, WHOLE
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, solve_model
 
 NAME = "hare.relaxation"

@@ -29,7 +29,6 @@ import time
 from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.base.errors import InputError, Words
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
@@ -38,6 +37,7 @@ from workbench.papers.hare.formulations.time_grid import Rounding, TimeGrid, cho
 from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.knobs import ROUND_KNOBS, ROUNDING, SLOTS, STEP_S
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, relative_gap, solve_model
 from workbench.scheduling.solvers.report import report
 

@@ -19,7 +19,6 @@ units that suit them (`Units`).
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.hare.formulations import time_indexed
 from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result
@@ -27,6 +26,7 @@ from workbench.papers.hare.formulations.time_indexed import grid_of
 from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.knobs import ROUND_KNOBS, SLOTS, STEP_S
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.modelling import pyo
 
 NAME = "hare.time_indexed_lp"
 

@@ -16,9 +16,8 @@ so the optimum is never below the printed one, and equal to it where every confi
 
 from __future__ import annotations
 
-import pyomo.environ as pyo
-
 from workbench.papers.hops.algorithms.aggregation import Aggregate
+from workbench.scheduling.modelling import pyo
 
 
 def build(data: Aggregate, power: float) -> pyo.ConcreteModel:

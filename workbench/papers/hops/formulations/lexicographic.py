@@ -22,11 +22,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.hops.instance import HopsInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolveReport, relative_gap, solve_model
 
 SLACK = 1e-6

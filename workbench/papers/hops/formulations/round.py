@@ -20,7 +20,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, lift
 from workbench.papers.hops.algorithms.planning import NAME, Form, form_of, nobody, result, stopping
@@ -30,6 +29,7 @@ from workbench.papers.hops.formulations.round_assembly import Aggregated, Printe
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, Solver
 
