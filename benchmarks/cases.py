@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -208,8 +208,8 @@ def knob_to_chart(jobs: int) -> Work:
     return work
 
 
-def long_run(scheduler: str) -> Callable[[int], Work]:
-    """Many jobs of 1 or more GPUs on 512 GPUs at load 0.9, at most 100 decisions recorded in detail."""
+def long_run(scheduler: str, nodes: int = 64, **knobs: Any) -> Callable[[int], Work]:
+    """Many jobs of 1 or more GPUs on nodes of 8 at load 0.9, at most 100 decisions recorded in detail."""
 
     def prepare(jobs: int) -> Work:
         from workbench.scenario.scenario import Scenario
@@ -218,7 +218,7 @@ def long_run(scheduler: str) -> Callable[[int], Work]:
         rng = np.random.default_rng(1)
         gpus = rng.choice([1, 2, 4, 8], p=[0.7, 0.1, 0.15, 0.05], size=jobs)
         hours = rng.exponential(2.0, size=jobs) + 0.1
-        gap_s = float((gpus * hours).mean()) * 3600 / 512 / 0.9
+        gap_s = float((gpus * hours).mean()) * 3600 / (8 * nodes) / 0.9
         arrival = np.cumsum(rng.exponential(gap_s, size=jobs))
         rows = [{"model": "m", "accelerator": "v100", "gpus": n, "steps_per_s": float(n)} for n in (1, 2, 4, 8)]
         made = [
@@ -227,13 +227,13 @@ def long_run(scheduler: str) -> Callable[[int], Work]:
         ]
         cluster = {
             "accelerators": [{"name": "v100"}],
-            "nodes": [{"name": "n", "accelerator": "v100", "gpus": 8, "count": 64}],
+            "nodes": [{"name": "n", "accelerator": "v100", "gpus": 8, "count": nodes}],
         }
         scenario = Scenario.from_dict({"cluster": cluster, "jobs": made, "throughputs": rows})
 
         def work() -> str:
-            run = simulate(scenario, scheduler, round_s=360.0, detail=100)
-            return f"{len(run.decisions)} rounds, {len(run.timeline)} intervals"
+            run = simulate(scenario, scheduler, detail=100, **{"round_s": 360.0, **knobs})
+            return f"{len(run.decisions)} decisions, {len(run.timeline)} intervals"
 
         return work
 
@@ -321,4 +321,28 @@ CASES = (
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 60.0}, long_run("fifo"), repeats=1, warm=0),
     Case("long run, 512 GPUs, las", {25_000: None, 100_000: 60.0}, long_run("las"), repeats=1, warm=0),
     Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 60.0}, long_run("srtf"), repeats=1, warm=0),
+    *(
+        Case(
+            f"long run, {8 * nodes} GPUs, fifo event by event",
+            {5000: None},
+            long_run("fifo", nodes, round_s=0),
+            repeats=1,
+            warm=0,
+        )
+        for nodes in (8, 512)
+    ),
+    Case(
+        "long run, 512 GPUs, fifo event by event",
+        {5000: None, 100_000: 12.0},
+        long_run("fifo", round_s=0),
+        repeats=1,
+        warm=0,
+    ),
+    Case(
+        "long run, 512 GPUs, fifo with EASY backfilling event by event",
+        {5000: None, 100_000: 20.0},
+        long_run("fifo", round_s=0, backfill="speeds"),
+        repeats=1,
+        warm=0,
+    ),
 )
