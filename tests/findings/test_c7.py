@@ -24,7 +24,7 @@ from workbench.scenario.traces import convert, parse_cluster
 LOG = """JobID|User|Submit|Elapsed|State|AllocTRES
 1|ada|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:a100=1
 2|<b>ada</b>|2024-03-01T08:00:00|01:00:00|TIMEOUT|gres/gpu:a100=1
-3|ada|2024-03-01T08:00:00|01:00:00|RUNNING|gres/gpu:a100=1
+3|ada|2024-03-01T08:00:00|01:00:00|PENDING|gres/gpu:a100=1
 4|ada|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:1g.5gb=1
 """
 
