@@ -69,11 +69,11 @@ class _Replayed(Scheduler):
         number, self.calls = self.calls, self.calls + 1
         snapshot, then = self._see(number, snapshot), copy.deepcopy(rng)
         decision, after = self._choose(number).decide(snapshot, memory, knobs, rng)
-        asked = Asked(number, snapshot, memory, then, decision)
-        if decision.assign or decision.sequences:
-            self.acted = asked
-        if decision.solved is not None and decision.solved.made_by not in self._without:
-            self.solved = asked
+        acted = bool(decision.assign or decision.sequences)
+        solved = decision.solved is not None and decision.solved.made_by not in self._without
+        if acted or solved:
+            asked = Asked(number, snapshot.keep(), memory, then, decision)
+            self.acted, self.solved = asked if acted else self.acted, asked if solved else self.solved
         return decision, after
 
 
