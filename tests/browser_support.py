@@ -93,8 +93,8 @@ CLOSE = """async () => {
 }"""
 # Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
 DRAWN = """selector => {
-    const chart = document.querySelector(selector), canvas = chart.querySelector("canvas");
-    if (!(Number(chart.dataset.rows) > 0) || !canvas?.width || !canvas.height) return false;
+    const chart = document.querySelector(selector), canvas = chart?.querySelector("canvas");
+    if (!(Number(chart?.dataset.rows) > 0) || !canvas?.width || !canvas.height) return false;
     const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, colours = new Set();
     return new Uint32Array(pixels.buffer).some(pixel => colours.add(pixel).size > 10);
 }"""
@@ -407,6 +407,9 @@ def soon(page: Page, holds: Callable[[], None]) -> None:
 def comes_true(page: Page, script: str, arg: object = None, why: str = "") -> None:
     """Wait until a JavaScript condition holds, asked now and then: at each frame, as usual, costs more than the page.
 
+    So does Playwright's `expect` of an element that is not seen yet: at each try it puts the whole page into words.
+    Wait for such an element with its `wait_for`.
+
     why: is said if it does not.
     """
     try:
@@ -435,16 +438,21 @@ def wait_for_text(page: Page, selector: str, pattern: str) -> str:
 
 
 def see_chart(page: Page, tab: str, view: str, label: str) -> None:
-    """Open a tab of a lab's results and see its chart drawn: rows, and more on the canvas than one colour.
+    """Open a tab of a lab's results and see its chart drawn.
 
     view: the class of the chart after `wb-view-`; label: what its description for a screen reader says.
     """
     page.locator(".wb-results .lm-TabBar-tab").get_by_text(tab, exact=True).click()
+    drawn(page, view, label)
+    chart = page.locator(f".wb-view-{view}")
+    chart.locator("canvas").scroll_into_view_if_needed()
+
+
+def drawn(page: Page, view: str, label: str) -> None:
+    """See a chart drawn: rows, and more on the canvas than one colour. Arguments as for `see_chart`."""
+    comes_true(page, DRAWN, f".wb-view-{view}")
     chart = page.locator(f".wb-view-{view}")
     expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
-    chart.locator("canvas").wait_for(state="visible")
-    comes_true(page, DRAWN, f".wb-view-{view}")
-    chart.locator("canvas").scroll_into_view_if_needed()
     expect(chart.locator(".wb-error-note")).to_be_hidden()
 
 

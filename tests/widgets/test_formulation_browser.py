@@ -39,8 +39,8 @@ def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problem
 
 
 def look_at(page: Page, formulation: str) -> None:
-    expect(page.locator(f"{PAGE} .wb-equations mjx-container")).to_be_visible()
-    expect(page.locator(f"{PAGE} .wb-symbols mjx-container").first).to_be_visible()
+    page.locator(f"{PAGE} .wb-equations mjx-container").wait_for()
+    page.locator(f"{PAGE} .wb-symbols mjx-container").first.wait_for()
     shot(page, f"formulation-{formulation}")
     expect(page.locator(f"{PAGE} .wb-symbols")).not_to_contain_text("$")
 

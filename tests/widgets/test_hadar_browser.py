@@ -61,4 +61,4 @@ def explain_a_job_and_a_time(page: Page) -> None:
     wait_for_text(page, TOLD, "At 20 h job-3 is done")
     at.fill("soon")
     at.press("Enter")
-    expect(page.get_by_text("'soon' is not a duration")).to_be_visible()
+    page.get_by_text("'soon' is not a duration").wait_for()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser_support import (
-    DRAWN,
     Problems,
     Server,
     browser_test,
     comes_true,
+    drawn,
     run_notebook,
     see_chart,
     shot,
@@ -57,14 +55,6 @@ def the_story(page: Page, where: str) -> None:
 
 def turn_to(page: Page, title: str) -> None:
     page.locator(PAGES).get_by_text(title, exact=True).click()
-
-
-def drawn(page: Page, view: str, label: str) -> None:
-    """A chart is there, and more on its canvas than one colour."""
-    chart = page.locator(f".wb-view-{view}")
-    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
-    comes_true(page, DRAWN, f".wb-view-{view}")
-    expect(chart.locator(".wb-error-note")).to_be_hidden()
 
 
 def figure_1(page: Page, where: str) -> None:
@@ -118,4 +108,4 @@ def bounds(page: Page, where: str) -> None:
     drawn(page, "bounds", "1 lower bound and 3 schedules")
     shot(page, f"hare-{where}-bounds")
     turn_to(page, "Run")
-    expect(page.locator("button.wb-solve")).to_be_visible()
+    page.locator("button.wb-solve").wait_for()

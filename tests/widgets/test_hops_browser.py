@@ -73,7 +73,7 @@ def learn_speeds(page: Page) -> None:
     expect(knob).to_be_hidden()
     before = page.locator(STATUS).inner_text()
     choice.select_option(label="Three layers (Hops)")
-    expect(knob).to_be_visible()
+    knob.wait_for()
     choice.scroll_into_view_if_needed()
     knob.scroll_into_view_if_needed()
     shot(page, "estimator-choice")

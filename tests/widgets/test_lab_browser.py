@@ -202,7 +202,7 @@ def break_and_mend(page: Page, name: str) -> None:
     cell.click()
     cell.fill("0")
     cell.press("Enter")
-    expect(page.locator(".wb-left [aria-invalid=true]").first).to_be_visible()
+    page.locator(".wb-left [aria-invalid=true]").first.wait_for()
     expect(page.locator("button.wb-solve")).to_be_disabled()
     wait_for_text(page, STATUS, "Nodes, row 1, GPUs each: must be at least 1")
     shot(page, f"{name}-invalid")

@@ -44,7 +44,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     page.locator(".wb-present-begin").click()
     lab = page.locator(".wb-lab")
     chart = page.locator(".wb-view-gantt svg.marks")
-    expect(chart).to_be_visible()
+    chart.wait_for()
     expect(lab).to_have_attribute("data-panel", "schedule")
     box = lab.bounding_box()
     assert box == {"x": 0, "y": 0, **HALL}
@@ -64,7 +64,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
 
     page.locator(".wb-present-back").focus()
     page.keyboard.press("Escape")
-    expect(page.locator(".wb-present-begin")).to_be_visible()
+    page.locator(".wb-present-begin").wait_for()
     page.locator(".wb-view-gantt canvas").wait_for()
 
     def back_in_place() -> None:
@@ -76,7 +76,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     page.keyboard.press("Alt+p")
     expect(lab).to_have_attribute("data-panel", "schedule")
     page.locator(".wb-present-leave").click()
-    expect(page.locator(".wb-present-begin")).to_be_visible()
+    page.locator(".wb-present-begin").wait_for()
 
 
 def plays_by_keys(page: Page) -> None:
@@ -168,7 +168,7 @@ def click_a_bar(page: Page) -> None:
         if "arrived at" in page.locator(".wb-job").inner_text():
             page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)
             tooltip = page.locator("#vg-tooltip-element")
-            expect(tooltip).to_be_visible()
+            tooltip.wait_for()
             assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
             page.mouse.move(5, 5)
             return

@@ -59,8 +59,8 @@ def open_tab(page: Page, title: str) -> None:
 
 def see(page: Page, view: str, label: str) -> None:
     chart = page.locator(f".wb-view-{view}")
-    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
     comes_true(page, "s => Number(document.querySelector(s)?.dataset.rows) > 0", f".wb-view-{view}")
+    expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
 
 
 def choose(page: Page, button: str, path: Path) -> None:
@@ -170,4 +170,4 @@ def other_changes(page: Page) -> None:
     expect(page.locator(".wb-what-if .wb-left")).to_be_hidden()
     shot(page, "what-if-presented")
     page.keyboard.press("Escape")
-    expect(page.locator(".wb-what-if .wb-left")).to_be_visible()
+    page.locator(".wb-what-if .wb-left").wait_for()
