@@ -84,10 +84,12 @@ OPEN = """async ([path, id]) => {
     await panel.sessionContext.ready;
 }"""
 # Closes every notebook in JupyterLab, with the widgets in its kernel, and asks nothing.
-CLOSE = """async () => {
+CLOSE = """async ms => {
+    const code = "from ipywidgets import Widget\\nWidget.close_all()";
+    const late = new Promise((_, reject) => setTimeout(reject, ms, new Error("the kernel does not answer")));
+    late.catch(() => null); // afterwards it is no error of the page
     for (const panel of [...window.jupyterapp.shell.widgets("main")]) {
-        const code = "from ipywidgets import Widget\\nWidget.close_all()";
-        await panel.sessionContext?.session?.kernel?.requestExecute({code, silent: true}).done;
+        await Promise.race([late, panel.sessionContext?.session?.kernel?.requestExecute({code, silent: true}).done]);
         panel.dispose();
     }
 }"""
@@ -547,7 +549,7 @@ def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> It
         shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
     finally:
         if lab and request.session.testsfailed == failed_before:
-            opened.evaluate(CLOSE)
+            opened.evaluate(CLOSE, 1000 * PATIENCE_S)
             stay.add(opened)
         elif lab:
             lab.stop_kernels()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from tests.browser_support import PATIENCE_S
 from widgets import Lab
 from widgets.work.work import Message
 from workbench.analysis.charts import Drawing
@@ -82,7 +83,7 @@ def jobs(lab: Lab) -> Any:
     return lab._scenario.editors.tables["jobs"]
 
 
-async def until(ready: Callable[[], object], seconds: float = 60) -> None:
+async def until(ready: Callable[[], object], seconds: float = PATIENCE_S) -> None:
     end = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < end, "this did not happen"
