@@ -6,7 +6,6 @@ testing library; the shipped papers and baselines are held to the same function.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,10 +115,8 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
 
 
 def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem]:
-    """What is wrong with all that it offers; of what is right, its symbols and explanations; its picture."""
+    """What is wrong with all that it offers; of what is right, its symbols and explanations."""
     where, told = f"room {room.name}", list[Problem]()
-    if importlib.util.find_spec(f"workbench.analysis.charts.{room.picture}") is None:
-        yield Problem(f"{where}, picture", room.picture, "a chart: a module of workbench.analysis.charts")
     wrong = {each.name: [*_wrong(each, scenario or f"preset:{room.example}")] for each in room.formulations}
     known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
     for each in room.schedulers:  # one that solves a wrong formulation meets the same again

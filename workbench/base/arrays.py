@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,11 @@ def fixed(array: Array) -> Array:
     """The same array, from now on read-only."""
     array.setflags(write=False)
     return array
+
+
+def by_name(names: Sequence[str], values: npt.NDArray[Any]) -> dict[str, Any]:
+    """{name: value}, in the order of the names."""
+    return dict(zip(names, values.tolist(), strict=True))
 
 
 def shaped(values: npt.ArrayLike, shape: tuple[int, ...], where: str) -> npt.NDArray[np.float64]:

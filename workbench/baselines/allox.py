@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import by_name, fixed
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
@@ -182,7 +182,7 @@ def build(data: AlloxData) -> pyo.ConcreteModel:
     m.LINES = pyo.Set(dimen=2, initialize=lines, doc="j,k | places in line by type, counted from the end")
 
     m.time_s = pyo.Param(time_s.keys(), initialize=time_s, doc="p_mj | processing time | s")
-    m.waited_s = pyo.Param(m.JOBS, initialize=_column(data, data.waited_s), doc="t_m | time since arrival | s")
+    m.waited_s = pyo.Param(m.JOBS, initialize=by_name(data.jobs, data.waited_s), doc="t_m | time since arrival | s")
     workers = dict(zip(data.types, data.workers.tolist(), strict=True))
     m.workers = pyo.Param(m.TYPES, initialize=workers, doc="c_j | workers | GPUs")
     choices = [(job, kind, k) for job in data.jobs for kind, k in lines if (job, kind) in time_s]
@@ -208,10 +208,6 @@ def build(data: AlloxData) -> pyo.ConcreteModel:
         return pyo.quicksum(m.match[choice] for choice in of_line[kind, k]) <= m.workers[kind]
 
     return m
-
-
-def _column(data: AlloxData, values: FloatArray) -> dict[str, float]:
-    return dict(zip(data.jobs, values.tolist(), strict=True))
 
 
 class Allox(Formulation[AlloxData]):
@@ -384,7 +380,7 @@ def _lines(data: AlloxData, found: Matching) -> dict[str, dict[str, float]]:
     lines: dict[str, dict[str, float]] = {}
     for job, kind, k in zip(data.jobs, found.kind.tolist(), found.place.tolist(), strict=True):
         lines.setdefault(PLACE_ON + data.types[kind], {})[job] = float(k)
-    return {**lines, "matched_s": _column(data, data.time_s[np.arange(len(data.jobs)), found.kind])}
+    return {**lines, "matched_s": by_name(data.jobs, data.time_s[np.arange(len(data.jobs)), found.kind])}
 
 
 def _behind(data: AlloxData, found: Matching, placed: Collection[str]) -> dict[str, Reason]:

@@ -72,7 +72,6 @@ ROOM = Room(
         "the worst-off job (follows)": "max_min_share t",
     },
     example="start_here",
-    picture="gantt",
 )
 ''',
     "sixth/instance.py": '''\

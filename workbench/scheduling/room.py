@@ -36,8 +36,7 @@ class Room:
     its lab show besides a run; estimators: those of speeds that the paper brings.
     symbols: by idea (`workbench.analysis.symbols.IDEAS`, or one of its own), the letters of its formulations that stand
     for it, each as `formulation symbol`, the room left out of the name; several separated by semicolons.
-    example: the built-in scenario on which its models are built to be read; picture: the chart of
-    `workbench.analysis.charts` that its lab shows large.
+    example: the built-in scenario on which its models are built to be read.
     """
 
     name: str
@@ -51,13 +50,12 @@ class Room:
     estimators: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
     example: str = "start_here"
-    picture: str = "gantt"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(_WORD, self.name):
             raise InputError("room, name", self.name, "the name of its package: small letters, digits and _")
         where = f"room {self.name}"
-        for part in ("title", "citation", "notebook", "example", "picture"):
+        for part in ("title", "citation", "notebook", "example"):
             if not isinstance(getattr(self, part), str):
                 raise InputError(f"{where}, {part}", getattr(self, part), "text")
         object.__setattr__(self, "title", self.title or self.name)

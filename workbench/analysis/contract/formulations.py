@@ -70,7 +70,7 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
                 wrong = wrong or [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
-                told += [*wrong, *_wrong_with_other_knobs(formulation, scenario)]
+                told += _once_by_part([*wrong, *_wrong_with_other_knobs(formulation, scenario)])
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with telling(f"{name}, answer", "an answer", found):
@@ -223,6 +223,14 @@ def _wrong_parts(where: str, model: pyo.ConcreteModel, table: pd.DataFrame) -> I
             row = rows.get(name, {"symbol": "", "meaning": "", "unit": ""})
             if not (_SYMBOL.fullmatch(row["symbol"]) and row["meaning"] and (row["unit"] or is_set)):
                 yield Problem(f"{where}, {name}", part.doc or NOTHING, "doc= symbol | meaning | unit")
+
+
+def _once_by_part(problems: Sequence[Problem]) -> list[Problem]:
+    """What is wrong with a part as built whatever the knobs say once, as it is told first."""
+    found: dict[tuple[str, str, str], Problem] = {}
+    for each in problems:
+        found.setdefault((each.where.partition(", ")[2], repr(each.value), each.expected), each)
+    return [*found.values()]
 
 
 def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario) -> Iterator[Problem]:

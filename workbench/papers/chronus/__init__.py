@@ -26,5 +26,4 @@ ROOM = Room(
         "completion (follows)": "leases s_ip",
     },
     example="chronus_example",
-    picture="deadlines",
 )

@@ -37,5 +37,4 @@ ROOM = Room(
         "completion (follows)": "exact C_n",
     },
     example="hare_example",
-    picture="tasks",
 )

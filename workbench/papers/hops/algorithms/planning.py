@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench.base.arrays import by_name
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
 from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
@@ -70,20 +71,16 @@ def result(data: HopsInstance, plan: Mapping[int, PlacedJob], power: float, form
     gain = gain_of(data, checked(data, plan))
     values: dict[str, Any] = {
         "choices": choices(data, plan),
-        "gain": _column(data, gain),
-        "priority": _column(data, data.priority),
+        "gain": by_name(data.jobs, gain),
+        "priority": by_name(data.jobs, data.priority),
         "form": form,
         "idle_gpus": int(data.idle.sum()) - sum(gpus for placed in plan.values() for _, gpus in placed.layout),
     }
     if np.isinf(power):
         values["gains_by_class"] = class_gains(data, gain)
     else:
-        values["weight"] = _column(data, data.weights(power).plain)
+        values["weight"] = by_name(data.jobs, data.weights(power).plain)
     return Result("feasible", objective(data, gain, power), "max", "1", values)
-
-
-def _column(data: HopsInstance, values: FloatArray) -> dict[str, float]:
-    return dict(zip(data.jobs, values.tolist(), strict=True))
 
 
 CLOSE = 1e-9
