@@ -145,14 +145,20 @@ class Watched(Scheduler):
     ) -> tuple[Decision, Memory]:
         at = f"{self.name} at {snapshot.now_s:g} s"
         before, seen, again = as_text(memory), _arrays(snapshot), copy.deepcopy(rng)
-        answer = self.inner.decide(snapshot, memory, knobs, rng)
-        other = self.inner.decide(snapshot, memory, knobs, again)
+        written = InputError(f"{at}, snapshot", Words("written into"), "copies of its arrays: free = nodes.free.copy()")
+        try:
+            answer = self.inner.decide(snapshot, memory, knobs, rng)
+            other = self.inner.decide(snapshot, memory, knobs, again)
+        except Exception as error:
+            if _arrays(snapshot) != seen:
+                raise written from error  # which may be why it failed
+            raise
         if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Decision):
             raise InputError(f"{at}, answer", answer, "a pair (Decision, memory)")
         if as_text(memory) != before:
             raise InputError(f"{at}, memory", Words("written into"), "a new value")
         if _arrays(snapshot) != seen:
-            raise InputError(f"{at}, snapshot", Words("written into"), "copies of its arrays: free = nodes.free.copy()")
+            raise written
         if as_text(answer[0]) != as_text(other[0]) or as_text(answer[1]) != as_text(other[1]):
             expected = "one: nothing but the snapshot, memory, knobs and generator counts"
             raise InputError(at, Words("two answers to one question"), expected)
