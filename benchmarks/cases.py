@@ -28,6 +28,7 @@ GAVEL_TRACE = "gavel/cs36_n400_lam900_s0.trace"
 GAVEL_SPEEDS = "gavel/simulation_throughputs.json"
 GPU_TYPES = 3
 CONFIGURATIONS = 26
+ASSEMBLY = {"model": "assembly"}
 
 
 def fairness_data(jobs: int, configurations: int | None = None) -> AllocationInstance:
@@ -48,10 +49,10 @@ def allocation(configurations: int | None) -> Callable[[int], Work]:
     """From Python data to the allocation, as the schedulers do it."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+        from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 
         data = fairness_data(jobs, configurations)
-        return lambda: f"objective {allocate(data).solved.objective:.6f}"
+        return lambda: f"objective {MaxMinFairness().allocate(data, ASSEMBLY).solved.objective:.6f}"
 
     return prepare
 
@@ -63,8 +64,8 @@ def batch(policy: str) -> Callable[[int], Work]:
     """
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations import finish_time_fairness_assembly, makespan_assembly
-        from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
+        from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, FinishTimeInstance
+        from workbench.papers.gavel.formulations.makespan import Makespan
         from workbench.papers.gavel.instance import StepsInstance
 
         rng = np.random.default_rng(jobs)
@@ -72,14 +73,14 @@ def batch(policy: str) -> Callable[[int], Work]:
         numbers = {name: value for name, value in numbers.items() if name in StepsInstance.__dataclass_fields__}
         if policy == "makespan":
             data = StepsInstance(**numbers)
-            return lambda: f"{makespan_assembly.allocate(data).solved.objective:.6g} s"
+            return lambda: f"{Makespan().allocate(data, ASSEMBLY).solved.objective:.6g} s"
         none = np.zeros(jobs)
         alone_s = FinishTimeInstance(**numbers, elapsed_s=none, isolated_s=none).terms.alone_s
         done_s = alone_s * rng.uniform(0.0, 1.0, jobs)
         late = FinishTimeInstance(**numbers, elapsed_s=done_s * rng.uniform(0.8, 1.25, jobs), isolated_s=done_s)
 
         def work() -> str:
-            solved = finish_time_fairness_assembly.allocate(late).solved
+            solved = FinishTimeFairness().allocate(late, ASSEMBLY).solved
             return f"rho {solved.objective:.6f}, {solved.passes} programmes"
 
         return work
@@ -93,7 +94,7 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
     def prepare(jobs: int) -> Work:
         from dataclasses import replace
 
-        from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+        from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 
         base = fairness_data(jobs, configurations)
         rng = np.random.default_rng(jobs)
@@ -109,7 +110,7 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
         data = replace(base, gang=np.ones(jobs), pairs=pairs, pair_speed=pair_speed)
 
         def work() -> str:
-            found = allocate(replace(data))  # numbers checked anew
+            found = MaxMinFairness().allocate(replace(data), ASSEMBLY)  # numbers checked anew
             return f"objective {found.solved.objective:.6f}, {len(pairs)} pairs"
 
         return work
@@ -120,13 +121,14 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
 def parts(jobs: int) -> Work:
     """The allocation by 16 random parts of the cluster (POP), and how much of the objective that loses."""
     from workbench.papers.gavel.algorithms.pop import by_parts
-    from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+    from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 
     data = fairness_data(jobs)
-    whole = allocate(data).solved.value
+    allocate = MaxMinFairness().allocate
+    whole = allocate(data, ASSEMBLY).solved.value
 
     def work() -> str:
-        found = by_parts(data, {"partitions": 16}, lambda part, _: allocate(part), min)
+        found = by_parts(data, {**ASSEMBLY, "partitions": 16}, allocate, min)
         return f"loses {1 - found.solved.value / whole:.2%}"
 
     return work
@@ -244,7 +246,7 @@ def water_filling(policy: str) -> Callable[[int], Work]:
     """Hierarchical water filling, all jobs different, in 5 entities with fairness, FIFO or both; a GPU for each job."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.algorithms.water_filling_phases import allocate
+        from workbench.papers.gavel.formulations.hierarchical import Hierarchical
         from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 
         rng = np.random.default_rng(jobs)
@@ -257,7 +259,8 @@ def water_filling(policy: str) -> Callable[[int], Work]:
             entity_weight=np.array([1.0, 2.0, 3.0, 2.0, 1.0]),
             fifo=np.array({"fairness": [0.0] * 5, "fifo": [1.0] * 5, "mixed": [0.0, 1.0, 0.0, 1.0, 0.0]}[policy]),
         )
-        return lambda: f"{allocate(data).solved.passes} programmes"
+        knobs = {**ASSEMBLY, "bottleneck": "prices"}
+        return lambda: f"{Hierarchical().allocate(data, knobs).solved.passes} programmes"
 
     return prepare
 

@@ -155,7 +155,7 @@ def solved(scenario: Scenario, **knobs: Any) -> tuple[float | None, Any, dict[st
 
 def test_gavel_without_speeds() -> None:
     level = min(solved(workbench.preset("gavel_example"), heterogeneity_aware=False)[2].values())
-    assert level == pytest.approx(4 / 15, abs=1e-6)
+    assert level == pytest.approx(2 / 3, abs=1e-6)
 
 
 def test_gavel_exercise_1() -> None:

@@ -16,7 +16,6 @@ from workbench.baselines.allox import Allox, AlloxData, match
 from workbench.baselines.fifo import Fifo as GreedyFifo
 from workbench.baselines.fifo import greedy
 from workbench.baselines.isolated import Isolated, IsolatedData
-from workbench.papers.gavel.algorithms.water_filling_phases import allocate as fill
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
 from workbench.papers.gavel.formulations.finish_time_fairness import (
     FinishTimeFairness,
@@ -27,7 +26,6 @@ from workbench.papers.gavel.formulations.hierarchical import Hierarchical
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate as fast_max_min_fairness
 from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
 from workbench.papers.gavel.formulations.min_cost import MinCost
 from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo
@@ -108,7 +106,7 @@ def las_packed(case: Case, header: Case) -> dict[str, Any]:
     reference = case.get("exact") or case["gavel"]
     expected = {"packed": reference["objective"]}
     found = MaxMinFairness().run(data, {})
-    got = {"packed": found.objective, "matrix": fast_max_min_fairness(data).solved.objective}
+    got = {"packed": found.objective, "assembly": MaxMinFairness().run(data, {"model": "assembly"}).objective}
     if "exact_without_packing" in case:
         expected["alone"] = case["exact_without_packing"]
         got["alone"] = MaxMinFairness().run(fairness_data(case), {}).objective
@@ -268,14 +266,13 @@ def finish_time_fairness(case: Case, header: Case) -> dict[str, Any]:
 def _filled(
     case: Case, data: HierarchicalInstance, formulation: Hierarchical | WaterFilling, given: Any
 ) -> dict[str, Any]:
-    """Levels to 1e-4 absolute: by the formulation with both bottleneck tests and by the matrix, which must agree."""
+    """Levels to 1e-4 absolute: by the formulation with both bottleneck tests and by prices, which must agree."""
     stated = dict(zip(map(str, _ids(case)), case["exact"]["normalized_effective_throughput"], strict=True))
     expected = np.array([stated[job] for job in data.jobs])
     found = {
-        method: list(formulation.run(given, {"bottleneck": method}).values["levels"].values())
-        for method in ("test", "milp")
+        method: list(formulation.run(given, {"bottleneck": method, "model": "assembly"}).values["levels"].values())
+        for method in ("test", "milp", "prices")
     }
-    found["matrix"] = fill(data).by_job["levels"].tolist()
     apart = {way: float(np.abs(np.array(levels) - expected).max(initial=0.0)) for way, levels in found.items()}
     note = ", ".join(f"{way} differs by {value:.2g}" for way, value in apart.items())
     return {"ok": max(apart.values()) <= 1e-4, "expected": expected.tolist(), "got": found["test"], "note": note}

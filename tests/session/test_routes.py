@@ -35,12 +35,10 @@ def test_every_decision_says_who_made_it(scheduler: Scheduler, preset: str, unti
     assert sum(made.values()) == len(run.decisions)
 
 
-def test_who_has_another_route_says_why() -> None:
+def test_at_most_six_have_another_route_and_each_says_why() -> None:
     routes = {found.name: workbench.route(found) for found in SHIPPED}
     other = {name: route for name, route in routes.items() if route.kind == "other route"}
-    gavel = {name for name in routes if name.startswith("gavel.")}
-    assert set(other) == {"allox", "isolated", "sia", *gavel}
-    assert {workbench.route(name, model="pyomo").kind for name in gavel} == {"same programme"}
+    assert set(other) == {"allox", "isolated", "sia"}
     assert all(route.reason in route.sentence and route.formulation in route.sentence for route in other.values())
     assert {route.kind for route in routes.values()} == set(get_args(RouteKind))
     names = {found.name for found in workbench.formulations()}

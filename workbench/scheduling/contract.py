@@ -247,6 +247,11 @@ class Formulation(ABC, Generic[Data]):
         """A digest of what a session wrote of it, a part of a run's key; empty for what is shipped."""
         return ""
 
+    @property
+    def repeats(self) -> bool:
+        """Whether its answer takes more than the one programme that `build` states."""
+        return type(self).run is not Formulation.run
+
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""
         return settle(self.knobs, given, self.name, self.presets)

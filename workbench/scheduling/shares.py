@@ -21,16 +21,19 @@ def equal_share(workers: IntArray | npt.ArrayLike) -> FloatArray:
     return counts / total if total > 0 else np.zeros_like(counts)
 
 
-def isolated_share(workers: IntArray | npt.ArrayLike, gangs: IntArray | npt.ArrayLike) -> FloatArray:
+def isolated_share(
+    workers: IntArray | npt.ArrayLike, gangs: IntArray | npt.ArrayLike, count: float | None = None
+) -> FloatArray:
     """Share of its time that each job spends on each type if every job owns 1/M of each type's workers.
 
-    workers: (types,) GPUs; gangs: (jobs,) GPUs per job. Returns (jobs x types) shares `c_j / (M z_m)`, a row divided by
-    its sum where that exceeds 1, since a job has no more than all of its time. Source: Gavel, section 4.1 (the isolated
+    workers: (types,) GPUs; gangs: (jobs,) GPUs per job; count: M, by default the number of these jobs. Returns (jobs x
+    types) shares `c_j / (M z_m)`, a row divided by its sum where that exceeds 1, since a job has no more than all of
+    its time. Source: Gavel, section 4.1 (the isolated
     allocation) and the authors' isolated policy.
     """
     counts, sizes = np.asarray(workers, dtype=float), np.asarray(gangs, dtype=float)
     if not len(sizes):
         return np.zeros((0, len(counts)))
-    owned: FloatArray = counts[None, :] / len(sizes) / sizes[:, None]
+    owned: FloatArray = counts[None, :] / (count or len(sizes)) / sizes[:, None]
     owned /= np.maximum(1.0, owned.sum(axis=1, keepdims=True))
     return owned

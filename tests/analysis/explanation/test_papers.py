@@ -37,10 +37,10 @@ def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:
 
 
 def test_gavel_who_runs_on_what_others_left_did_not_get_it_by_priority() -> None:
-    """Jobs of 4 GPUs have shares of V100 alone; whoever waits for them is given the T4 that nobody has a share of."""
-    run = workbench.simulate("preset:hare_testbed", "gavel.max_min_fairness", until_s=4000.0)
-    found = workbench.explain(run, "job-5", 3240.0)
-    assert "on t4-0 x 4" in found.sentences[0] and "Its shares: 0.233 of its time on v100." in found.reason
+    """Some gangs have shares of V100 alone; whoever waits for them is given the T4 that nobody has a share of."""
+    run = workbench.simulate("preset:hare_testbed", "gavel.max_min_fairness", until_s=2500.0)
+    found = workbench.explain(run, "job-0", 2160.0)
+    assert "on t4-0 x 2" in found.sentences[0] and "Its shares: 0.261 of its time on v100." in found.reason
     assert found.binding == "GPUs that no job with a share of them used"
 
 

@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 from tests.cases.gavel import fairness_data
-from workbench.papers.gavel.formulations.assembly import SolvedShares
+from workbench.papers.gavel.algorithms import equal_jobs
+from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance
 from workbench.scenario.throughput import FloatArray
@@ -75,6 +77,15 @@ def random_data(seed: int, pairs: bool = True) -> SloInstance:
 
 
 DATA = st.integers(0, 2**32 - 1).map(random_data)
+
+
+@pytest.fixture
+def merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal jobs are merged however few there are."""
+    monkeypatch.setattr(equal_jobs, "MANY", 0)
+
+
+MERGED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def reference(shared: Path, file: str) -> Iterator[tuple[Mapping[str, Any], AllocationInstance]]:
@@ -186,14 +197,22 @@ def equal_share(data: PricedInstance, aware: bool = True) -> FloatArray:
     return np.array(found)
 
 
+Allocate = Callable[..., DividedTime]
+
+
+def by_assembly(formulation: ShareFormulation[Any], **always: Any) -> Allocate:
+    """Its shares by its assembly: of data, knobs and a solver."""
+
+    def allocate(data: Any, knobs: Mapping[str, Any] | None = None, solver: Solver | None = None) -> DividedTime:
+        return formulation.allocate(data, {**always, **(knobs or {}), "model": "assembly"}, solver)
+
+    return allocate
+
+
 def solve_all(
-    formulation: Formulation[Any],
-    data: Any,
-    knobs: Mapping[str, Any],
-    allocate: Callable[[Any, Mapping[str, Any]], SolvedShares],
-    expected: float,
+    formulation: Formulation[Any], data: Any, knobs: Mapping[str, Any], allocate: Allocate, expected: float
 ) -> Result:
-    """Both solvers on the model and the matrix agree with `expected` and keep the limits; returns HiGHS's result."""
+    """Both solvers on the model and the assembly agree with `expected` and keep the limits; returns HiGHS's result."""
     wanted = pytest.approx(expected, rel=1e-6, abs=1e-9)
     results = [formulation.run(data, knobs, Solver(name)) for name in ("highs", "glpk")]
     for found in results:

@@ -11,21 +11,24 @@ from scipy.optimize import linprog
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (
+from tests.papers.gavel.support import (  # noqa: F401
     DATA,
+    MERGED,
     PAPER,
     TWO,
+    by_assembly,
     dense,
     instance,
     isolated,
+    merged,
     random_data,
     same_as_golden,
     solve_all,
     stepped,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.formulations import makespan_assembly, makespan_bisection
-from workbench.papers.gavel.formulations.makespan import Makespan, build, durations, objective
+from workbench.papers.gavel.formulations import makespan_bisection
+from workbench.papers.gavel.formulations.makespan import Makespan, build, durations
 from workbench.papers.gavel.formulations.makespan_bisection import bracket
 from workbench.papers.gavel.instance import StepsInstance, seen
 from workbench.scheduling import notation
@@ -33,15 +36,8 @@ from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedEr
 from workbench.session.registry import find_scheduler
 
 POLICY = Makespan()
+allocate = by_assembly(POLICY)
 AWARE = pytest.mark.parametrize("aware", [True, False])
-
-
-def allocate(data, knobs):
-    """The sparse matrix as the scheduler calls it."""
-    known, optimum = seen(data, knobs), knobs.get("optimum", "vertex")
-    if knobs.get("method") == "bisection":
-        return makespan_assembly.bisect(known, knobs.get("tolerance", 1e-6), optimum)
-    return makespan_assembly.allocate(known, optimum)
 
 
 def reference(data, aware=True):
@@ -127,7 +123,7 @@ def test_the_bracket_holds_the_optimum(aware):
     for seed in range(40):
         data = random_data(seed)
         known = seen(stepped(data), {"heterogeneity_aware": aware})
-        low, high = bracket(known, known.steps)
+        low, high = bracket(known)
         assert low * (1 - 1e-9) <= reference(data, aware) <= high
         assert high == pytest.approx((data.steps / isolated(data, aware)).max())
 
@@ -144,9 +140,8 @@ def test_the_bisection_stops_when_the_interval_is_narrow_enough():
 def test_no_allocation_beats_the_least_makespan():
     data = stepped(PAPER)
     with pytest.raises(InfeasibleError):
-        solve_model(makespan_bisection.build(data, data.steps, 187.9))
-    assert makespan_bisection.attempt(data, data.steps, 187.9, Solver()) is None
-    assert makespan_bisection.attempt(data, data.steps, 188.1, Solver()) is not None
+        solve_model(makespan_bisection.build(data.at(makespan_s=187.9)))
+    assert solve_model(makespan_bisection.build(data.at(makespan_s=188.1))).status == "optimal"
 
 
 def test_the_statement_of_the_bisection_and_its_model_say_the_same():
@@ -212,7 +207,8 @@ def test_a_job_of_next_to_nothing_beside_an_endless_one(tiny, scale):
     assert POLICY.run(data, {"method": "bisection"}).objective == pytest.approx(steps.sum(), rel=3e-6)
     for optimum in ("vertex", "interior"):
         assert allocate(data, {"optimum": optimum}).solved.objective == expected
-        assert makespan_assembly.bisect(data, 1e-6, optimum).solved.objective == pytest.approx(steps.sum(), rel=3e-6)
+        found = allocate(data, {"optimum": optimum, "method": "bisection"})
+        assert found.solved.objective == pytest.approx(steps.sum(), rel=3e-6)
 
 
 def test_a_solver_that_loses_a_tiny_share_is_told_of():
@@ -222,6 +218,8 @@ def test_a_solver_that_loses_a_tiny_share_is_told_of():
         POLICY.run(data, {"method": "bisection"}, Solver("glpk"))
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(seed=st.integers(0, 2**32 - 1))
 def test_equal_jobs_get_equal_shares(seed):
     data = stepped(random_data(seed, pairs=False))
@@ -237,7 +235,7 @@ def test_a_job_that_never_runs_is_never_done():
     data = stepped(PAPER)
     shares = np.array([[1.0, 0], [0, 1], [0, 0]])
     assert durations(data, shares).tolist() == [100, 240, np.inf]
-    assert objective(data, shares) == np.inf
+    assert POLICY.objective(data, shares, {}) == np.inf
 
 
 @pytest.mark.parametrize("method", ["single", "bisection"])
@@ -296,7 +294,7 @@ def test_a_student_may_add_a_constraint():
 def test_golden_models_of_two_jobs(tmp_path):
     data = stepped(TWO)
     same_as_golden(build(data), "makespan_two_jobs.lp", tmp_path)
-    same_as_golden(makespan_bisection.build(data, data.steps, 40.0), "makespan_two_jobs_bisection.lp", tmp_path)
+    same_as_golden(makespan_bisection.build(data.at(makespan_s=40.0)), "makespan_two_jobs_bisection.lp", tmp_path)
 
 
 def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):

@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
+from tests.papers.gavel.support import MERGED, by_assembly, merged  # noqa: F401
 from workbench.base.errors import InputError
+from workbench.papers.gavel.algorithms.equal_jobs import merge
 from workbench.papers.gavel.algorithms.sifting import SIMPLEX_UP_TO
 from workbench.papers.gavel.formulations.allocation import check
-from workbench.papers.gavel.formulations.assembly import ShareGrid
-from workbench.papers.gavel.formulations.max_min_fairness import NAME, MaxMinFairness, build, objective
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.formulations.max_min_fairness import NAME, MaxMinFairness, build
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 GAVEL = MaxMinFairness()
+allocate = by_assembly(GAVEL)
 GOLDEN = Path(__file__).with_name("max_min_fairness_two_jobs.lp")
 BOTH = pytest.mark.parametrize("name", ["highs", "glpk"])
 AWARE = pytest.mark.parametrize("aware", [True, False])
@@ -108,7 +109,7 @@ def test_the_papers_example_by_hand(name, optimum):
     assert shares(found, PAPER) == pytest.approx(np.array([[5, 0], [5, 1], [1, 10]]) / 11, abs=1e-6)
     assert list(found.values["normalized_throughput"].values()) == pytest.approx([8 / 11] * 3)
     apart = isolated_share(PAPER.workers, PAPER.gang)
-    assert objective(PAPER, apart) == pytest.approx(2 / 3)
+    assert GAVEL.objective(PAPER, apart, {}) == pytest.approx(2 / 3)
 
 
 def test_scale_factor_and_weight_by_hand():
@@ -138,26 +139,30 @@ def test_optimum_equals_an_independent_one(aware, data):
         assert found.objective == pytest.approx(expected, rel=1e-6)
         assert keeps_the_limits(data, shares(found, data))
     for optimum in ("vertex", "interior"):
-        fast = allocate(view(data, aware), optimum)
+        fast = allocate(view(data, aware), {"optimum": optimum})
         assert fast.solved.objective == pytest.approx(expected, rel=1e-6)
         assert fast.solved.status == "optimal"
         assert keeps_the_limits(data, fast.shares)
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(data=DATA)
 def test_equal_jobs_get_equal_shares_and_the_answer_repeats(data):
     found = allocate(data).shares
-    member = ShareGrid.of(data).member
+    member = merge(data, data).member
     for group in range(member.max() + 1):
         rows = found[member == group]
         assert (rows == rows[0]).all()
     assert np.array_equal(found, allocate(data).shares)
 
 
+@pytest.mark.usefixtures("merged")
 def test_classes_in_order_of_their_first_member():
     data = AllocationInstance(tuple("abcd"), ("t",), [[2], [1], [2], [2]], [1, 1, 1, 5], [1, 1, 1, 1], [4])
-    grid = ShareGrid.of(data)
-    assert (grid.first.tolist(), grid.member.tolist(), grid.count.tolist()) == ([0, 1, 3], [0, 1, 0, 2], [2, 1, 1])
+    found = merge(data, data)
+    assert (found.first.tolist(), found.member.tolist()) == ([0, 1, 3], [0, 1, 0, 2])
+    assert found.small.jobs == ("a", "b", "d") and found.small.count.tolist() == [2, 1, 1]
 
 
 @AWARE
@@ -177,7 +182,7 @@ def test_many_different_jobs(aware):
 def test_sharing_incentive(data):
     """No worse than each job with its own 1/M of every worker (the objective; single jobs may lose)."""
     apart = isolated_share(data.workers, data.gang) * (data.speed > 0)
-    assert allocate(data).solved.objective >= objective(data, apart) - 1e-6
+    assert allocate(data).solved.objective >= GAVEL.objective(data, apart, {}) - 1e-6
 
 
 @given(data=DATA)
@@ -301,15 +306,39 @@ def test_reference_cases_on_both_solvers_and_as_a_matrix(shared, file, aware):
         expected = pytest.approx(case["exact"]["objective"], rel=1e-6)
         assert GAVEL.run(data, {"heterogeneity_aware": aware}, Solver("glpk")).objective == expected
         assert allocate(view(data, aware)).solved.objective == expected
-        assert allocate(view(data, aware), "interior").solved.objective == expected
+        assert allocate(view(data, aware), {"optimum": "interior"}).solved.objective == expected
+
+
+@given(seed=st.integers(0, 10**6))
+def test_the_middle_of_the_optima_does_not_depend_on_the_order_of_the_jobs(seed):
+    rng = np.random.default_rng(seed)
+    speed = rng.integers(1, 4, (8, 1)) * np.sort(rng.uniform(0.1, 1.0, (8, 3)), axis=1)
+    turned = rng.permutation(8)
+    one, two = (
+        allocate(
+            AllocationInstance(tuple(map(str, order)), tuple("xyz"), speed[order], np.ones(8), np.ones(8), [2, 1, 2]),
+            {"optimum": "interior"},
+        ).shares
+        for order in (np.arange(8), turned)
+    )
+    assert two == pytest.approx(one[turned], abs=1e-4)
+
+
+@pytest.mark.parametrize("model", ["assembly", "pyomo"])
+def test_equal_jobs_have_equal_shares_however_few_they_are(model):
+    data = AllocationInstance(tuple("abcdefg"), ("fast", "slow"), [[3.0, 1.0]] * 7, np.ones(7), np.ones(7), [2, 2])
+    assert GAVEL.allocate(data, {"model": model}).shares == pytest.approx(np.full((7, 2), 2 / 7))
 
 
 def test_the_interior_is_nearer_to_the_authors_allocations(shared):
-    """Their interior-point solver (ECOS) answers from within the optimal face; mean distance of shares."""
+    """Their interior-point solver (ECOS) answers from within the optimal face; mean distance of shares.
+
+    Of the centre .023, of the point at which HiGHS's method stops .044, of a vertex .18.
+    """
     apart = {"vertex": [], "interior": []}
     for file, aware in (("las", True), ("las_agnostic", False)):
         for case, data in instances(shared, file):
             theirs = np.array([[case["gavel"]["allocation"][name][kind] for kind in data.types] for name in data.jobs])
             for optimum, found in apart.items():
-                found.append(np.abs(allocate(view(data, aware), optimum).shares - theirs).mean())
-    assert np.mean(apart["interior"]) < np.mean(apart["vertex"]) / 3
+                found.append(np.abs(allocate(view(data, aware), {"optimum": optimum}).shares - theirs).mean())
+    assert np.mean(apart["interior"]) < np.mean(apart["vertex"]) / 6

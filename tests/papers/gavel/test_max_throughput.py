@@ -8,12 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (
+from tests.papers.gavel.support import (  # noqa: F401
     DATA,
+    MERGED,
     PAPER,
     TWO,
+    by_assembly,
     dense,
     equal_share,
+    merged,
     plain,
     random_data,
     reference,
@@ -22,13 +25,14 @@ from tests.papers.gavel.support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.formulations.assembly import sum_grid
-from workbench.papers.gavel.formulations.max_throughput import MaxThroughput, allocate
+from workbench.papers.gavel.algorithms.equal_jobs import merge, unweighted
+from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scheduling.solvers import Solver, solve_model
 from workbench.session.registry import find_scheduler
 
 POLICY = MaxThroughput()
+allocate = by_assembly(POLICY)
 KNOBS = st.fixed_dictionaries({"heterogeneity_aware": st.booleans(), "normalised": st.booleans()})
 
 
@@ -92,11 +96,12 @@ def test_steps_per_second_scale_and_cancel_when_normalised(seed, factor):
     assert allocate(faster, same).solved.objective == pytest.approx(allocate(data, same).solved.objective)
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(seed=st.integers(0, 2**32 - 1))
 def test_equal_jobs_get_equal_shares_whatever_their_weights(seed):
     data = plain(random_data(seed, pairs=False))
-    worth = np.ones(data.speed.shape)
-    member, found = sum_grid(data, worth, np.zeros(len(data.jobs))).member, allocate(data, {}).shares
+    member, found = merge(data, unweighted(data)).member, allocate(data, {}).shares
     for group in range(member.max() + 1):
         rows = found[member == group]
         assert (rows == rows[0]).all()

@@ -15,6 +15,7 @@ from tests.papers.gavel.support import (
     PAPER,
     PLAIN,
     TWO,
+    by_assembly,
     dense,
     equal_share,
     priced,
@@ -24,20 +25,16 @@ from tests.papers.gavel.support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.formulations import min_cost_assembly
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
 from workbench.papers.gavel.formulations.min_cost import NAME, MinCost
-from workbench.papers.gavel.instance import PricedInstance, seen
+from workbench.papers.gavel.instance import PricedInstance
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import Solver, solve_model
 from workbench.session.registry import find_scheduler
 
 POLICY = MinCost()
+allocate = by_assembly(POLICY)
 AWARE = pytest.mark.parametrize("aware", [True, False])
-
-
-def allocate(data, knobs):
-    return min_cost_assembly.allocate(seen(data, knobs), knobs)
 
 
 def test_throughput_per_dollar_by_hand():

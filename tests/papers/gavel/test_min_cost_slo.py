@@ -15,6 +15,7 @@ from tests.papers.gavel.support import (
     DATA,
     PAPER,
     TWO,
+    by_assembly,
     dense,
     priced,
     random_data,
@@ -24,14 +25,15 @@ from tests.papers.gavel.support import (
 )
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.slo_conflicts import SloConflictError, conflict, hopeless, short
-from workbench.papers.gavel.formulations import min_cost_assembly
-from workbench.papers.gavel.formulations.min_cost_slo import NAME, MinCostSlo, allocate
+from workbench.papers.gavel.formulations.min_cost import MinCost
+from workbench.papers.gavel.formulations.min_cost_slo import NAME, MinCostSlo
 from workbench.papers.gavel.instance import SloInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 POLICY = MinCostSlo()
+allocate = by_assembly(POLICY)
 AWARE = pytest.mark.parametrize("aware", [True, False])
 OBJECTIVES = pytest.mark.parametrize("objective", ["throughput_per_dollar", "ratio"])
 HUGE = np.inf
@@ -109,7 +111,7 @@ def test_optimum_equals_an_independent_one(aware, objective, data):
 @given(data=DATA)
 def test_without_slos_it_is_minimum_cost(objective, data):
     free = dataclasses.replace(data, slo_s=np.full(len(data.jobs), HUGE))
-    expected = min_cost_assembly.allocate(priced(data), {"objective": objective}).solved.objective
+    expected = MinCost().allocate(priced(data), {"objective": objective}).solved.objective
     assert allocate(free, {"objective": objective}).solved.objective == pytest.approx(expected, rel=1e-6)
 
 
@@ -119,7 +121,7 @@ def test_an_slo_of_next_to_nothing_is_met_and_costs_nothing(objective, slo_s):
     """Job 2 needs 1e-7 to 2e-28 steps/s, less than a solver's tolerance: at no cost, but it has them."""
     knobs = {"objective": objective}
     free = dataclasses.replace(PAPER, price=[1.0, 1.5])
-    expected = min_cost_assembly.allocate(priced(free), knobs).solved.objective
+    expected = MinCost().allocate(priced(free), knobs).solved.objective
     data = dataclasses.replace(free, slo_s=[HUGE, HUGE, slo_s])
     found = solve_all(POLICY, data, knobs, allocate, expected)
     for shares in (table(found, data), allocate(data, knobs).shares):

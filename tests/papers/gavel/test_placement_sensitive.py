@@ -18,7 +18,6 @@ from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import speeds, worker_types
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Shares, WorkerType
@@ -115,8 +114,9 @@ def test_the_optimum_by_hand() -> None:
     seen_jobs = look(scenario(jobs, [2, 2], {("m", 2): (2.0, 3.0)}))
     data = data_of(seen_jobs)
     assert MaxMinFairness().run(data, {}).objective == pytest.approx(1.5)
-    assert allocate(data).solved.objective == pytest.approx(1.5)
-    assert allocate(data_of(seen_jobs, placement_sensitive=False)).solved.objective == pytest.approx(1.0)
+    assert MaxMinFairness().allocate(data, {}).solved.objective == pytest.approx(1.5)
+    apart = data_of(seen_jobs, placement_sensitive=False)
+    assert MaxMinFairness().allocate(apart, {}).solved.objective == pytest.approx(1.0)
     known = seen(data, {"heterogeneity_aware": False})
     assert (known.speed == 2.0).all(), "one number a job, that of consolidated GPUs"
 

@@ -5,16 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.papers.gavel.support import by_assembly
 from workbench.papers.gavel.algorithms.pop import by_parts, parts_of
-from workbench.papers.gavel.formulations.allocation import check
-from workbench.papers.gavel.formulations.assembly import SolvedShares
-from workbench.papers.gavel.formulations.max_min_fairness import objective
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.formulations.allocation import DividedTime, check
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
+
+GAVEL = MaxMinFairness()
+allocate = by_assembly(GAVEL)
 
 
 def different(jobs, seed=0):
@@ -25,7 +27,7 @@ def different(jobs, seed=0):
     return AllocationInstance(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [jobs / 4] * 3)
 
 
-def whole(data, knobs) -> SolvedShares:
+def whole(data, knobs) -> DividedTime:
     return allocate(data)
 
 
@@ -43,7 +45,7 @@ def test_limits_are_kept_and_the_objective_is_that_of_the_shares_and_no_better(s
     data = different(24, seed)
     found = by_parts(data, {"partitions": count}, whole, min)
     check(data, found.shares, "pop")
-    assert found.solved.objective == pytest.approx(objective(data, found.shares), rel=1e-6)
+    assert found.solved.objective == pytest.approx(GAVEL.objective(data, found.shares, {}), rel=1e-6)
     assert found.solved.objective <= allocate(data).solved.objective * (1 + 1e-6)
 
 

@@ -13,23 +13,20 @@ from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.support import DATA, finish_data, plain, priced, random_data, stepped
-from workbench.papers.gavel.algorithms.water_filling_phases import allocate as water
 from workbench.papers.gavel.formulations import fifo as first_come
-from workbench.papers.gavel.formulations import (
-    finish_time_fairness_assembly,
-    makespan_assembly,
-    max_min_fairness_assembly,
-    min_cost_assembly,
-)
-from workbench.papers.gavel.formulations.assembly import SolvedShares
-from workbench.papers.gavel.formulations.hierarchical import known
+from workbench.papers.gavel.formulations.allocation import DividedTime
+from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
+from workbench.papers.gavel.formulations.hierarchical import Hierarchical
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
+from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.instance import AllocationInstance, SloInstance, isolated_throughput, seen
+from workbench.papers.gavel.formulations.min_cost import MinCost
+from workbench.papers.gavel.formulations.water_filling import WaterFilling
+from workbench.papers.gavel.instance import AllocationInstance, SloInstance, isolated_throughput
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
-Policy = Callable[[SloInstance, dict[str, Any]], SolvedShares]
+Policy = Callable[[SloInstance, dict[str, Any]], DividedTime]
 AGNOSTIC = {"heterogeneity_aware": False}
 
 
@@ -61,28 +58,31 @@ def entities(data: SloInstance) -> HierarchicalInstance:
     )
 
 
-def max_min(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
-    return max_min_fairness_assembly.allocate(seen(plain(data), knobs))
+ASSEMBLY, PRICES = {"model": "assembly"}, {"bottleneck": "prices"}
 
 
-def makespan(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
-    return makespan_assembly.allocate(seen(stepped(data), knobs))
+def max_min(data: SloInstance, knobs: dict[str, Any]) -> DividedTime:
+    return MaxMinFairness().allocate(plain(data), ASSEMBLY | knobs)
 
 
-def finish_time(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
-    return finish_time_fairness_assembly.allocate(seen(finish_data(data, elapsed_s=5.0), knobs))
+def makespan(data: SloInstance, knobs: dict[str, Any]) -> DividedTime:
+    return Makespan().allocate(stepped(data), ASSEMBLY | knobs)
 
 
-def fifo(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
-    return first_come.allocate(plain(data), knobs)
+def finish_time(data: SloInstance, knobs: dict[str, Any]) -> DividedTime:
+    return FinishTimeFairness().allocate(finish_data(data, elapsed_s=5.0), ASSEMBLY | knobs)
 
 
-def one_level(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
-    return water(HierarchicalInstance.single(seen(plain(data), knobs)))
+def fifo(data: SloInstance, knobs: dict[str, Any]) -> DividedTime:
+    return first_come.FirstInFirstOut().allocate(plain(data), ASSEMBLY | knobs)
 
 
-def hierarchy(data: SloInstance, knobs: dict[str, Any]) -> SolvedShares:
-    return water(known(entities(data), knobs))
+def one_level(data: SloInstance, knobs: dict[str, Any]) -> DividedTime:
+    return WaterFilling().allocate(plain(data), ASSEMBLY | PRICES | knobs)
+
+
+def hierarchy(data: SloInstance, knobs: dict[str, Any]) -> DividedTime:
+    return Hierarchical().allocate(entities(data), ASSEMBLY | PRICES | knobs)
 
 
 @pytest.mark.parametrize("policy", [max_min, makespan, finish_time, fifo, one_level, hierarchy])
@@ -111,7 +111,7 @@ def test_colocation_never_lowers_the_first_level_of_water_filling(data: SloInsta
 def test_colocation_never_lowers_the_throughput_per_dollar(data: SloInstance, normalised: bool) -> None:
     knobs = {"normalised": normalised}
     together, apart = (
-        min_cost_assembly.allocate(each, knobs).solved.objective for each in (priced(data), alone(priced(data)))
+        MinCost().allocate(each, ASSEMBLY | knobs).solved.objective for each in (priced(data), alone(priced(data)))
     )
     assert together >= apart * (1 - 1e-6)
 

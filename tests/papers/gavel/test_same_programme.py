@@ -1,20 +1,81 @@
 """The model and its assembly as arrays are one programme, entry by entry."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, settings
 
-from tests.papers.gavel.support import DATA, TWO, plain
+import workbench
+from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, stepped
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
+from workbench.scenario.presets import presets
+from workbench.session.api import snapshot_at
 from workbench.testing import ContractError, same_programme
 
+AWARE = {"heterogeneity_aware": (True, False)}
+PRICES = {**AWARE, "objective": ("throughput_per_dollar", "ratio")}
+CASES = {
+    "max_min_fairness": (plain, AWARE),
+    "makespan": (stepped, {**AWARE, "method": ("single", "bisection")}),
+    "finish_time_fairness": (lambda data: finish_data(data, 3.0, 2.0), AWARE),
+    "fifo": (plain, AWARE),
+    "shortest_job_first": (stepped, {**AWARE, "literal": (True, False)}),
+    "max_throughput": (plain, {**AWARE, "normalised": (True, False)}),
+    "min_cost": (priced, {**PRICES, "normalised": (True, False)}),
+    "min_cost_slo": (lambda data: data, {**PRICES, "infeasible": ("drop",)}),
+    "water_filling": (plain, AWARE),
+}
 
-@given(DATA, st.booleans())
-def test_max_min_fairness(data, aware):
-    same_programme("gavel.max_min_fairness", plain(data), {"heterogeneity_aware": aware})
+
+@pytest.mark.parametrize("name", CASES)
+@settings(max_examples=10)
+@given(data=DATA)
+def test_model_and_assembly_are_one_programme_whatever_the_knobs_say(name, data):
+    of, knobs = CASES[name]
+    for values in itertools.product(*knobs.values()):
+        same_programme(f"gavel.{name}", of(data), dict(zip(knobs, values, strict=True)))
+
+
+STATED = [*CASES, "hierarchical"]
+OTHERS = [name for name, _ in presets() if name != "gavel_example"]
+
+
+def test_hierarchical_by_its_entities():
+    """Fairness and first in, first out among an entity's jobs, and jobs of none; also as GPUs of one kind."""
+    scenario = workbench.preset("gavel_example")
+    body = scenario.to_dict()
+    body["entities"] = [{"name": "e", "weight": 2.0, "policy": "fifo"}, {"name": "f"}]
+    jobs = [{**job, "name": f"{job['name']} {n}", "entity": who} for job in body["jobs"] for n, who in enumerate("eef")]
+    body["jobs"] = [*jobs, *body["jobs"]]
+    formulation = workbench.find_formulation("gavel.hierarchical")
+    data = formulation.data(snapshot_at(workbench.Scenario.from_dict(body), 0.0), formulation.settle({}))
+    assert len(set(data.owner.tolist())) == 5 and set(data.fifo.tolist()) == {0.0, 1.0}
+    for aware in (True, False):
+        same_programme("gavel.hierarchical", data, {"heterogeneity_aware": aware})
+
+
+def runs_alike(preset, name):
+    """Table by table, whoever made the programme."""
+    by = [workbench.simulate(f"preset:{preset}", f"gavel.{name}", model=model) for model in ("assembly", "pyomo")]
+    for table in ("jobs", "timeline", "decisions", "shares", "signals", "events"):
+        one, two = (getattr(run, table) for run in by)
+        told = [column for column in one if column not in ("build_s", "solve_s", "made_by")]
+        assert one[told].equals(two[told]), f"{preset}, {name}, {table}"
+    assert [set(run.decisions["made_by"]) - {"kept"} for run in by] == [{"assembly"}, {"model"}]
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_a_run_by_the_model_is_the_run_by_the_assembly(name):
+    runs_alike("gavel_example", name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", STATED)
+@pytest.mark.parametrize("preset", OTHERS)
+def test_so_it_is_on_every_preset(preset, name):
+    runs_alike(preset, name)
 
 
 def other_weights(data):

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import DATA, PAPER, TWO, dense, same_as_golden, solve_all, stepped, table
+from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, same_as_golden, solve_all, stepped, table
 from workbench.base.errors import InputError
-from workbench.papers.gavel.formulations.shortest_job_first import NAME, ShortestJobFirst, allocate, in_line, value
+from workbench.papers.gavel.formulations.shortest_job_first import NAME, ShortestJobFirst, in_line, value
 from workbench.papers.gavel.instance import StepsInstance
 from workbench.scheduling.solvers import Solver
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 POLICY = ShortestJobFirst()
+allocate = by_assembly(POLICY)
 AWARE = pytest.mark.parametrize("aware", [True, False])
 
 

@@ -15,13 +15,14 @@ from scipy.optimize import linprog
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
+from tests.papers.gavel.support import MERGED, by_assembly, merged  # noqa: F401
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.papers.gavel.algorithms import sifting
-from workbench.papers.gavel.formulations.assembly import Rows, ShareGrid
-from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, objective
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.algorithms.equal_jobs import merge
+from workbench.papers.gavel.formulations.assembly import Assembly
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Shares, Unit
@@ -33,6 +34,7 @@ from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
 GAVEL = MaxMinFairness()
+allocate = by_assembly(GAVEL)
 SHARE = {"space_sharing": True}
 
 
@@ -151,12 +153,14 @@ def test_the_gpus_of_a_pair_count_once() -> None:
     assert data.throughput(shares).tolist() == [0.25 * 4 + 0.75 * 3, 0.75 * 2]
 
 
+@pytest.mark.usefixtures("merged")
 def test_equal_models_are_one_class_and_one_kind_of_pair() -> None:
     pair = {"model": "m", "with_model": "m", "accelerator": "t", "steps_per_s": 0.7, "with_steps_per_s": 0.7}
     scenario = make({"n": ("t", 1)}, [{}, {}, {}], colocated=[pair], core={"space_sharing": True})
     data = data_of(look(scenario))
     assert data.pairs.tolist() == [[0, 1], [0, 2], [1, 2]] and (data.pair_speed == 0.7).all()
-    assert len(ShareGrid.of(data).first) == 1
+    found = merge(data, data)
+    assert len(found.small.jobs) == 1 and found.small.pairs.tolist() == [[0, 0]]
 
 
 def test_members_keep_their_own_speeds_whatever_the_order_of_jobs() -> None:
@@ -174,17 +178,20 @@ def test_unequal_gangs_make_no_pair() -> None:
     assert data_of(look(scenario)).pairs.tolist() == [[1, 2]]
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(data=DATA)
 def test_merged_equals_unmerged_equals_an_independent_optimum(data: AllocationInstance) -> None:
     expected = reference(data)
-    assert GAVEL.run(data, {}).objective == pytest.approx(expected, rel=1e-6)
     for optimum in ("vertex", "interior"):
-        fast = allocate(data, optimum)
+        fast = allocate(data, {"optimum": optimum})
         assert fast.solved.objective == pytest.approx(expected, rel=1e-5 if optimum == "interior" else 1e-6)
         assert keeps_the_limits(data, fast.shares)
-    assert objective(data, allocate(data).shares) == pytest.approx(expected, rel=1e-6)
+    assert GAVEL.objective(data, allocate(data).shares, {}) == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(data=DATA)
 def test_agnostic_merged_equals_unmerged(data: AllocationInstance) -> None:
     known = seen(data, {"heterogeneity_aware": False})
@@ -194,13 +201,15 @@ def test_agnostic_merged_equals_unmerged(data: AllocationInstance) -> None:
     assert keeps_the_limits(known, fast.shares)
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(data=DATA)
 def test_equal_jobs_get_equal_throughput(data: AllocationInstance) -> None:
     """However few pairs a group's time is dealt out to."""
-    grid = ShareGrid.of(data.relative())
+    found = merge(data, data.relative())
     got = data.relative().throughput(allocate(data).shares)
-    for number in range(len(grid.first)):
-        assert got[grid.member == number] == pytest.approx(got[grid.first[number]], rel=1e-6, abs=1e-9)
+    for number, first in enumerate(found.first):
+        assert got[found.member == number] == pytest.approx(got[first], rel=1e-6, abs=1e-9)
 
 
 @given(data=DATA)
@@ -247,8 +256,8 @@ def many(jobs: int, kinds: int, seed: int = 3) -> AllocationInstance:
 def test_many_equal_jobs_are_few_classes_and_run_few_pairs() -> None:
     data = many(120, 5)
     for known in (data, seen(data, {"heterogeneity_aware": False})):
-        grid = ShareGrid.of(known.relative())
-        assert (len(grid.first), len(grid.pair)) == (5, 15)
+        small = merge(known, known.relative()).small
+        assert (len(small.jobs), len(small.pairs)) == (5, 15)
         fast = allocate(known)
         assert keeps_the_limits(known, fast.shares)
         assert np.count_nonzero(fast.shares[120:].any(axis=1)) <= 15 * 2 * 24
@@ -258,24 +267,24 @@ def test_many_equal_jobs_are_few_classes_and_run_few_pairs() -> None:
 def test_different_jobs_are_sifted() -> None:
     jobs = sifting.SIFT_BY_SIMPLEX_UP_TO + 4
     data = many(jobs, jobs)
-    assert len(ShareGrid.of(data).first) == jobs
+    assert merge(data, data).small is data
     whole = allocate(data, solver=Solver(method="ipm"))
     assert allocate(data).solved.objective == pytest.approx(whole.solved.objective, rel=1e-7)
 
 
 def test_a_programme_that_needs_its_pairs_is_solved_with_them() -> None:
     """Both jobs are to have 2/3 of their speed alone: only together they can. At 3/4 nobody can."""
-    grid = ShareGrid.of(data_of(look(two_models(3.0, 2.0))))
+    data, late = data_of(look(two_models(3.0, 2.0))), np.array([False, False, True])
     for level, possible in ((2 / 3, True), (3 / 4, False)):
-        rows = Rows(grid)
-        rows.add(grid.speed_class, grid.speed_column, grid.speed, lower=level * np.array([4.0, 3.0]))
-        programme = rows.programme(np.ones(len(grid)), "test", maximise=False)
+        rows = Assembly(data)
+        rows.add("needs", rows.throughput(np.ones(2)), lower=level * np.array([4.0, 3.0]))
+        programme = rows.programme((rows.columns["share"], 1.0), "test", maximise=False)
         if possible:
-            point = sifting.solve(programme, 2)
+            point = sifting.solve(programme, 2, late, Solver())
             assert point.solved.objective <= 1 + 1e-9 and point.values[-1] > 0
         else:
             with pytest.raises(InfeasibleError):
-                sifting.solve(programme, 2)
+                sifting.solve(programme, 2, late, Solver())
 
 
 def test_jobs_that_lose_nothing_keep_their_gpus_to_themselves() -> None:

@@ -12,9 +12,9 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from scipy.optimize import linprog
 
 import workbench
-from tests.papers.gavel.support import DATA, TWO, better, plain
+from tests.papers.gavel.support import DATA, MERGED, TWO, better, by_assembly, merged, plain  # noqa: F401
 from workbench.base.errors import InputError
-from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse, allocate
+from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
 from workbench.papers.gavel.formulations.hierarchical import Hierarchical, pooled, spread
@@ -28,6 +28,7 @@ from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler
 
 WATER, ENTITIES = WaterFilling(), Hierarchical()
+allocate = by_assembly(ENTITIES, bottleneck="prices")
 BOTH = pytest.mark.parametrize("solver", ["highs", "glpk"])
 METHOD = pytest.mark.parametrize("method", ["test", "milp"])
 
@@ -199,6 +200,8 @@ def plain_of(data):
     return AllocationInstance(**fields(data))
 
 
+@pytest.mark.usefixtures("merged")
+@MERGED
 @given(data=of_entities())
 def test_equal_jobs_of_an_entity_get_equal_shares(data):
     alone = dataclasses.replace(data, pairs=np.zeros((0, 2), dtype=int), pair_speed=np.zeros((0, 2, len(data.types))))
@@ -213,7 +216,8 @@ def test_equal_jobs_of_an_entity_get_equal_shares(data):
 def test_water_filling_leaves_nothing_unused(optimum):
     """a runs on the k80 only, so t is 1 at most: the v100s have more than that asks for, and all of it is given."""
     data = AllocationInstance(("a", "b", "c"), ("v100", "k80"), [[0, 1], [4, 1], [4, 1]], [1, 1, 4], [1, 1, 1], [2, 1])
-    for found in (allocate(HierarchicalInstance.single(data), optimum).shares, shares(WATER.run(data, {}), data)):
+    by_prices = allocate(HierarchicalInstance.single(data), {"optimum": optimum}).shares
+    for found in (by_prices, shares(WATER.run(data, {}), data)):
         assert better(data, found)[0] == pytest.approx(0, abs=1e-6)
         assert better(data, found * 0.999)[0] > 1e-4
 

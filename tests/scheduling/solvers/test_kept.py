@@ -46,19 +46,17 @@ def test_changes_in_turn_equal_a_new_programme(method, seed):
         assert cost @ found.values == pytest.approx(found.solved.objective, rel=1e-6, abs=1e-7)
         assert found.solved.status == "optimal"
         row_upper = rng.uniform(0.5, 5, rows)
-        kept.limit_rows(np.arange(rows), np.full(rows, -np.inf), row_upper)
         some = np.flatnonzero(rng.random(columns) < 0.5)
+        upper, matrix = upper.copy(), matrix.copy()
         upper[some] = rng.uniform(0.0, 3, len(some))
-        kept.limit_columns(some, np.zeros(len(some)), upper[some])
-        column = int(rng.integers(columns))
-        matrix[:, column] = rng.uniform(0.1, 2, rows)
-        kept.set_column(column, np.arange(rows), matrix[:, column])
+        matrix[:, int(rng.integers(columns))] = rng.uniform(0.1, 2, rows)
+        kept.change(programme(matrix, cost, upper, row_upper))
 
 
 def test_infeasible_after_a_change_is_said():
     kept = Kept(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)))
     assert kept.solve().solved.objective == pytest.approx(1)
-    kept.limit_rows(np.zeros(1, dtype=np.int64), np.full(1, 2.0), np.full(1, 3.0))
+    kept.change(programme(np.ones((1, 1)), np.ones(1), np.ones(1), -np.ones(1)))
     with pytest.raises(InfeasibleError):
         kept.solve()
 

@@ -29,6 +29,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.proof import differences
 from workbench.scheduling.solvers import SolveError, Solver, SolverName, solve_model
+from workbench.scheduling.solvers.compile import compile_model, load
 from workbench.session.api import snapshot_at, time_of_solve
 
 LIMITED = Solver(time_limit_s=60, gap=0.05)
@@ -253,11 +254,14 @@ def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver
         sense = notation.equations(formulation)[0].sense
     found: Any
     stated = model = None
-    if type(formulation).run is not Formulation.run:
+    if formulation.repeats:
         found = formulation.run(data, knobs, solver)
     else:
         model = formulation.build(data, knobs)
-        solved = solve_model(model, formulation.options(knobs, solver))
+        compiled = compile_model(model)
+        point = formulation.solve(compiled.programme, data, knobs, formulation.options(knobs, solver))
+        load(model, compiled, point)
+        solved = point.solved
         stated, found = pyo.value(_objective(model)), formulation.read(model, data, knobs)
         found = found.reported(solved) if isinstance(found, Result) else found
     if not isinstance(found, Result):

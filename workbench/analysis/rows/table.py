@@ -111,10 +111,13 @@ def _rates(statement: SolvedStatement) -> dict[int, Rates]:
 
 def _relaxed(statement: SolvedStatement) -> np.ndarray[Any, Any]:
     """Duals of the same programme with fractions allowed, at its limits, which are those of the programme; NaN where
-    its own time runs out."""
+    its own time runs out.
+
+    How close rows must be kept is asked for integers' sake (`Solver.to_within`); here the solver's own will do.
+    """
     relaxed = replace(statement.compiled.programme, integer=None, start=None)
     try:
-        dual = LimitRows.of(relaxed, solve_matrix(relaxed, statement.solver)).dual
+        dual = LimitRows.of(relaxed, solve_matrix(relaxed, replace(statement.solver, tolerance=None))).dual
     except TimeLimitError:
         dual = None
     return np.full(len(statement.owners), math.nan) if dual is None else dual

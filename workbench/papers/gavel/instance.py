@@ -22,7 +22,7 @@ from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
 from workbench.baselines.mechanisms.worker_types import pools, speeds, worker_types
-from workbench.scenario.job import Job
+from workbench.papers.gavel.algorithms.pairs import candidates
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, Unit, WorkerType, unit_name
@@ -33,7 +33,8 @@ from workbench.scheduling.snapshot import Snapshot
 class Entries(NamedTuple):
     """The entries of X that may exceed 0, row by row: positions of combination and worker type.
 
-    job, entry, steps_per_s: what an entry adds to the throughput of a job in it (pairs count for two jobs).
+    job, entry, steps_per_s: what an entry adds to the throughput of a job in it (pairs count for two jobs); of each of
+    the jobs that it stands for, if it stands for several.
     """
 
     combination: IntArray
@@ -41,6 +42,16 @@ class Entries(NamedTuple):
     job: IntArray
     entry: IntArray
     steps_per_s: FloatArray
+
+
+class Merged(NamedTuple):
+    """That each job of an instance stands for several equal ones (`equal_jobs.merge`).
+
+    of: (jobs,) for how many; units: names of the combinations, for pairs those of one pair of each group.
+    """
+
+    of: FloatArray
+    units: tuple[Unit, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +64,9 @@ class AllocationInstance:
     accelerator: (types,) the position of each worker type's own, by default one for each; fair: (jobs,) P_m where it is
     not that of `speed`. A subclass adds numbers by job, which `by_job` names. Raises InputError that names the job or
     type: for a number that is missing, not finite or out of range, and for a job that can run nowhere.
+
+    merged: where each job stands for several equal ones. X is then their time together, of which each has the same
+    part, all their time is their number, and a pair may be of two jobs that one stands for.
     """
 
     jobs: tuple[str, ...]
@@ -66,6 +80,7 @@ class AllocationInstance:
     accelerators: tuple[str, ...] = field(default=(), kw_only=True)
     accelerator: IntArray | None = field(default=None, kw_only=True)
     fair: FloatArray | None = field(default=None, kw_only=True)
+    merged: Merged | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         alone = self.accelerator is None
@@ -145,7 +160,7 @@ class AllocationInstance:
     def _check_pairs(self) -> None:
         pairs = fixed(np.array(self.pairs, dtype=np.int64).reshape(-1, 2))
         object.__setattr__(self, "pairs", pairs)
-        if not len(pairs):
+        if not len(pairs) or self.merged is not None:
             return
         outside = ((pairs < 0) | (pairs >= len(self.jobs))).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
         if outside.any():
@@ -177,12 +192,25 @@ class AllocationInstance:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The combinations: the jobs, then the pairs."""
+        if self.merged is not None:
+            return self.merged.units
         return (*self.jobs, *((self.jobs[first], self.jobs[second]) for first, second in self.pairs.tolist()))
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
         """Positions of the jobs in each combination."""
         return (*((row,) for row in range(len(self.jobs))), *map(tuple, self.pairs.tolist()))
+
+    @property
+    def count(self) -> FloatArray:
+        """(jobs,) how many jobs each stands for, which is all of their time."""
+        return np.ones(len(self.jobs)) if self.merged is None else self.merged.of
+
+    @cached_property
+    def limit(self) -> FloatArray:
+        """(combinations x types) the most that X may be: all of the time, 0 where the combination cannot run."""
+        pairs = self.count[self.pairs].min(axis=1) if len(self.pairs) else np.zeros(0)
+        return fixed(np.where(self.allowed, np.concatenate([self.count, pairs])[:, None], 0.0))
 
     @cached_property
     def unit_gang(self) -> FloatArray:
@@ -203,9 +231,17 @@ class AllocationInstance:
         single, paired = np.flatnonzero(alone), np.flatnonzero(~alone)
         pair = combination[paired] - len(self.jobs)
         job = np.concatenate([combination[single], self.pairs[pair, 0], self.pairs[pair, 1]])
-        speed = [self.speed[combination[single], kind[single]]]
-        speed += [self.pair_speed[pair, member, kind[paired]] for member in (0, 1)]
-        return Entries(combination, kind, job, np.concatenate([single, paired, paired]), np.concatenate(speed))
+        entry = np.concatenate([single, paired, paired])
+        speeds = [self.speed[combination[single], kind[single]]]
+        speeds += [self.pair_speed[pair, member, kind[paired]] for member in (0, 1)]
+        speed = np.concatenate(speeds)
+        if self.merged is not None:
+            within = np.flatnonzero(self.pairs[pair, 0] == self.pairs[pair, 1]) + len(single)
+            speed[within] += speed[within + len(paired)]
+            kept = np.ones(len(job), dtype=bool)
+            kept[within + len(paired)] = False
+            job, entry, speed = job[kept], entry[kept], speed[kept] / self.merged.of[job[kept]]
+        return Entries(combination, kind, job, entry, speed)
 
     @cached_property
     def equal(self) -> FloatArray:
@@ -291,16 +327,23 @@ class AllocationInstance:
 
     def relative(self) -> Self:
         """The same with every job's speeds as multiples of its P_m, which is then 1: more jobs are equal this way."""
-        found = copy(self)  # of checked numbers, which need no second check
-        for name in _WORKED_OUT & found.__dict__.keys():
-            del found.__dict__[name]
         pair_speed = self.pair_speed / self.equal[self.pairs][:, :, None]
-        for name, array in (
-            ("speed", self.speed / self.equal[:, None]),
-            ("pair_speed", pair_speed),
-            ("fair", np.ones(len(self.jobs))),
-        ):
-            object.__setattr__(found, name, fixed(array))
+        return self.with_numbers(
+            speed=self.speed / self.equal[:, None], pair_speed=pair_speed, fair=np.ones(len(self.jobs))
+        )
+
+    def at(self, **changed: Any) -> Self:
+        """The same with other values of fields on which nothing that was worked out depends; they are not checked."""
+        found = copy(self)
+        for name, value in changed.items():
+            object.__setattr__(found, name, fixed(value) if isinstance(value, np.ndarray) else value)
+        return found
+
+    def with_numbers(self, **changed: Any) -> Self:
+        """The same with other fields, made of checked numbers, which need no second check."""
+        found = self.at(**changed)
+        for name in found.__dict__.keys() - found.__dataclass_fields__.keys():
+            del found.__dict__[name]  # what was worked out
         return found
 
     def only(self, rows: npt.ArrayLike, part: float = 1.0) -> Self:
@@ -335,8 +378,6 @@ class AllocationInstance:
         )
 
 
-_WORKED_OUT = frozenset(name for name, found in vars(AllocationInstance).items() if isinstance(found, cached_property))
-
 LEAST_PART = 1e-12
 """A job whose fastest type does it within this part of the isolated makespan counts as needing this part: solvers
 cannot tell numbers apart that differ by more. n such jobs make the makespan longer by at most n of these parts."""
@@ -344,9 +385,13 @@ cannot tell numbers apart that differ by more. n such jobs make the makespan lon
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepsInstance(AllocationInstance):
-    """The numbers of an allocation, and steps: (jobs,) remaining steps, > 0. Raises InputError that names the job."""
+    """The numbers of an allocation, and steps: (jobs,) remaining steps, > 0. Raises InputError that names the job.
+
+    makespan_s: that a bisection tries (in the unit of time of the speeds); None: one that can be kept.
+    """
 
     steps: FloatArray
+    makespan_s: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -468,14 +513,16 @@ def isolated_throughput(data: AllocationInstance) -> FloatArray:
     best = np.zeros((len(data.jobs), len(data.workers)))
     for kind, pool in enumerate(data.pool.tolist()):
         best[:, pool] = np.maximum(best[:, pool], speed[:, kind])
-    throughput: FloatArray = (best * isolated_share(data.workers, data.gang)).sum(axis=1)
+    owned = isolated_share(data.workers, data.gang, float(data.count.sum()))
+    throughput: FloatArray = (best * owned).sum(axis=1)
     return throughput
 
 
 def fastest_throughput(data: AllocationInstance) -> FloatArray:
     """(jobs,) steps/s that no allocation exceeds: the largest of a job's speeds, alone or in a pair."""
-    most = np.zeros(len(data.jobs))
-    np.maximum.at(most, data.entries.job, data.entries.steps_per_s)
+    most: FloatArray = np.where(data.can_run, data.speed, 0.0).max(axis=1, initial=0.0)
+    together = np.where(data.allowed[len(data.jobs) :, None, :], data.pair_speed, 0.0).max(axis=2, initial=0.0)
+    np.maximum.at(most, data.pairs, together)
     return most
 
 
@@ -520,71 +567,3 @@ def seen(data: Data, knobs: Knobs) -> Data:
     if knobs.get("heterogeneity_aware", True):
         return data
     return data.agnostic(reference if reference in data.types else "")
-
-
-GAIN = 1e-9
-"""How far the sum of normalised speeds must exceed 1: below that it is rounding."""
-
-
-def candidates(
-    snapshot: Snapshot, rows: IntArray, kinds: tuple[WorkerType, ...], speed: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Pairs of the jobs at the positions `rows` that may share their GPUs (space sharing), and their speeds.
-
-    A pair (k) of two jobs with equally many GPUs is kept on worker type j if it gains there:
-
-        T^a_kj / T_aj + T^b_kj / T_bj > 1
-
-    Leaving out the others costs nothing: where the sum is at most 1, the two do as much in the pair's time one after
-    the other, each alone on the same GPUs. The paper says "combinations that actually perform well", the rule is
-    (ours).
-
-    speed: (rows x worker types) steps/s alone. Returns (pairs x 2) positions in `rows`, in their order, and (pairs x 2
-    x worker types) steps/s of both members, 0 where the pair may not share or does not gain. Beliefs are asked once for
-    each two combinations of model and gang.
-    """
-    jobs = [snapshot.jobs.jobs[row] for row in rows.tolist()]
-    gang = snapshot.jobs.gpus[rows]
-    order: dict[tuple[str, int], int] = {}
-    member = np.array(
-        [order.setdefault((job.model, size), len(order)) for job, size in zip(jobs, gang.tolist(), strict=True)],
-        dtype=np.int64,
-    )
-    _, first = np.unique(member, return_index=True)
-    known, number = _speeds(snapshot, [jobs[row] for row in first.tolist()], gang[first], kinds)
-    one, two = np.triu_indices(len(jobs), 1)
-    spot = number[member[one], member[two]]
-    may = spot >= 0
-    one, two, spot = one[may], two[may], spot[may]
-    both = known[spot]
-    turned = member[one] > member[two]
-    both[turned] = both[turned, ::-1]
-    alone = np.stack([speed[one], speed[two]], axis=1)
-    part = np.divide(both, alone, out=np.zeros_like(both), where=alone > 0)
-    gains = (part > 0).all(axis=1) & (part.sum(axis=1) > 1.0 + GAIN)
-    kept = gains.any(axis=1)
-    pairs = np.column_stack([one, two])[kept]
-    return pairs, np.where(gains[kept][:, None, :], both[kept], 0.0)
-
-
-def _speeds(
-    snapshot: Snapshot, jobs: list[Job], gang: IntArray, kinds: tuple[WorkerType, ...]
-) -> tuple[FloatArray, IntArray]:
-    """Speeds of the pairs of different configurations that may share on some type, and the (jobs x jobs) table of
-    their numbers, -1 where there is none.
-
-    Two jobs of one configuration are alike, neither is the first of the pair: each has the mean of both speeds.
-    """
-    number = np.full((len(jobs), len(jobs)), -1)
-    found: list[list[tuple[float, float]]] = []
-    places = [(kind.accelerator, kind.word) for kind in kinds]
-    for a, one in enumerate(jobs):
-        for b in (a + np.flatnonzero(gang[a:] == gang[a])).tolist():
-            rates = [snapshot.belief.pair(one, jobs[b], name, word) or (0.0, 0.0) for name, word in places]
-            if a == b:
-                rates = [((x + y) / 2, (x + y) / 2) for x, y in rates]
-            if any(min(pair) > 0 for pair in rates):
-                number[a, b] = number[b, a] = len(found)
-                found.append(rates)
-    speeds = np.array(found, dtype=float).reshape(len(found), len(kinds), 2)
-    return np.ascontiguousarray(speeds.transpose(0, 2, 1)), number

@@ -38,7 +38,7 @@ PLACEMENT_SENSITIVE = Knob(
 OPTIMUM = Knob(
     "optimum",
     "vertex",
-    "Which of the many optimal allocations: a vertex of the optimal face, or a point in its interior",
+    "Which of the many optimal allocations: a vertex of the optimal face, or its middle, as the authors' solver",
     source="code",
     kind="str",
     choices=("vertex", "interior"),

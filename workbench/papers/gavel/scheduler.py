@@ -18,25 +18,13 @@ from workbench.baselines.mechanisms.priority import Allocated, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.algorithms.pop import Combine, by_parts
-from workbench.papers.gavel.algorithms.water_filling_phases import allocate
-from workbench.papers.gavel.formulations import (
-    fifo,
-    finish_time_fairness_assembly,
-    makespan_assembly,
-    max_throughput,
-    min_cost,
-    min_cost_assembly,
-    min_cost_slo,
-    shortest_job_first,
-)
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, check
-from workbench.papers.gavel.formulations.assembly import SolvedShares
-from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, FinishTimeInstance, remember
-from workbench.papers.gavel.formulations.hierarchical import NAME, Hierarchical, known, spread
+from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
+from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
+from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, remember
+from workbench.papers.gavel.formulations.hierarchical import Hierarchical
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate as max_min_fairness
 from workbench.papers.gavel.formulations.water_filling import WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import PARTITIONS
@@ -47,51 +35,46 @@ from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.schema import WORTH_ON
 
+NOBODY = np.zeros(0)
+
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationInstance, Any]]
 
-Allocate = Callable[[Any, Knobs], SolvedShares]
-
 Numbers = Callable[[Any, Knobs], Mapping[str, FloatArray]]
-
-
-SMALLER = "its matrix merges equal jobs and leaves out limits that others imply, and may end at another optimal vertex"
 
 
 @dataclass(frozen=True)
 class FormulationPolicy:
     """A formulation as a policy that divides time (`mechanisms.priority.SharePolicy`).
 
-    data: the data of the jobs at some positions, and the policy's memory for the next time; allocate: the sparse
-    matrix, if there is one; signals: names of the numbers by job that are recorded beside the shares; combine: how the
-    objectives of parts of the cluster make that of the whole, if it can be divided by parts (`pop`); numbers: more
-    numbers by job to record, which the policy goes by (NaN where a job has none).
+    By its model or by its assembly (knob `model`): the same programmes, solved and read by the same steps, so that the
+    run is the same; the report of each decision says by which.
+
+    data: the data of the jobs at some positions, and the policy's memory for the next time; signals: names of the
+    numbers by job that are recorded beside the shares; combine: how the objectives of parts of the cluster make that of
+    the whole, if it can be divided by parts (`pop`); numbers: more numbers by job to record, which the policy goes by
+    (NaN where a job has none).
     """
 
-    formulation: Formulation[Any]
+    formulation: Any
     data: Data
-    allocate: Allocate | None = None
     signals: tuple[str, ...] = ()
     combine: Combine | None = None
     numbers: Numbers | None = None
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
         data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
-        stated = knobs.get("model") == "pyomo" or self.allocate is None
-        allocate = self.allocate if self.allocate is not None and not stated else self._as_stated
+        allocate = self._as_stated if self.formulation.own else self.formulation.allocate
         found = allocate(data, knobs) if self.combine is None else by_parts(data, knobs, allocate, self.combine)
-        signals = {name: data.given(found.by_job[name]) for name in self.signals}
+        signals = {name: data.given(found.by_job.get(name, NOBODY)) for name in self.signals}
         if self.numbers is not None:
             signals |= {name: data.given(values) for name, values in self.numbers(data, knobs).items()}
         kinds = worker_types(snapshot.cluster, knobs)
-        solved = replace(found.solved, made_by="model" if stated else "assembly")
-        solved = solved if data.jobs else replace(solved, objective=None)
+        solved = found.solved if data.jobs else replace(found.solved, objective=None)
         return Allocated(_shares(data, found.shares, kinds), solved, memory, signals)
 
     def route(self, knobs: Knobs) -> Route:
-        """By the stated model, or by a matrix that is smaller than what the model states."""
-        if self.allocate is None or knobs.get("model") == "pyomo":
-            return Route("same programme", self.formulation.name)
-        return Route("other route", self.formulation.name, SMALLER)
+        """Of parts of the cluster it is the programme of each."""
+        return Route("same programme", self.formulation.name)
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
         """The problem whose shares it answers."""
@@ -106,23 +89,23 @@ class FormulationPolicy:
         def policy(snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
             data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
             values = answer(StatedProblem(self.formulation, data, knobs))
-            shares = np.clip(values["share"].reshape(len(data.units), len(data.types)), 0.0, None)
+            shares = np.clip(self.formulation.shares(values, data), 0.0, None)
             return Allocated(_shares(data, shares, worker_types(snapshot.cluster, knobs)), memory=memory)
 
         return policy
 
-    def _as_stated(self, data: AllocationInstance, knobs: Knobs) -> SolvedShares:
+    def _as_stated(self, data: AllocationInstance, knobs: Knobs) -> DividedTime:
         """By the formulation's Pyomo model."""
         found = self.formulation.run(data, knobs)
         rows = [list(row.values()) for row in found.values["allocation"].values()]
         shares = np.array(rows, dtype=float).reshape(len(data.units), len(data.types))
         by_job = {name: found.values[name] for name in self.signals}
-        return SolvedShares(shares, found, {name: _column(data, values) for name, values in by_job.items()})
+        return DividedTime(shares, found, {name: _column(data, values) for name, values in by_job.items()})
 
     def by(self, formulation: Formulation[Any]) -> FormulationPolicy:
         """The policy by another formulation of the same instance, solved as stated; what is known of the paper's sums
         alone (`combine`, `numbers`) is not said of it."""
-        return replace(self, formulation=formulation, allocate=None, combine=None, numbers=None)
+        return replace(self, formulation=formulation, combine=None, numbers=None)
 
 
 class PolicyScheduler(ShareScheduler):
@@ -162,10 +145,9 @@ def forgetful(instance: type[AllocationInstance]) -> Data:
 
 
 def scheduler(
-    formulation: Formulation[Any],
+    formulation: ShareFormulation[Any],
     title: str,
     data: Data,
-    allocate: Allocate | None = None,
     uses: frozenset[str] = frozenset(),
     authors: dict[str, Value] | None = None,
     defaults: Mapping[str, Value] | None = None,
@@ -174,9 +156,8 @@ def scheduler(
     numbers: Numbers | None = None,
 ) -> ShareScheduler:
     """The scheduler of a formulation, with the same name and knobs; defaults: those that differ in a simulation."""
-    more = (*((MODEL,) if allocate is not None else ()), *((PARTITIONS,) if combine is not None else ()))
-    policy = FormulationPolicy(formulation, data, allocate, signals, combine, numbers)
-    knobs = (*formulation.knobs, *more)
+    policy = FormulationPolicy(formulation, data, signals, combine, numbers)
+    knobs = (*formulation.knobs, MODEL, *((PARTITIONS,) if combine is not None else ()))
     found = PolicyScheduler(
         formulation.name, title, policy, knobs=knobs, uses=uses, authors=authors, defaults=defaults, route=policy.route
     )
@@ -228,44 +209,14 @@ def per_dollar(data: PricedInstance, knobs: Knobs) -> Mapping[str, FloatArray]:
     return per_gpu(known, min_cost.worth(known, max_throughput.value(known, knobs)))
 
 
-def _max_min_fairness(data: AllocationInstance, knobs: Knobs) -> SolvedShares:
-    return max_min_fairness(seen(data, knobs), str(knobs["optimum"]))
-
-
-def _makespan(data: StepsInstance, knobs: Knobs) -> SolvedShares:
-    known, optimum = seen(data, knobs), str(knobs["optimum"])
-    if knobs["method"] == "bisection":
-        return makespan_assembly.bisect(known, float(knobs["tolerance"]), optimum, begin=str(knobs["bracket"]))
-    return makespan_assembly.allocate(known, optimum)
-
-
-def _finish_time_fairness(data: FinishTimeInstance, knobs: Knobs) -> SolvedShares:
-    known = seen(data, knobs)
-    method, tolerance, optimum = str(knobs["method"]), float(knobs["tolerance"]), str(knobs["optimum"])
-    found = finish_time_fairness_assembly.allocate(known, method, tolerance, optimum)
-    return replace(found, by_job={"rho": data.rho(found.shares)}) if data.jobs else found
-
-
-def _min_cost(data: PricedInstance, knobs: Knobs) -> SolvedShares:
-    return min_cost_assembly.allocate(seen(data, knobs), knobs)
-
-
-def _water_filling(data: AllocationInstance, knobs: Knobs) -> SolvedShares:
-    return allocate(HierarchicalInstance.single(seen(data, knobs)), str(knobs["optimum"]))
-
-
-def _hierarchical(data: HierarchicalInstance, knobs: Knobs) -> SolvedShares:
-    found = allocate(known(data, knobs), str(knobs["optimum"]))
-    if knobs["heterogeneity_aware"]:
-        return found
-    return replace(found, shares=check(data, spread(data, found.shares), NAME))
-
-
 NO_LEFTOVERS: dict[str, Value] = {"leftovers": "none"}
 """A policy of cost leaves workers idle on purpose, where they cost more for what they do; others must not fill them."""
 
 EACH_ROUND: dict[str, Value] = {"refresh_s": 0.0}
 """With SLOs the steps and the time that are left, and so the speed that is needed, move from round to round."""
+
+BY_PRICES: dict[str, Value] = {"bottleneck": "prices"}
+"""The fastest way, which a simulation takes many times."""
 
 INTERIOR: dict[str, Value] = {"optimum": "interior"}
 """The optimum of the authors' code."""
@@ -275,7 +226,6 @@ SCHEDULERS = (
         MaxMinFairness(),
         "Gavel: max-min fairness (least attained service)",
         forgetful(AllocationInstance),
-        _max_min_fairness,
         uses=frozenset({"weight"}),
         authors=INTERIOR,
         combine=min,
@@ -284,7 +234,6 @@ SCHEDULERS = (
         Makespan(),
         "Gavel: minimum makespan",
         forgetful(StepsInstance),
-        _makespan,
         authors={**INTERIOR, "reference": "v100", "method": "bisection", "tolerance": 0.05, "bracket": "authors"},
         combine=max,
     ),
@@ -292,7 +241,6 @@ SCHEDULERS = (
         FinishTimeFairness(),
         "Gavel: finish-time fairness (Themis)",
         remember,
-        _finish_time_fairness,
         authors={**INTERIOR, "reference": "v100"},
         signals=("rho",),
     ),
@@ -300,7 +248,6 @@ SCHEDULERS = (
         fifo.FirstInFirstOut(),
         fifo.FirstInFirstOut.title,
         forgetful(AllocationInstance),
-        fifo.allocate,
         authors=INTERIOR,
         numbers=in_line,
     ),
@@ -308,7 +255,6 @@ SCHEDULERS = (
         shortest_job_first.ShortestJobFirst(),
         shortest_job_first.ShortestJobFirst.title,
         forgetful(StepsInstance),
-        shortest_job_first.allocate,
         authors=INTERIOR,
         numbers=by_length,
     ),
@@ -316,7 +262,6 @@ SCHEDULERS = (
         max_throughput.MaxThroughput(),
         max_throughput.MaxThroughput.title,
         forgetful(AllocationInstance),
-        max_throughput.allocate,
         authors=INTERIOR,
         combine=sum,
         numbers=by_throughput,
@@ -325,7 +270,6 @@ SCHEDULERS = (
         min_cost.MinCost(),
         min_cost.MinCost.title,
         forgetful(PricedInstance),
-        _min_cost,
         authors=INTERIOR,
         numbers=per_dollar,
         defaults=NO_LEFTOVERS,
@@ -334,7 +278,6 @@ SCHEDULERS = (
         min_cost_slo.MinCostSlo(),
         min_cost_slo.MinCostSlo.title,
         forgetful(SloInstance),
-        min_cost_slo.allocate,
         uses=frozenset({"rewards"}),
         authors={**INTERIOR, "infeasible": "drop_all"},
         defaults={"infeasible": "drop", **EACH_ROUND, **NO_LEFTOVERS},
@@ -345,18 +288,18 @@ SCHEDULERS = (
         WaterFilling(),
         "Gavel: max-min fairness with water filling",
         forgetful(AllocationInstance),
-        _water_filling,
         uses=frozenset({"weight"}),
         authors=INTERIOR,
+        defaults=BY_PRICES,
         signals=("levels",),
     ),
     scheduler(
         Hierarchical(),
         "Gavel: hierarchical fairness over entities",
         forgetful(HierarchicalInstance),
-        _hierarchical,
         uses=frozenset({"weight", "entity", "entities.weight", "entities.policy"}),
         authors=INTERIOR,
+        defaults=BY_PRICES,
         signals=("levels",),
     ),
 )

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.solvers import glpk
 from workbench.scheduling.solvers.errors import (
     CancelledError,
@@ -25,7 +24,7 @@ from workbench.scheduling.solvers.errors import (
     UnboundedError,
 )
 from workbench.scheduling.solvers.options import SolveProgress, Solver
-from workbench.scheduling.solvers.programme import Point, Programme
+from workbench.scheduling.solvers.programme import Point, Programme, Sparse
 from workbench.scheduling.solvers.report import relative_gap, report
 
 IntArray = npt.NDArray[np.int64]
@@ -97,7 +96,7 @@ def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Po
 
 
 class Kept:
-    """A linear programme kept in HiGHS: limits and coefficients may change, and a solve starts from the last basis.
+    """A linear programme kept in HiGHS: its numbers may change, and a solve starts from the last basis.
 
     For a sequence of programmes that differ little. The first solve is by the solver's method, the later ones by the
     primal simplex, which starts well where a change leaves the last point within the limits.
@@ -115,18 +114,19 @@ class Kept:
         _pass(self._highs, self._library, programme)
         self._raised = _listen(self._highs, self._library, programme, self._solver, time.perf_counter())
 
-    def limit_rows(self, rows: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Give rows new limits."""
-        self._highs.changeRowsBounds(len(rows), rows.astype(np.int32), lower, upper)
-
-    def limit_columns(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Give columns new limits."""
-        self._highs.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper)
-
-    def set_column(self, column: int, rows: IntArray, values: FloatArray) -> None:
-        """Give a column new coefficients in some rows."""
-        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
-            self._highs.changeCoeff(row, column, value)
+    def change(self, programme: Programme) -> None:
+        """Another programme with as many rows and columns; the next solve starts from the last basis."""
+        before, highs = self._programme, self._highs
+        for row, column, value in zip(*_changed(before.matrix, programme.matrix), strict=True):
+            highs.changeCoeff(row, column, value)
+        rows = np.flatnonzero((before.row_lower != programme.row_lower) | (before.row_upper != programme.row_upper))
+        highs.changeRowsBounds(len(rows), rows.astype(np.int32), programme.row_lower[rows], programme.row_upper[rows])
+        columns = np.flatnonzero((before.lower != programme.lower) | (before.upper != programme.upper))
+        limits = programme.lower[columns], programme.upper[columns]
+        highs.changeColsBounds(len(columns), columns.astype(np.int32), *limits)
+        costs = np.flatnonzero(before.cost != programme.cost)
+        highs.changeColsCost(len(costs), costs.astype(np.int32), programme.cost[costs])
+        self._programme = programme
 
     def solve(self) -> Point:
         """Solve, from the basis of the last solve; raises the errors of `workbench.scheduling.solvers`."""
@@ -153,6 +153,18 @@ class Kept:
             self._highs.run()
         if self._raised:
             raise self._raised[0]
+
+
+def _changed(before: Sparse, after: Sparse) -> tuple[list[int], list[int], list[float]]:
+    """Row, column and new value of each entry that differs."""
+    height, width = before.shape
+    places = [np.repeat(np.arange(width), np.diff(each.indptr)) * height + each.indices for each in (before, after)]
+    every, at = np.unique(np.concatenate(places), return_inverse=True)
+    old, new = np.zeros(len(every)), np.zeros(len(every))
+    old[at[: len(places[0])]], new[at[len(places[0]) :]] = before.data, after.data
+    differs = np.flatnonzero(old != new)
+    column, row = np.divmod(every[differs], height)
+    return row.tolist(), column.tolist(), new[differs].tolist()
 
 
 def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:

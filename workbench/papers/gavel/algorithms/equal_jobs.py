@@ -4,20 +4,29 @@ Without pairs, jobs with equal numbers are equal. With pairs, equal jobs must al
 each class: classes are split until they do (colour refinement). Such classes may be averaged over in any linear
 programme that is built from these numbers alone. Source: Grohe, Kersting, Mladenov, Selman, "Dimension Reduction via
 Colour Refinement" (ESA 2014).
+
+`merge` says who is equal. Whichever way a programme is solved, equal jobs get equal parts of what it gives them
+together: of all its optima that one favours nobody. Of more than MANY jobs the programme itself is that of a smaller
+instance, in which one job stands for all that equal it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.papers.gavel.instance import AllocationInstance
+from workbench.papers.gavel.instance import AllocationInstance, Merged
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
 
 Hashes = npt.NDArray[np.uint64]
+Data = TypeVar("Data", bound=AllocationInstance)
+
+MANY = 50
+"""Up to so many jobs a programme has rows for every one; of more, equal ones are merged before it is stated."""
 
 
 class Classing(NamedTuple):
@@ -32,6 +41,132 @@ class Classing(NamedTuple):
     member: IntArray
     group: IntArray
     pair: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Merge(Generic[Data]):
+    """An instance, the smaller one in which each job stands for equal ones, and which; the same one if none is equal.
+
+    posed: the one of both whose programme is solved; first: (smaller instance's jobs,) position of one of them in the
+    instance; member: (jobs,) position in the smaller one; group: (pairs,) that of each pair among the smaller one's.
+    """
+
+    data: Data
+    small: Data
+    posed: Data
+    first: IntArray
+    member: IntArray
+    group: IntArray
+
+    @classmethod
+    def none(cls, data: Data) -> Merge[Data]:
+        """Every job for itself."""
+        jobs = np.arange(len(data.jobs))
+        return cls(data, data, data, jobs, jobs, np.arange(len(data.pairs)))
+
+    def each(self) -> Merge[Data]:
+        """The same, by the programme that has every job: the middle of a face of optima is another where fewer stand
+        for all."""
+        return replace(self, posed=self.data)
+
+    def numbers(self, found: FloatArray) -> FloatArray:
+        """(jobs,) numbers of the jobs, from those of the instance that was posed."""
+        return found if self.posed is self.data else found[self.member]
+
+    def shares(self, found: FloatArray) -> FloatArray:
+        """(combinations x types) shares, equal for equal jobs, from those of the instance that was posed."""
+        if self.small is self.data:
+            return found
+        data, small = self.data, self.small
+        if self.posed is data:
+            each, found = found, np.zeros((len(small.units), len(small.types)))
+            np.add.at(found, np.concatenate([self.member, len(small.jobs) + self.group]), each)
+        shares = np.zeros((len(data.jobs) + len(data.pairs), len(data.types)))
+        shares[: len(data.jobs)] = (found[: len(small.jobs)] / small.count[:, None])[self.member]
+        self._deal(found[len(small.jobs) :], shares)
+        return shares
+
+    def _deal(self, time: FloatArray, shares: FloatArray) -> None:
+        """Deal the time of each group of pairs out to its pairs, so that each member of a class has equal parts.
+
+        As few pairs run as can be.
+        """
+        data, small, groups = self.data, self.small, np.flatnonzero(time.any(axis=1)).tolist()
+        if not groups:
+            return
+        of_class = [np.flatnonzero(self.member == number) for number in range(len(small.jobs))]
+        for group in groups:
+            spots = np.flatnonzero(self.group == group)
+            left, right = small.pairs[group].tolist()
+            alike = bool((small.pair_speed[group, 0] == small.pair_speed[group, 1]).all())
+            most = _most(len(of_class[left]), len(of_class[right]), left == right)
+            if len(spots) < most or (left == right and not alike):
+                shares[len(data.jobs) + spots] += time[group] / len(spots)
+                continue
+            at = {
+                frozenset(pair): len(data.jobs) + spot
+                for spot, pair in zip(spots.tolist(), data.pairs[spots].tolist(), strict=True)
+            }
+            here, there = of_class[left].tolist(), of_class[right].tolist()
+            for first, second, part in _ring(here) if left == right else _meet(here, there):
+                shares[at[frozenset((first, second))]] += part * time[group]
+
+
+def merge(data: Data, seen: AllocationInstance, *keys: npt.ArrayLike) -> Merge[Data]:
+    """Merge the jobs that are equal in what a policy reads; the smaller instance is posed if they are more than MANY.
+
+    That are speeds, gangs and weights of `seen` (the data, in the policy's units), and `keys`, each (jobs,) or (jobs x
+    n). Exact where the programme is linear: averaging the shares of equal jobs changes neither limits nor a concave
+    objective.
+    """
+    jobs = len(data.jobs)
+    columns = [np.asarray(key, dtype=float) for key in (seen.speed, seen.weight, seen.gang, *keys)]
+    first, count, member, group, pair = classes(seen, np.column_stack(columns))
+    if len(first) == jobs:
+        return Merge.none(data)
+    names = data.units
+    units = (*(names[row] for row in first.tolist()), *(names[jobs + row] for row in pair.tolist()))
+    small = data.with_numbers(
+        jobs=units[: len(first)],
+        pairs=member[data.pairs[pair]],
+        pair_speed=data.pair_speed[pair],
+        fair=None if data.fair is None else data.fair[first],
+        merged=Merged(count.astype(float), units),
+        **{name: getattr(data, name)[first] for name in ("speed", "weight", "gang", *data.by_job())},
+    )
+    return Merge(data, small, small if jobs > MANY else data, first, member, group)
+
+
+def unweighted(data: Data) -> Data:
+    """The data without weights, for policies in which they play no part."""
+    return data.with_numbers(weight=np.ones(len(data.jobs)))
+
+
+def _most(left: int, right: int, same: bool) -> int:
+    """How many pairs two classes of those sizes have, or one class with itself."""
+    return left * (left - 1) // 2 if same else left * right
+
+
+def _meet(left: list[int], right: list[int]) -> list[tuple[int, int, float]]:
+    """Pairs of two classes and their parts of 1, such that all members of a class get equal parts."""
+    found, i, j = [], 0, 0
+    here, there = 1.0 / len(left), 1.0 / len(right)
+    while i < len(left) and j < len(right):
+        part = min(here, there)
+        found.append((left[i], right[j], part))
+        here, there = here - part, there - part
+        if here <= 1e-12:
+            i, here = i + 1, 1.0 / len(left)
+        if there <= 1e-12:
+            j, there = j + 1, 1.0 / len(right)
+    return found
+
+
+def _ring(jobs: list[int]) -> list[tuple[int, int, float]]:
+    """Pairs of members of one class and their parts of 1, such that all members get equal parts."""
+    if len(jobs) == 2:
+        return [(jobs[0], jobs[1], 1.0)]
+    return [(job, jobs[(spot + 1) % len(jobs)], 1.0 / len(jobs)) for spot, job in enumerate(jobs)]
 
 
 def classes(data: AllocationInstance, keys: FloatArray) -> Classing:

@@ -80,7 +80,7 @@ Try = Callable[[float], TriedRho]
 
 @dataclass(frozen=True, eq=False)
 class FoundRho:
-    """The best shares, their largest rho, a rho that none is below, seconds of all programmes, what was tried.
+    """The best shares, their largest rho, a rho that none is below, the last report, seconds of all, what was tried.
 
     iterations: of `rho`, `part` (of its need that the worst-off job got) and `largest_rho`.
     """
@@ -88,7 +88,7 @@ class FoundRho:
     shares: FloatArray
     largest: float
     bound: float
-    solver: str
+    last: SolveReport
     solve_s: float
     build_s: float
     iterations: tuple[Mapping[str, Any], ...]
@@ -96,8 +96,8 @@ class FoundRho:
     def solved(self, largest: float) -> SolveReport:
         """The report, for shares with that largest rho."""
         found = report(largest, min(self.bound, largest), timed_out=False)
-        passes = len(self.iterations)
-        return replace(found, solver=self.solver, build_s=self.build_s, solve_s=self.solve_s, passes=passes)
+        found = replace(found, solver=self.last.solver, made_by=self.last.made_by)
+        return replace(found, build_s=self.build_s, solve_s=self.solve_s, passes=len(self.iterations))
 
 
 def search(terms: RhoTerms, method: str, tolerance: float, attempt: Try) -> FoundRho:
@@ -114,7 +114,7 @@ def search(terms: RhoTerms, method: str, tolerance: float, attempt: Try) -> Foun
         best.shares,
         best.largest,
         bound,
-        best.solved.solver,
+        best.solved,
         solve_s,
         time.perf_counter() - began - solve_s,
         tuple({"rho": rho, "part": each.part, "largest_rho": _finite(each.largest)} for rho, each in tried),

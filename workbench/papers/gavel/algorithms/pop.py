@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.papers.gavel.formulations.assembly import SolvedShares
+from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import IntArray
@@ -30,9 +30,9 @@ def parts_of(jobs: int, count: int) -> list[IntArray]:
 def by_parts(
     data: AllocationInstance,
     knobs: Knobs,
-    allocate: Callable[[AllocationInstance, Knobs], SolvedShares],
+    allocate: Callable[[AllocationInstance, Knobs], DividedTime],
     combine: Combine,
-) -> SolvedShares:
+) -> DividedTime:
     """The allocation by `knobs["partitions"]` random parts, with the objective that it has as a whole."""
     if min(int(knobs["partitions"]), len(data.jobs)) < 2:
         return allocate(data, knobs)
@@ -58,4 +58,4 @@ def by_parts(
         solve_s=sum(report.solve_s for report in reports),
         passes=sum(report.passes for report in reports),
     )
-    return SolvedShares(shares, solved, by_job)
+    return DividedTime(shares, solved, by_job)

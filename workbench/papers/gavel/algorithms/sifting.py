@@ -7,10 +7,11 @@ Bixby, Gregory, Lustig, Marsten, Shanno, "Very Large-Scale Linear Programming" (
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from workbench.papers.gavel.algorithms.centre import centre
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
@@ -27,13 +28,6 @@ IMPROVES = 1e-9
 """A column is added if a unit of it improves the objective by more than this part of it (of 1 if it is smaller)."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Siftable(Programme):
-    """A programme with columns that may be left out at first: (columns,) bool `late`, with lower limit 0."""
-
-    late: BoolArray
-
-
 def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
     """The optimum of a linear programme, with as many columns more in each turn as there are rows.
 
@@ -42,6 +36,8 @@ def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
     gives no duals, is solved whole. Raises the errors of `workbench.scheduling.solvers`.
     """
     active, seconds, iterations = ~late, 0.0, 0
+    sign, best = (1 if programme.maximise else -1), -np.inf
+    values = np.zeros(len(active))
     while True:
         columns = np.flatnonzero(active)
         try:
@@ -51,17 +47,19 @@ def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
         seconds, iterations = seconds + found.solved.solve_s, iterations + found.solved.passes
         if found.duals is None:
             return solve_matrix(programme, solver)
-        worth = _reduced(programme, found.duals) * (1 if programme.maximise else -1)
+        slack = IMPROVES * max(1.0, abs(found.solved.value))
+        if sign * found.solved.value > best + slack:  # otherwise the point with fewer columns is as good
+            best, values = sign * found.solved.value, np.zeros(len(active))
+            values[columns] = found.values
+        worth = sign * _reduced(programme, found.duals)
         worth[active | (programme.upper <= 0)] = 0.0
-        better = np.flatnonzero(worth > IMPROVES * max(1.0, abs(found.solved.value)))
+        better = np.flatnonzero(worth > slack)
         if not len(better) or found.solved.status != "optimal":
             break
         most = min(len(better), len(programme.row_upper))
         active[better[np.argsort(-worth[better], kind="stable")[:most]]] = True
-    values, reduced = np.zeros(len(active)), _reduced(programme, found.duals)
-    values[columns] = found.values
     report = replace(found.solved, solve_s=seconds, passes=iterations)
-    return Point(values, found.duals, reduced, report)
+    return Point(values, found.duals, _reduced(programme, found.duals), report)
 
 
 def _only(programme: Programme, columns: IntArray) -> Programme:
@@ -93,6 +91,19 @@ def _reduced(programme: Programme, duals: FloatArray) -> FloatArray:
     return reduced
 
 
+def without_implied_limits(programme: Programme) -> Programme:
+    """The same without the upper limits of columns that some row implies, of terms none of which can be below 0."""
+    matrix, (height, width) = programme.matrix, programme.matrix.shape
+    column = np.repeat(np.arange(width), np.diff(matrix.indptr))
+    kind = np.ones(height, dtype=bool)
+    kind[matrix.indices[(matrix.data < 0) | (programme.lower[column] < 0)]] = False
+    of = kind[matrix.indices] & (matrix.data > 0)
+    implied = np.full(width, np.inf)
+    np.minimum.at(implied, column[of], programme.row_upper[matrix.indices[of]] / matrix.data[of])
+    upper = np.where((implied <= programme.upper) & (programme.upper > 0), np.inf, programme.upper)
+    return replace(programme, upper=upper)
+
+
 SIMPLEX_UP_TO = 1000
 """Jobs up to which the simplex method is the faster one; above, interior point with crossover."""
 
@@ -100,39 +111,20 @@ SIFT_BY_SIMPLEX_UP_TO = 256
 """The same with pairs, where programmes are solved a few columns at a time."""
 
 
-def solve_programme(programme: Programme, jobs: int, late: BoolArray, solver: Solver) -> Point:
+def solve(programme: Programme, jobs: int, late: BoolArray, solver: Solver) -> Point:
     """Solve by the method that is fastest at this size, or as the solver's own option says; late: see `sift`.
 
     A vertex is looked for without pairs first, which come in where they improve the objective: faster, and jobs that
-    lose nothing by it keep their GPUs to themselves. There is nothing for presolve to remove.
+    lose nothing by it keep their GPUs to themselves. There is nothing for presolve to remove but limits that rows imply
+    (X <= 1, by (2)): they would have prices of their own, and draw an interior point away from them.
     """
+    programme = without_implied_limits(programme)
+    if solver.method == "interior":
+        return centre(programme, solve_matrix(programme, solver))
     if solver.method != "auto":
         return solve_matrix(programme, solver)
     if late.any():
         method: Method = "simplex" if jobs <= SIFT_BY_SIMPLEX_UP_TO else "ipm"
         return sift(programme, late, replace(solver.without_presolve(), method=method))
     method = "simplex" if jobs <= SIMPLEX_UP_TO else "ipm"
-    return solve_matrix(programme, replace(solver.without_presolve(), method=method))
-
-
-def solve(programme: Programme, classes: int, optimum: str = "vertex", solver: Solver | None = None) -> Point:
-    """Solve by the method that is fastest at this size, or as the solver's own option says.
-
-    A vertex is looked for without pairs first, which come in where they improve the objective: faster, and jobs that
-    lose nothing by it keep their GPUs to themselves.
-    """
-    point = _solve(programme, classes, optimum, solver or Solver())
-    return replace(point, solved=replace(point.solved, made_by="assembly"))
-
-
-def _solve(programme: Programme, classes: int, optimum: str, solver: Solver) -> Point:
-    if solver.method != "auto":
-        return solve_matrix(programme, solver)
-    # There is nothing for presolve to remove, and without it the interior point lies nearer the centre of the face.
-    if optimum == "interior":
-        return solve_matrix(programme, replace(solver.without_presolve(), method="interior"))
-    if isinstance(programme, Siftable) and not programme.mixed and programme.late.any():
-        method: Method = "simplex" if classes <= SIFT_BY_SIMPLEX_UP_TO else "ipm"
-        return sift(programme, programme.late, replace(solver.without_presolve(), method=method))
-    method = "simplex" if classes <= SIMPLEX_UP_TO else "ipm"
     return solve_matrix(programme, replace(solver.without_presolve(), method=method))

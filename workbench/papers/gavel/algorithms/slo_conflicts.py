@@ -12,12 +12,12 @@ import numpy as np
 
 from workbench.base.errors import Words
 from workbench.papers.gavel.algorithms.sifting import solve
-from workbench.papers.gavel.formulations.assembly import Rows, ShareGrid, add_floors, limits
+from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.instance import SloInstance, fastest_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.solvers import InfeasibleError, SolveError
+from workbench.scheduling.solvers import InfeasibleError, Point, Programme, SolveError, Solver
 
 SHORT = 1e-9
 """A row that falls short by less (relative) counts as met; the rest is rounding."""
@@ -106,22 +106,31 @@ def _elastic(data: SloInstance, name: str) -> tuple[IntArray, FloatArray, FloatA
     """Positions of the jobs with an SLO, by which part of its need each falls short, and its row's dual."""
     floor = data.floor
     rows = np.flatnonzero(floor > 0)
-    lp = Rows(ShareGrid.single(data), more=len(rows))
-    first = add_floors(lp, floor, spare=len(lp.grid))
-    cost = np.concatenate([np.zeros(len(lp.grid)), np.ones(len(rows))])
-    point = solve(lp.programme(cost, name, maximise=False), len(data.jobs))
-    duals = np.ones(len(rows)) if point.duals is None else np.abs(point.duals[first : first + len(rows)])
-    return rows, point.values[len(lp.grid) :], duals
+    short = Variable("short", lower=0.0, size=len(rows))
+    lp = Assembly(data, after=[short])
+    columns = lp.column(short)
+    lp.slo(floor, (np.arange(len(rows)), columns, 1.0))
+    point = _solved(data, lp.programme((columns, 1.0), name, maximise=False))
+    duals = np.ones(len(rows)) if point.duals is None else np.abs(point.duals[lp.rows["slo"]])
+    return rows, point.values[columns], duals
 
 
 def _can_be_met(data: SloInstance, rows: IntArray, name: str) -> bool:
     floor = np.zeros(len(data.jobs))
     floor[rows] = data.floor[rows]
+    lp = Assembly(data)
+    lp.slo(floor)
     try:
-        solve(limits(data, floor, name), len(data.jobs))
+        _solved(data, lp.programme(([], []), name, maximise=True))
     except InfeasibleError:
         return False
     return True
+
+
+def _solved(data: SloInstance, programme: Programme) -> Point:
+    late = np.arange(len(programme.cost)) // len(data.types) >= len(data.jobs)
+    late[data.limit.size :] = False
+    return solve(programme, len(data.jobs), late, Solver())
 
 
 def missed_or_too_fast(data: SloInstance, lost: BoolArray, name: str) -> SloConflictError:

@@ -13,18 +13,29 @@ one job.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from workbench.papers.gavel.algorithms.sifting import SIMPLEX_UP_TO, solve
-from workbench.papers.gavel.formulations.allocation import check
-from workbench.papers.gavel.formulations.assembly import Rows, ShareGrid, SolvedShares
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance, RisingRule
-from workbench.papers.gavel.formulations.water_filling import NAME, objective
+from workbench.papers.gavel.algorithms.sifting import SIMPLEX_UP_TO, without_implied_limits
+from workbench.papers.gavel.formulations.allocation import DividedTime
+from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
-from workbench.scheduling.solvers import Kept, Point, Programme, Solver, SolveReport, SolverFailedError
+from workbench.scheduling.solvers import (
+    Columns,
+    Kept,
+    Method,
+    Point,
+    Programme,
+    Solver,
+    SolverFailedError,
+    Sparse,
+    solve_matrix,
+)
+
+NAME = "gavel.water_filling"
 
 WHOLE = 1e-9
 """A way of which all but this part is possible is possible."""
@@ -104,83 +115,77 @@ class LevelCourse:
         return start + (stop - start) * max(0.0, min(1.0, (value - there) / (then - there)))
 
 
-def allocate(data: HierarchicalInstance, optimum: str = "vertex", solver: Solver | None = None) -> SolvedShares:
-    """Shares of water filling for data as the policy sees them, and `levels`; equal jobs of an entity get equal shares.
+Make = Callable[[LevelInstance], Programme]
+"""The programme of an iteration with these levels and weights, as `water_filling` states it."""
+
+
+def phases(data: HierarchicalInstance, make: Make, solver: Solver) -> DividedTime:
+    """Shares of water filling for data as the policy sees them, and `levels`.
 
     The report counts programmes as iterations. Raises the errors of `workbench.scheduling.solvers`.
     """
-    if not data.jobs:
-        return replace(SolvedShares.of_nobody(data), by_job={"levels": np.zeros(0)})
     began = time.perf_counter()
-    grid = ShareGrid.of(data.relative(), _kin(data))
-    phases = _Phases(data, grid, solver)
-    build_s = time.perf_counter() - began
-    point = phases.run()
-    if optimum == "interior":
-        point = _interior(grid, phases.gang, phases.level)
-    shares = check(data, grid.shares(point.values[: len(grid)]), NAME)
-    value = objective(data, shares)
-    assert value is not None
-    report = SolveReport(
-        "optimal", value, solver=point.solved.solver, build_s=build_s, solve_s=phases.solve_s,
-        passes=phases.programmes,
-    )  # fmt: skip
-    return SolvedShares(shares, report, {"levels": phases.level[grid.member]})
-
-
-def _kin(data: HierarchicalInstance) -> FloatArray:
-    """(jobs x 2) numbers that are equal for jobs which rise alike if they are equal otherwise.
-
-    Jobs of an entity with fairness do; so do lone jobs of entities of equal weights; nobody does in a queue.
-    """
-    rule = data.rule
-    lone = np.bincount(rule.owner, minlength=len(rule.entity_weight))[rule.owner] == 1
-    queued = -1.0 - np.arange(len(data.jobs))
-    among = np.where(rule.fifo[rule.owner], queued, rule.owner)
-    return np.column_stack([np.where(lone, rule.entity_weight[rule.owner], 0.0), np.where(lone, -0.5, among)])
+    found = _Phases(data, make, solver)
+    values = found.run()
+    if solver.method == "interior":
+        values = found.inside(solver)
+    shares = values["share"].reshape(len(data.units), len(data.types))
+    build_s = time.perf_counter() - began - found.solve_s
+    report = replace(found.report, build_s=build_s, solve_s=found.solve_s, passes=found.programmes)
+    return DividedTime(shares, report, {"levels": found.level})
 
 
 class _Phases:
-    """The state between programmes. Arrays are by class of equal jobs, those named after columns by column X."""
+    """The state between programmes. Arrays are by job, those of columns by combination and type."""
 
-    def __init__(self, data: HierarchicalInstance, grid: ShareGrid, solver: Solver | None) -> None:
-        self.grid = grid
-        classes = len(grid.first)
-        self.gang = data.gang[grid.first]
-        self.rule = _merged(data, grid)
-        self.level = np.zeros(classes)
-        self.done = np.zeros(classes, dtype=bool)
-        self.closed_columns = np.zeros(len(grid), dtype=bool)
+    def __init__(self, data: HierarchicalInstance, make: Make, solver: Solver) -> None:
+        jobs, e = len(data.jobs), data.entries
+        self.data, self.make = data, make
+        self.level, self.done = np.zeros(jobs), np.zeros(jobs, dtype=bool)
+        self.now = LevelInstance.of(data, self.level, self.level)
+        self.job, self.column = e.job, (e.combination * len(data.types) + e.kind)[e.entry]
+        self.gain = e.steps_per_s / data.equal[e.job]
+        # What a job has if all of its time is in this entry; two equal jobs in a pair use up twice the time.
+        pair = np.maximum(e.combination[e.entry] - jobs, 0)
+        within = (
+            (e.combination[e.entry] >= jobs) & (data.pairs[pair, 0] == data.pairs[pair, 1]) if len(data.pairs) else 0
+        )
+        self.alone = self.gain * data.count[e.job] / (1.0 + within)
+        self.closed = np.zeros(data.limit.size, dtype=bool)
         self.programmes, self.solve_s = 0, 0.0
-        self.programme, floor = _programme(grid, self.gang)
-        self.floor = np.arange(floor, floor + classes)
-        self.solver = solver or Solver(method="simplex" if classes <= SIMPLEX_UP_TO else "ipm", presolve=False)
-        self.kept = Kept(self.programme, self.solver)
+        method: Method = "simplex" if jobs <= SIMPLEX_UP_TO else "ipm"
+        self.solver = solver if solver.method in ("simplex", "ipm") else replace(solver, method=method)
+        self.kept: Kept | None = None
 
-    def run(self) -> Point:
-        """Raise the levels until every job is done; returns the solution of the last programme."""
-        point: Point | None = None
+    def run(self) -> dict[str, FloatArray]:
+        """Raise the levels until every job is done; returns the values of the last programme."""
+        values: dict[str, FloatArray] = {}
         while True:
             cap = self._caps()
             self.done |= cap - self.level <= WHOLE * cap
             if self.done.all():
-                assert point is not None
-                return point
-            point = self._phase(LevelCourse(self.rule, self.gang, self.level, cap, self.done))
+                return values
+            values = self._phase(LevelCourse(self.data.rule, self.data.gang, self.level, cap, self.done))
+
+    def inside(self, solver: Solver) -> dict[str, FloatArray]:
+        """A point inside the set of allocations that reach the levels."""
+        programme = self._programme(np.zeros(len(self.level)), self.level * (1 - WHOLE))
+        free = programme.upper.copy()
+        free[programme.columns["share"]] = self.data.limit.ravel()
+        point = solve_matrix(replace(programme, cost=np.zeros(len(free)), upper=free), solver)
+        return programme.values(point)
 
     def _caps(self) -> FloatArray:
-        """The most that a member of a class can have on the columns that are not closed."""
-        grid = self.grid
-        gain = np.where(self.closed_columns[grid.speed_column], 0.0, grid.speed / grid.time)
-        cap = np.zeros(len(grid.first))
-        np.maximum.at(cap, grid.speed_class, gain)
+        """(jobs,) the most that each can have on the columns that are not closed."""
+        cap = np.zeros(len(self.level))
+        np.maximum.at(cap, self.job, np.where(self.closed[self.column], 0.0, self.alone))
         return cap
 
-    def _phase(self, course: LevelCourse) -> Point:
+    def _phase(self, course: LevelCourse) -> dict[str, FloatArray]:
         """Follow the course as far as it is possible, then mark who is done and which columns are closed."""
         until, start = course.end, self.level
         while True:
-            point, part, price = self._try(course.at(until) - start)
+            programme, point, part, price = self._try(course.at(until) - start)
             if part >= 1.0 - WHOLE:
                 self.level = course.at(until)
                 break
@@ -190,75 +195,74 @@ class _Phases:
             if not earlier < until:
                 raise SolverFailedError(NAME, f"a way of which {part:g} is possible", "a shorter one")
             until = earlier
-        self._close(point, price)
-        return point
+        self._close(programme, point, price)
+        return programme.values(point)
 
-    def _try(self, way: FloatArray) -> tuple[Point, float, FloatArray]:
+    def _try(self, way: FloatArray) -> tuple[Programme, Point, float, FloatArray]:
         """How large a part of a way up from the levels is possible, and the prices of levels that say why no more."""
-        largest = float(way.max())
-        count = len(self.floor)
-        self.kept.set_column(len(self.grid), self.floor, -self.gang * way / largest)
-        self.kept.limit_rows(self.floor, self.gang * self.level, np.full(count, np.inf))
+        largest, gang = float(way.max()), self.data.gang
+        programme = self._programme(gang * way / largest, self.level)
+        if self.kept is None:
+            self.kept = Kept(programme, self.solver.without_presolve())
+        else:
+            self.kept.change(programme)
         point = self.kept.solve()
+        self.report = point.solved
         self.programmes += 1
         self.solve_s += point.solved.solve_s
         assert point.duals is not None
-        price = np.maximum(-point.duals[self.floor], 0.0) * self.gang
-        return point, float(point.values[-1]) / largest, price
+        price = np.maximum(-point.duals[programme.rows["level"]], 0.0) * gang
+        return programme, point, float(programme.values(point)["step"][0]) / largest, price
 
-    def _close(self, point: Point, price: FloatArray) -> None:
+    def _programme(self, active: FloatArray, level: FloatArray) -> Programme:
+        """The iteration's programme, ready to be solved: with the closed columns at 0, one row for each job's level.
+
+        A job that rises has its `rise` turned round, without its `floor`, which that implies; the others their `floor`
+        times z_m, so that little changes from one programme to the next; limits that rows imply are left out. The cost
+        is the number of jobs, so that prices are of the order of 1.
+        """
+        found = self.make(self.now.at(level=level, active=active))
+        own, rises = found.rows["floor"].copy(), active > 0
+        own[rises] = found.rows["rise"]
+        rest = np.ones(found.matrix.shape[0], dtype=bool)
+        rest[found.rows["floor"]] = rest[found.rows["rise"]] = False
+        order = np.concatenate([np.flatnonzero(rest), own])
+        times = np.concatenate([np.ones(rest.sum()), np.where(rises, -1.0, self.data.gang)])
+        upper = found.upper.copy()
+        upper[found.columns["share"][self.closed]] = 0.0
+        lower, most = found.row_lower[order], found.row_upper[order]
+        ready = replace(
+            found,
+            cost=found.cost * float(self.data.count.sum()),
+            matrix=_with_rows(found.matrix, order, times),
+            row_lower=times * np.where(times > 0, lower, most),
+            row_upper=times * np.where(times > 0, most, lower),
+            upper=upper,
+            rows={"level": np.arange(rest.sum(), len(order))},
+        )
+        return without_implied_limits(ready)
+
+    def _close(self, programme: Programme, point: Point, price: FloatArray) -> None:
         """Complementary slackness: a level with a price cannot rise, a column with a reduced cost cannot leave 0."""
         assert point.reduced is not None
-        grid = self.grid
         cap = self._caps()
         worth = price * cap
         stuck = ~self.done & (worth > PRICED * worth.max(initial=0.0))
-        reduced = np.maximum(-point.reduced[: len(grid)], 0.0)
-        gained = np.bincount(grid.speed_column, price[grid.speed_class] * grid.speed, minlength=len(grid))
-        closed = ~self.closed_columns & (reduced > PRICED * (reduced + gained))
+        reduced = np.maximum(-point.reduced[programme.columns["share"]], 0.0)
+        gained = np.bincount(self.column, price[self.job] * self.gain, minlength=len(reduced))
+        closed = ~self.closed & (reduced > PRICED * (reduced + gained))
         reached = ~self.done & (cap - self.level <= WHOLE * cap)
         if not (stuck.any() or closed.any() or reached.any()):
             raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
         self.done |= stuck
-        self.closed_columns |= closed
-        columns = np.flatnonzero(closed)
-        self.kept.limit_columns(columns, np.zeros(len(columns)), np.zeros(len(columns)))
+        self.closed |= closed
 
 
-def _merged(data: HierarchicalInstance, grid: ShareGrid) -> RisingRule:
-    """The rule by class. A class of lone jobs is an entity with the weight of them all."""
-    rule = data.rule
-    lone = np.bincount(rule.owner, minlength=len(rule.entity_weight))[rule.owner[grid.first]] == 1
-    classes = np.arange(len(grid.first))
-    own = rule.entity_weight[rule.owner[grid.first]] * grid.count
-    return RisingRule(
-        owner=np.where(lone, len(rule.entity_weight) + classes, rule.owner[grid.first]),
-        weight=rule.weight[grid.first],
-        entity_weight=np.concatenate([rule.entity_weight, own]),
-        fifo=np.concatenate([rule.fifo, np.zeros(len(classes), dtype=bool)]),
-        members=grid.count.astype(float),
-    )
-
-
-def _programme(grid: ShareGrid, gang: FloatArray) -> tuple[Programme, int]:
-    """Columns: X, then the part of the way; rows: (2) and (3), then a floor for each class. And the first floor's row.
-
-    The cost is the number of classes, so that prices are of the order of 1.
-    """
-    classes = np.arange(len(grid.first))
-    rows = Rows(grid, more=1)
-    floor = rows.add(
-        np.concatenate([grid.speed_class, classes]),
-        np.concatenate([grid.speed_column, np.full(len(classes), len(grid))]),
-        np.concatenate([gang[grid.speed_class] * grid.speed, -np.ones(len(classes))]),
-        lower=np.zeros(len(classes)),
-    )
-    cost = np.append(np.zeros(len(grid)), float(len(classes)))
-    return rows.programme(cost, NAME, maximise=True), floor
-
-
-def _interior(grid: ShareGrid, gang: FloatArray, level: FloatArray) -> Point:
-    """A point inside the set of allocations that reach the levels."""
-    rows = Rows(grid)
-    rows.add(grid.speed_class, grid.speed_column, gang[grid.speed_class] * grid.speed, lower=gang * level * (1 - WHOLE))
-    return solve(rows.programme(np.zeros(len(grid)), NAME, maximise=True), len(grid.first), "interior")
+def _with_rows(matrix: Sparse, order: IntArray, times: FloatArray) -> Columns:
+    """Some rows of a matrix, in that order, times these numbers."""
+    new = np.full(matrix.shape[0], -1)
+    new[order] = np.arange(len(order))
+    row, column = new[matrix.indices], np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    kept = row >= 0
+    row = row[kept]
+    return Columns.of(row, column[kept], matrix.data[kept] * times[row], (len(order), matrix.shape[1]))

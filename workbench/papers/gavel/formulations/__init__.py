@@ -1,1 +1,1 @@
-"""Gavel's problems, a file each; `<name>_assembly` is a faster way to the same allocation as the stated model."""
+"""Gavel's problems, a file each: the statement, its model, and `assemble`, the same programme as arrays."""

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from workbench.papers.gavel.algorithms.sifting import solve_programme
+from workbench.base.errors import InputError, Words
+from workbench.papers.gavel.algorithms.equal_jobs import Merge
+from workbench.papers.gavel.algorithms.sifting import solve
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
 from workbench.scheduling.decision import unit_name
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Point, Programme, Solver, SolverFailedError
+from workbench.scheduling.solvers import Point, Programme, Solver, SolveReport, SolverFailedError, answer
+
+NOTHING_MORE: Mapping[str, FloatArray] = MappingProxyType({})
 
 COMBINATIONS = """k | jobs, and pairs of jobs that share their GPUs
 C_m | combinations that job m is in: itself and its pairs | | inside
@@ -38,7 +44,7 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     units = [unit_name(unit) for unit in data.units]
     kinds = list(zip(data.types, data.pool.tolist(), strict=True))
     m.kinds = {name: [kind for kind, pool in kinds if pool == row] for row, name in enumerate(data.accelerators)}
-    most = data.table(np.where(data.allowed, 1.0, 0.0))
+    most, count = data.table(data.limit), data.column(data.count)
     scaled = isinstance(whole, pyo.Var)
 
     m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
@@ -75,7 +81,8 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
 
     @m.Constraint(m.JOBS, doc="(2) a job runs at most all of the time, alone or in a pair")
     def job_time(m, job):
-        return pyo.quicksum(m.share[unit, kind] for unit in m.inside[job] for kind in m.TYPES) <= whole
+        time = pyo.quicksum(m.share[unit, kind] for unit in m.inside[job] for kind in m.TYPES)
+        return time <= count[job] * whole  # for each of so many equal jobs
 
     @m.Constraint(m.ACCELERATORS, doc="(3) no more workers than there are")
     def capacity(m, name):
@@ -118,15 +125,27 @@ def values(
     }
 
 
-def read_shares(model: Any, data: AllocationInstance) -> FloatArray:
-    """(combinations x types) values of the variable `share` of a solved model."""
-    found = np.array([variable.value for variable in model.share.values()], dtype=float)
-    return found.reshape(len(data.units), len(data.types))
+def total(data: AllocationInstance, worth: FloatArray, shares: FloatArray) -> float:
+    """`sum_m sum_{k in C_m} sum_j worth_mj T^m_kj X_kj` of (combinations x types) shares; worth: (jobs x types)."""
+    e = data.entries
+    time_of = shares[e.combination, e.kind][e.entry]
+    return float((time_of * e.steps_per_s * worth[e.job, e.kind[e.entry]]).sum())
 
 
 def feasible(objective: float | None, sense: str, unit: str, numbers: Mapping[str, Any]) -> Result:
     """A result whose allocation has been checked."""
     return Result("feasible", objective, sense, unit, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class DividedTime:
+    """(combinations x types) shares of time, and the report; by_job: more numbers, (jobs,) each, by their names in the
+    formulation's values; iterations: what each pass of an iterating formulation said."""
+
+    shares: FloatArray
+    solved: SolveReport
+    by_job: Mapping[str, FloatArray] = field(default_factory=dict)
+    iterations: tuple[Mapping[str, Any], ...] = ()
 
 
 Data = TypeVar("Data", bound=AllocationInstance)
@@ -135,29 +154,119 @@ Data = TypeVar("Data", bound=AllocationInstance)
 class ShareFormulation(Formulation[Data]):
     """A formulation whose values are shares of time; what it reports of them is its own.
 
-    instance: the class of its numbers.
+    A programme is stated by the model or assembled (knob `model`); what happens to it is the same for both: which equal
+    jobs are `merged` before, `solve`, and what repeats it (`optimum`). instance: the class of its numbers; whole: the
+    variable by which `share` is scaled, in a programme that has it.
     """
 
     instance: type[Data]
+    whole: ClassVar[str] = ""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether its answer takes more than the one programme, with some knobs."""
+        kind = type(self)
+        return kind.optimum is not ShareFormulation.optimum or kind.allocate is not ShareFormulation.allocate
+
+    def at_once(self, knobs: Knobs) -> bool:
+        """Whether with these knobs its answer is that of the one programme."""
+        return True
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> Data:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
         return self.instance.from_snapshot(snapshot, knobs)
 
+    def merged(self, data: Data, knobs: Knobs) -> Merge[Data]:
+        """Which jobs are equal, see `equal_jobs`; by default every one is for itself.
+
+        Only for a programme that is linear, and none of whose rows is about one job in particular.
+        """
+        return Merge.none(data)
+
+    def programme(self, data: Data, knobs: Knobs) -> Programme:
+        """The programme as the knobs want it made: assembled, or compiled from the stated model."""
+        return self._posed(data, knobs)[1]
+
+    def answered(self, data: Data, knobs: Knobs, solver: Solver) -> tuple[Programme, Point]:
+        """The same and its solution, told to whoever watches what models are solved."""
+        compiled, programme = self._posed(data, knobs)
+        if compiled is None:
+            return programme, self.solve(programme, data, knobs, solver)
+        return programme, answer(*compiled, solver, lambda programme: self.solve(programme, data, knobs, solver))
+
+    def _posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
+        """The model and what it compiles to, None if it is assembled; the programme."""
+        found = self.assemble(data, knobs) if assembled(knobs) else None
+        if found is not None:
+            return None, found
+        from workbench.scheduling.solvers.compile import compile_model
+
+        model = self.build(data, knobs)
+        compiled = compile_model(model)
+        return (model, compiled), compiled.programme
+
+    def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:
+        """The best shares: of the one programme, or of what repeats it."""
+        began = time.perf_counter()
+        programme, point = self.answered(data, knobs, solver)
+        build_s = time.perf_counter() - began - point.solved.solve_s
+        return DividedTime(self.shares(programme.values(point), data), replace(point.solved, build_s=build_s))
+
+    def allocate(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> DividedTime:
+        """The best shares of some jobs, checked; its objective is recomputed from them, NaN without jobs.
+
+        Raises the errors of `workbench.scheduling.solvers`.
+        """
+        if not data.jobs:
+            nothing = SolveReport("optimal", np.nan, bound=np.nan, solver="none needed")
+            return DividedTime(np.zeros((0, len(data.types))), nothing)
+        began = time.perf_counter()
+        options = self.options(knobs, solver or Solver())
+        merge = self.merged(data, knobs)
+        merge = merge.each() if options.method == "interior" else merge
+        merge_s = time.perf_counter() - began
+        found = self.optimum(merge.posed, knobs, options)
+        shares = check(data, merge.shares(found.shares), self.name)
+        value, build_s = self.objective(data, shares, knobs), found.solved.build_s + merge_s
+        by_job = {name: merge.numbers(values) for name, values in found.by_job.items()}
+        return replace(
+            found, shares=shares, solved=replace(found.solved, objective=value, build_s=build_s), by_job=by_job
+        )
+
+    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """`allocate`, and what `report` says of it; one of a session's own is solved as it stands, unmerged."""
+        if self.own and data.jobs and not self.at_once(knobs):
+            got = Words("a base that does not solve its model as it stands")
+            raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
+        if self.own or not data.jobs:
+            return super().run(data, knobs, solver)
+        found = self.allocate(data, knobs, solver)
+        return self.report(data, found.shares, knobs, found.by_job).reported(found.solved, iterations=found.iterations)
+
     @abstractmethod
-    def report(self, data: Data, shares: FloatArray, knobs: Knobs) -> Result:
-        """The result of (combinations x types) shares that keep the limits."""
+    def objective(self, data: Data, shares: FloatArray, knobs: Knobs) -> float | None:
+        """What (combinations x types) shares are worth to the policy; None without jobs."""
+
+    @abstractmethod
+    def report(
+        self, data: Data, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
+    ) -> Result:
+        """The result of (combinations x types) shares that keep the limits; by_job: as `DividedTime` has them."""
+
+    def shares(self, values: Mapping[str, FloatArray], data: Data) -> FloatArray:
+        """(combinations x types) values of the variable `share`, in parts of all time."""
+        shares = values["share"].reshape(len(data.units), len(data.types))
+        return shares / values[self.whole] if self.whole in values else shares
 
     def found(self, values: Mapping[str, FloatArray], data: Data, knobs: Knobs) -> Result:
         """Shares, checked, and what `report` says of them."""
-        shares = values["share"].reshape(len(data.units), len(data.types))
-        return self.report(data, check(data, shares, self.name), knobs)
+        return self.report(data, check(data, self.shares(values, data), self.name), knobs)
 
     def solve(self, programme: Programme, data: Data, knobs: Knobs, solver: Solver) -> Point:
         """By the method for its size, and with most pairs left out at first, see `sifting`."""
         late = np.zeros(len(programme.cost), dtype=bool)
         late[programme.columns["share"][len(data.jobs) * len(data.types) :]] = True
-        return solve_programme(programme, len(data.jobs), late, solver)
+        return solve(programme, len(data.jobs), late, solver)
 
     def trivial(self, data: Data, knobs: Knobs) -> Result | None:
         """No jobs, no shares."""
@@ -169,12 +278,9 @@ class ShareFormulation(Formulation[Data]):
         return replace(data, workers=data.workers + added, fair=data.equal)
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
-        """A point in the interior of the optimal face comes from an interior point method without crossover."""
-        return chosen(knobs, solver)
+        """A point in the interior of the optimal face comes from an interior point method without crossover.
 
-
-def chosen(knobs: Knobs, solver: Solver) -> Solver:
-    """The solver with the method that the knob `optimum` asks for, unless it has one already."""
-    wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
-    # Without presolve the interior point lies nearer the centre of the face.
-    return replace(solver.without_presolve(), method="interior") if wanted else solver
+        Without presolve it lies nearer the centre of the face.
+        """
+        wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
+        return replace(solver.without_presolve(), method="interior") if wanted else solver

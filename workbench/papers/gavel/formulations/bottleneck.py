@@ -23,16 +23,16 @@ a b_m that is 1 up to a solver's tolerance would pass for a rise. A.1's capacity
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.formulations.allocation import check, feasible, lay_out, read_shares, values
+from workbench.papers.gavel.formulations.allocation import check, feasible, lay_out, values
 from workbench.papers.gavel.formulations.levels import LevelInstance
-from workbench.papers.gavel.formulations.max_min_fairness_assembly import allocate
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
@@ -165,10 +165,11 @@ class Bottleneck(Formulation[LevelInstance]):
         """See `strict`."""
         return strict(solver)
 
-    def read(self, model: pyo.ConcreteModel, data: LevelInstance, knobs: Knobs) -> Result:
+    def found(self, values: Mapping[str, FloatArray], data: LevelInstance, knobs: Knobs) -> Result:
         """An allocation in which as many as possible have risen, the levels they rose from, and who has (1 or 0)."""
-        rises = np.array([round(model.rises[job].value) if job in model.rises else 0 for job in data.jobs])
-        return self._result(data, read_shares(model, data), rises)
+        rises = np.zeros(len(data.jobs))
+        rises[data.active > 0] = np.round(values["rises"])
+        return self._result(data, values["share"].reshape(len(data.units), len(data.types)), rises)
 
     def trivial(self, data: LevelInstance, knobs: Knobs) -> Result | None:
         """Nobody is to rise."""
@@ -187,5 +188,5 @@ def at_first(data: AllocationInstance) -> LevelInstance:
     """The jobs at their levels after the first iteration on one level: `w_m t / z_m`, t the max-min optimum."""
     if not data.jobs:
         return LevelInstance.of(data, np.zeros(0), np.zeros(0))
-    step = allocate(data).solved.value
+    step = MaxMinFairness().allocate(data, {"model": "assembly"}).solved.value
     return LevelInstance.of(data, step * data.weight / data.gang, data.weight)

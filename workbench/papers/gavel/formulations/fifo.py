@@ -19,15 +19,25 @@ baseline scheduler `fifo`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
-from workbench.papers.gavel.formulations.assembly import SolvedShares, total, weighted_sum
+from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    ShareFormulation,
+    feasible,
+    lay_out,
+    total,
+    values,
+)
+from workbench.papers.gavel.formulations.assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import pyo
+from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.fifo"
 
@@ -52,7 +62,7 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme; value: (jobs,) `v_m`."""
     m = pyo.ConcreteModel("gavel_fifo")
     lay_out(m, data)
-    m.value = pyo.Param(m.JOBS, initialize=data.column(value), mutable=True, doc="v_m | weight by place in line | 1")
+    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | weight by place in line | 1")
     m.fastest = pyo.Param(
         m.JOBS, initialize=data.column(fastest(data)), doc="T^fastest_m | throughput on the fastest type | steps/s"
     )
@@ -64,10 +74,10 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     return m
 
 
-def allocate(data: AllocationInstance, knobs: Knobs) -> SolvedShares:
-    """The same by the sparse matrix."""
-    known = seen(data, knobs)
-    return weighted_sum(known, worth(known, places(known)), NAME, optimum=str(knobs.get("optimum", "vertex")))
+def assemble(data: AllocationInstance, value: FloatArray, name: str = "gavel_fifo") -> Programme:
+    """The same programme as arrays."""
+    rows = Assembly(data)
+    return rows.programme(rows.worth(value / fastest(data)), name, maximise=True)
 
 
 class FirstInFirstOut(ShareFormulation[AllocationInstance]):
@@ -87,8 +97,21 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
         """The unsolved model."""
         return build(seen(data, knobs), places(data))
 
-    def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
-        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+    def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        return assemble(seen(data, knobs), places(data))
+
+    def objective(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """`sum_m v_m throughput(m, X) / T^fastest_m`."""
         known = seen(data, knobs)
-        objective = total(known, worth(known, places(known)), shares) if data.jobs else None
-        return feasible(objective, "max", "1", values(data, shares))
+        return total(known, worth(known, places(known)), shares) if data.jobs else None
+
+    def report(
+        self,
+        data: AllocationInstance,
+        shares: FloatArray,
+        knobs: Knobs,
+        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
+    ) -> Result:
+        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+        return feasible(self.objective(data, shares, knobs), "max", "1", values(data, shares))

@@ -23,7 +23,7 @@ one. Heterogeneity-agnostic: one speed for all types, in the isolated throughput
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,15 +32,17 @@ import numpy as np
 from workbench.base.arrays import fixed
 from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
 from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms, TriedRho, search
 from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    DividedTime,
     ShareFormulation,
-    check,
     feasible,
     lay_out,
-    read_shares,
     values,
 )
+from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
@@ -48,7 +50,7 @@ from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver, solve_model
+from workbench.scheduling.solvers import Programme, Solver
 
 
 class Account(NamedTuple):
@@ -123,11 +125,12 @@ class FinishTimeInstance(StepsInstance):
     """The numbers of one allocation, (jobs,) each.
 
     steps: left, > 0; elapsed_s: seconds since arrival (t_m); isolated_s: seconds that the steps done would have taken
-    by itself (t^iso_m).
+    by itself (t^iso_m); largest: the rho that is tried, None for the first one: no allocation has a smaller one.
     """
 
     elapsed_s: FloatArray
     isolated_s: FloatArray
+    largest: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,16 +163,22 @@ class FinishTimeInstance(StepsInstance):
         return self.terms.rho(self.throughput(shares))
 
 
-def build(data: FinishTimeInstance, rho: float) -> pyo.ConcreteModel:
-    """Return the unsolved linear programme for one rho; it must exceed every `t_m / D_m`."""
+def left(data: FinishTimeInstance) -> FloatArray:
+    """(jobs,) `l_m` for the rho that is tried; it must exceed every `t_m / D_m`."""
+    rho = data.terms.least if data.largest is None else data.largest
     left_s = data.terms.left_s(rho)
     if not (left_s > 0).all():
         least = float((data.elapsed_s / data.terms.alone_s).max())
         raise InputError(f"{NAME}, rho", rho, f"more than {least:.9g}, which no allocation can change")
+    return left_s
+
+
+def build(data: FinishTimeInstance) -> pyo.ConcreteModel:
+    """Return the unsolved linear programme for the rho that is tried."""
     m = pyo.ConcreteModel("gavel_finish_time_fairness")
     lay_out(m, data)
     m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
-    m.left = pyo.Param(m.JOBS, initialize=data.column(left_s), doc=LEFT)
+    m.left = pyo.Param(m.JOBS, initialize=data.column(left(data)), doc=LEFT)
     m.lacking = pyo.Var(doc="(ours) e | part of its need that the worst-off job lacks | 1")
 
     @m.Objective(sense=pyo.minimize, doc="(ours) the part that is lacking")
@@ -181,6 +190,16 @@ def build(data: FinishTimeInstance, rho: float) -> pyo.ConcreteModel:
         return m.left[job] / m.steps[job] * m.throughput[job] >= 1 - m.lacking
 
     return m
+
+
+def assemble(data: FinishTimeInstance) -> Programme:
+    """The same programme as arrays."""
+    lacking = Variable("lacking")
+    rows = Assembly(data, after=[lacking])
+    jobs = np.arange(len(data.jobs))
+    part = left(data) / data.steps
+    rows.add("finish_time", rows.throughput(-part), (jobs, rows.column(lacking), -1.0), upper=-np.ones(len(jobs)))
+    return rows.programme((rows.column(lacking), 1.0), "gavel_finish_time_fairness", maximise=False)
 
 
 def remember(snapshot: Snapshot, knobs: Knobs, rows: IntArray, memory: Any) -> tuple[FinishTimeInstance, IsolatedTime]:
@@ -204,45 +223,67 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, METHOD, TOLERANCE, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
+    def merged(self, data: FinishTimeInstance, knobs: Knobs) -> Merge[FinishTimeInstance]:
+        """Weights play no part; times do."""
+        return merge(data, unweighted(seen(data, knobs)), data.steps, data.elapsed_s, data.isolated_s)
+
     def build(self, data: FinishTimeInstance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved model for the first rho that is tried: no allocation has a smaller one."""
-        known = seen(data, knobs)
-        return build(known, known.terms.least)
+        """The unsolved model for the rho that is tried."""
+        return build(seen(data, knobs))
 
-    def run(self, data: FinishTimeInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
+    def assemble(self, data: FinishTimeInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        return assemble(seen(data, knobs))
+
+    def at_once(self, knobs: Knobs) -> bool:
+        """Never: rho is searched for."""
+        return False
+
+    def optimum(self, data: FinishTimeInstance, knobs: Knobs, solver: Solver) -> DividedTime:
         """The smallest rho, by a sequence of programmes; `iterations` are (rho, part, largest_rho)."""
-        if not data.jobs:
-            return super().run(data, knobs, solver)
         known = seen(data, knobs)
-        options = self.options(knobs, solver or Solver())
-        found = search(
-            known.terms,
-            str(knobs.get("method", METHOD.default)),
-            float(knobs.get("tolerance", TOLERANCE.default)),
-            lambda rho: attempt(known, rho, options),
-        )
-        result = self.report(data, check(data, found.shares, self.name), knobs)
-        return result.reported(found.solved(found.largest), iterations=found.iterations)
+        method, tolerance = str(knobs.get("method", METHOD.default)), float(knobs.get("tolerance", TOLERANCE.default))
+        interior = solver.method == "interior"
+        # Only the last point is the answer; on the way to it vertices are exact.
+        vertex = replace(solver, method="auto") if interior else solver
+        found = search(known.terms, method, tolerance, lambda rho: self._attempt(data, known, rho, knobs, vertex))
+        shares = self._attempt(data, known, found.largest, knobs, solver).shares if interior else found.shares
+        return DividedTime(shares, found.solved(found.largest), iterations=found.iterations)
 
-    def report(self, data: FinishTimeInstance, shares: FloatArray, knobs: Knobs) -> Result:
+    def _attempt(
+        self, data: FinishTimeInstance, known: FinishTimeInstance, rho: float, knobs: Knobs, solver: Solver
+    ) -> TriedRho:
+        """Solve the programme for one rho."""
+        programme, point = self.answered(data.at(largest=rho), knobs, solver)
+        values = programme.values(point)
+        shares = self.shares(values, data)
+        # A row's dual says how much more is lacking where the job needs more.
+        duals = np.zeros(len(data.jobs)) if point.duals is None else point.duals[programme.rows["finish_time"]]
+        prices = np.abs(duals) * known.terms.left_s(rho) / known.steps
+        return TriedRho(shares, float(known.rho(shares).max()), 1.0 - float(values["lacking"][0]), prices, point.solved)
+
+    def allocate(self, data: FinishTimeInstance, knobs: Knobs, solver: Solver | None = None) -> DividedTime:
+        """The best shares, and `rho` by job, with true speeds."""
+        found = super().allocate(data, knobs, solver)
+        return replace(found, by_job={"rho": data.rho(found.shares)})
+
+    def objective(self, data: FinishTimeInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """The largest rho as the policy sees it."""
+        return float(seen(data, knobs).rho(shares).max()) if data.jobs else None
+
+    def report(
+        self,
+        data: FinishTimeInstance,
+        shares: FloatArray,
+        knobs: Knobs,
+        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
+    ) -> Result:
         """Shares, normalised throughput and each job's rho (true speeds in both forms).
 
         An agnostic policy's objective is the largest of `believed_rho`.
         """
         known = seen(data, knobs)
         rho = known.rho(shares)
-        objective = float(rho.max()) if data.jobs else None
+        objective = self.objective(data, shares, knobs)
         more = {"rho": rho} if known is data else {"rho": data.rho(shares), "believed_rho": rho}
         return feasible(objective, "min", "1", values(data, shares, more))
-
-
-def attempt(data: FinishTimeInstance, rho: float, solver: Solver) -> TriedRho:
-    """Solve the programme for one rho."""
-    model = build(data, rho)
-    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    solved = solve_model(model, solver)
-    shares = check(data, read_shares(model, data), NAME)
-    # A row's dual says how much more is lacking where the job needs more; its sign depends on how Pyomo turns the row.
-    duals = np.abs([model.dual.get(model.finish_time[job], 0.0) for job in data.jobs])
-    prices = duals * data.terms.left_s(rho) / data.steps
-    return TriedRho(shares, float(data.rho(shares).max()), 1.0 - float(model.lacking.value), prices, solved)

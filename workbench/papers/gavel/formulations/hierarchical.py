@@ -23,45 +23,31 @@ members keep of their speeds on average; on a type where they may not share thei
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import water_filling
-from workbench.papers.gavel.formulations.allocation import read_shares
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance
-from workbench.papers.gavel.formulations.water_filling import BOTTLENECK, first, result, run
+from workbench.papers.gavel.formulations.water_filling import BOTTLENECK
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import BoolArray, IntArray
-from workbench.scheduling.modelling import pyo
 from workbench.scheduling.shares import equal_share
-from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver
 
 NAME = "gavel.hierarchical"
-Data = TypeVar("Data", bound=AllocationInstance)
 
 
-def known(data: HierarchicalInstance, knobs: Knobs) -> HierarchicalInstance:
-    """The data as the policy sees them: every type's speeds, or GPUs of one kind."""
-    return data if knobs.get("heterogeneity_aware", True) else pooled(data)
-
-
-def _with_entities(data: HierarchicalInstance, found: Result) -> Result:
-    """The result with the name of each job's entity."""
-    names = (data.entities[int(position)] for position in data.owner.tolist())
-    return replace(found, values={**found.values, "entity": dict(zip(data.jobs, names, strict=True))})
-
-
-class Hierarchical(Formulation[HierarchicalInstance]):
+class Hierarchical(water_filling.Filling[HierarchicalInstance]):
     """Shares of time by water filling over entities."""
 
     name = NAME
+    instance = HierarchicalInstance
+    model = "gavel_hierarchical"
     title = "Gavel: hierarchical fairness"
     knobs = (gavel.AWARE, BOTTLENECK, *gavel.EXTENSIONS, gavel.OPTIMUM)
     reading = (
@@ -70,30 +56,28 @@ class Hierarchical(Formulation[HierarchicalInstance]):
         "that rise first, before the later iterations; `levels` say how far each job rose in all."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> HierarchicalInstance:
-        """The arrived jobs in order of arrival, and their entities."""
-        return HierarchicalInstance.from_snapshot(snapshot, knobs)
+    def known(self, data: HierarchicalInstance, knobs: Knobs) -> HierarchicalInstance:
+        """The data as the policy sees them: every type's speeds, or GPUs of one kind."""
+        return data if knobs.get("heterogeneity_aware", True) else pooled(data)
 
-    def build(self, data: HierarchicalInstance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved programme of the first iteration."""
-        return water_filling.build(first(known(data, knobs)), "gavel_hierarchical")
+    def spread(self, data: HierarchicalInstance, shares: FloatArray, knobs: Knobs) -> FloatArray:
+        """Shares of GPUs of one kind are spread over the types."""
+        return shares if knobs.get("heterogeneity_aware", True) else spread(data, shares)
 
-    def read(self, model: pyo.ConcreteModel, data: HierarchicalInstance, knobs: Knobs) -> Result:
-        """Shares and levels after one iteration, and normalised throughput (true speeds in both forms)."""
-        found = known(data, knobs)
-        level = first(found).risen(float(model.step.value))
-        return _with_entities(data, result(data, found, read_shares(model, found), level, self._spread(data, knobs)))
-
-    def run(self, data: HierarchicalInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """All iterations, see `water_filling.fill`."""
-        return _with_entities(data, run(data, known(data, knobs), self._spread(data, knobs), knobs, solver))
-
-    def _spread(self, data: HierarchicalInstance, knobs: Knobs) -> Callable[[FloatArray], FloatArray]:
-        aware = knobs.get("heterogeneity_aware", True)
-        return (lambda shares: shares) if aware else (lambda shares: spread(data, shares))
+    def report(
+        self,
+        data: HierarchicalInstance,
+        shares: FloatArray,
+        knobs: Knobs,
+        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
+    ) -> Result:
+        """Shares, levels, normalised throughput, and the name of each job's entity."""
+        found = super().report(data, shares, knobs, by_job)
+        names = (data.entities[int(position)] for position in data.owner.tolist())
+        return replace(found, values={**found.values, "entity": dict(zip(data.jobs, names, strict=True))})
 
 
-def pooled(data: Data) -> Data:
+def pooled(data: HierarchicalInstance) -> HierarchicalInstance:
     """The data with all workers as GPUs of one kind, on which every job has the same speed 1.
 
     A pair's members have the part of it that they keep on average over the workers: 1/2 on a type where they may not

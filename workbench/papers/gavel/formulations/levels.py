@@ -6,12 +6,13 @@ A *level* is a normalised throughput that water filling has reached, `throughput
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from workbench.base.errors import InputError
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
 from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
@@ -73,12 +74,34 @@ class HierarchicalInstance(AllocationInstance):
             fifo=np.zeros(count),
         )
 
+    def merged_alike(self, seen: AllocationInstance) -> Merge[Self]:
+        """Equal jobs that rise alike stand for each other; lone ones together are an entity with the weight of all.
+
+        Jobs of an entity with fairness rise alike, lone jobs of entities of equal weights too, nobody in a queue.
+        seen: the data, in the units in which jobs are compared.
+        """
+        rule = self.rule
+        lone = np.bincount(rule.owner, minlength=len(self.entities))[rule.owner] == 1
+        among = np.where(rule.fifo[rule.owner], -1.0 - np.arange(len(self.jobs)), self.owner)
+        weight = rule.entity_weight[rule.owner]
+        kin = np.column_stack([np.where(lone, weight, 0.0), np.where(lone, -0.5, among)])
+        found = merge(self, seen, kin)
+        if found.small is self:
+            return found
+        small, count = found.small, len(self.entities)
+        alone, own = lone[found.first], weight[found.first] * found.small.count
+        together = small.with_numbers(
+            owner=np.where(alone, count + np.arange(len(own), dtype=float), small.owner),
+            entities=(*self.entities, *small.jobs),
+            entity_weight=np.concatenate([self.entity_weight, own]),
+            fifo=np.concatenate([self.fifo, np.zeros(len(own))]),
+        )
+        return replace(found, small=together, posed=together if found.posed is small else self)
+
     @property
     def rule(self) -> RisingRule:
         """Who rises."""
-        return RisingRule(
-            self.owner.astype(np.int64), self.weight, self.entity_weight, self.fifo > 0, np.ones(len(self.jobs))
-        )
+        return RisingRule(self.owner.astype(np.int64), self.weight, self.entity_weight, self.fifo > 0, self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,5 +177,5 @@ class LevelInstance(AllocationInstance):
         Relative to the level, at least to what the job would have if all asked-for workers got equal parts of the
         workers there are: a queue's jobs have level 0, and a solver may overstep limits by 1e-7 (integers: 1e-6).
         """
-        part = min(1.0, float(self.workers.sum()) / float(self.gang.sum()))
+        part = min(1.0, float(self.workers.sum()) / float((self.gang * self.count).sum()))
         return SLACK * np.maximum(self.level, part * self.most)

@@ -19,27 +19,30 @@ model with steps counted in parts of each job's n_m, and time in a unit that sui
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
 from workbench.papers.gavel.formulations import makespan_bisection as bisection
 from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    DividedTime,
     ShareFormulation,
-    check,
     feasible,
     lay_out,
-    read_shares,
     values,
 )
+from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import InfeasibleError, Programme, Solver, SolverFailedError
 
 NAME = "gavel.makespan"
 
@@ -73,6 +76,14 @@ def build(data: StepsInstance) -> pyo.ConcreteModel:
     return m
 
 
+def assemble(data: StepsInstance) -> Programme:
+    """The same programme as arrays."""
+    makespan = Variable("makespan", lower=0.0)
+    rows = Assembly(data, before=[makespan], whole="makespan")
+    rows.add("finished", rows.throughput(np.ones(len(data.jobs))), lower=data.steps)
+    return rows.programme((rows.column(makespan), 1.0), "gavel_makespan", maximise=False)
+
+
 def durations(data: StepsInstance, shares: FloatArray) -> FloatArray:
     """(jobs,) `n_m / throughput(m, X)` in seconds of (combinations x types) shares; inf for a job without any."""
     throughput = data.throughput(shares)
@@ -81,9 +92,9 @@ def durations(data: StepsInstance, shares: FloatArray) -> FloatArray:
     return seconds
 
 
-def objective(data: StepsInstance, shares: FloatArray) -> float | None:
-    """`max_m n_m / throughput(m, X)` in seconds; None without jobs."""
-    return float(durations(data, shares).max()) if data.jobs else None
+TOLERANCE = 1e-9
+"""How far rows may be off where they are all that is asked, unless the solver has been told: HiGHS's own 1e-7 took a
+makespan that is too short by 6e-7 for one that can be kept."""
 
 
 class Makespan(ShareFormulation[StepsInstance]):
@@ -91,6 +102,7 @@ class Makespan(ShareFormulation[StepsInstance]):
 
     name = NAME
     instance = StepsInstance
+    whole = "makespan"
     title = "Gavel: minimum makespan"
     reading = (
         "The objective is the largest duration_s: a job's steps left over its steps/s with these shares, kept up to "
@@ -111,60 +123,76 @@ class Makespan(ShareFormulation[StepsInstance]):
         """That of the bisection, if it is chosen."""
         return bisection if knobs.get("method") == "bisection" else self
 
+    def merged(self, data: StepsInstance, knobs: Knobs) -> Merge[StepsInstance]:
+        """Jobs are equal if they are in parts of their steps."""
+        return merge(data, seen(data, knobs).in_parts(1.0))
+
     def build(self, data: StepsInstance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved model; of the bisection the first one, whose makespan can be kept."""
+        """The unsolved model; of the bisection for one makespan, see `StepsInstance`."""
         known = seen(data, knobs)
-        if knobs.get("method") == "bisection":
-            return bisection.build(known, known.steps, bisection.bracket(known, known.steps)[1])
-        return build(known)
+        return bisection.build(known) if _bisects(knobs) else build(known)
 
-    def read(self, model: pyo.ConcreteModel, data: StepsInstance, knobs: Knobs) -> Result:
-        """Shares of the solved model, checked, and what `report` says of them."""
-        shares = read_shares(model, data)
-        if isinstance(model.makespan, pyo.Var):
-            shares = shares / model.makespan.value
-        return self.report(data, check(data, shares, self.name), knobs)
+    def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        known = seen(data, knobs)
+        return bisection.assemble(known) if _bisects(knobs) else assemble(known)
 
-    def run(self, data: StepsInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; or the bisection, whose `iterations` are (makespan_s, feasible)."""
-        if not data.jobs:
-            return super().run(data, knobs, solver)
+    def at_once(self, knobs: Knobs) -> bool:
+        """Never: times are counted in a unit that suits the jobs."""
+        return False
+
+    def optimum(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> DividedTime:
+        """By the one programme, or by the bisection, whose `iterations` are (makespan_s, feasible)."""
         # GLPK's presolve passes rows that are broken by 1e-3, and little could be removed.
-        options = self.options(knobs, solver or Solver()).without_presolve()
-        by = self._by_bisection if knobs.get("method") == "bisection" else self._at_once
-        found = by(data, knobs, options)
-        idle = [job for job, seconds in found.values["duration_s"].items() if seconds == np.inf]
+        by = self._by_bisection if _bisects(knobs) else self._at_once
+        found = by(data, knobs, solver.without_presolve())
+        seconds = durations(seen(data, knobs), found.shares)
+        idle = [job for job, each in zip(data.jobs, seconds.tolist(), strict=True) if each == np.inf]
         if idle:
             got, expected = f"no time for {', '.join(idle)}", "a share for every job, however small (HiGHS finds it)"
-            raise SolverFailedError(f"{self.name}, {found.solver}", got, expected)
+            raise SolverFailedError(f"{self.name}, {found.solved.solver}", got, expected)
         return found
 
-    def _at_once(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> Result:
+    def _at_once(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> DividedTime:
         """By the one programme; its unit of time is the mean, of the orders of magnitude, of what single jobs take."""
-        known = seen(data, knobs)
-        alone_s = 1.0 / fastest_throughput(known.in_parts(1.0))
+        alone_s = 1.0 / fastest_throughput(seen(data, knobs).in_parts(1.0))
         unit_s = float(np.sqrt(alone_s.min() * alone_s.max()))
-        model = build(known.in_parts(unit_s))
-        solved = solve_model(model, solver)
-        bound_s = None if solved.bound is None else solved.bound * unit_s
-        return self.read(model, data, knobs).reported(replace(solved, bound=bound_s))
+        found = super().optimum(data.in_parts(unit_s), knobs, solver)
+        bound = found.solved.bound
+        return replace(found, solved=replace(found.solved, bound=None if bound is None else bound * unit_s))
 
-    def _by_bisection(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> Result:
+    def _by_bisection(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> DividedTime:
         known = seen(data, knobs)
-        unit_s = bisection.bracket(known, known.steps)[1]
-        parts = known.in_parts(unit_s)
-        found = bisection.search(
-            known,
-            known.steps,
-            float(knobs.get("tolerance", bisection.TOLERANCE.default)),
-            lambda makespan_s: bisection.attempt(parts, parts.steps, makespan_s / unit_s, solver),
-            str(knobs.get("bracket", bisection.BRACKET.default)),
-        )
-        shares = check(data, found.shares, self.name)
-        solved = found.solved(objective(known, shares))
-        return self.report(data, shares, knobs).reported(solved, iterations=found.iterations)
+        unit_s = bisection.bracket(known)[1]
+        parts = data.in_parts(unit_s)
+        exact = solver.to_within(TOLERANCE)
 
-    def report(self, data: StepsInstance, shares: FloatArray, knobs: Knobs) -> Result:
+        def attempt(makespan_s: float, solver: Solver) -> bisection.Attempt | None:
+            try:
+                programme, point = self.answered(parts.at(makespan_s=makespan_s / unit_s), knobs, solver)
+            except InfeasibleError:
+                return None
+            return bisection.Attempt(self.shares(programme.values(point), data), point.solved)
+
+        # An interior point is looked for only where there is one: HiGHS's method for it may fail where there is none.
+        interior = solver.method == "interior"
+        vertex = replace(exact, method="auto") if interior else exact
+        tolerance = float(knobs.get("tolerance", bisection.TOLERANCE.default))
+        begin = str(knobs.get("bracket", bisection.BRACKET.default))
+        found = bisection.search(known, tolerance, lambda makespan_s: attempt(makespan_s, vertex), begin)
+        last = attempt(found.kept_s, exact) if interior else None
+        if interior and last is None:
+            raise SolverFailedError(NAME, "no interior optimum where there is a vertex", "knob optimum: vertex")
+        shares = found.shares if last is None else last.shares
+        return DividedTime(shares, found.solved(float(durations(known, shares).max())), iterations=found.iterations)
+
+    def objective(self, data: StepsInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """`max_m n_m / throughput(m, X)` in seconds."""
+        return float(durations(seen(data, knobs), shares).max()) if data.jobs else None
+
+    def report(
+        self, data: StepsInstance, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
+    ) -> Result:
         """Shares, normalised throughput and each job's duration (true speeds in both forms).
 
         An agnostic policy's objective is the largest of `believed_duration_s`.
@@ -173,4 +201,8 @@ class Makespan(ShareFormulation[StepsInstance]):
         more = {"duration_s": durations(data, shares)}
         if known is not data:
             more["believed_duration_s"] = durations(known, shares)
-        return feasible(objective(known, shares), "min", "s", values(data, shares, more))
+        return feasible(self.objective(data, shares, knobs), "min", "s", values(data, shares, more))
+
+
+def _bisects(knobs: Knobs) -> bool:
+    return knobs.get("method") == "bisection"

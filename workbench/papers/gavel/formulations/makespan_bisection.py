@@ -21,12 +21,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from workbench.papers.gavel.formulations.allocation import lay_out, read_shares
-from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput, isolated_throughput
+import numpy as np
+
+from workbench.papers.gavel.formulations.allocation import lay_out
+from workbench.papers.gavel.formulations.assembly import Assembly
+from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import InfeasibleError, Solver, SolveReport, solve_model
+from workbench.scheduling.solvers import InfeasibleError, Programme, SolveReport
 from workbench.scheduling.solvers.report import report
 
 TOLERANCE = Knob(
@@ -63,14 +66,14 @@ class Attempt(NamedTuple):
 
 
 class FoundMakespan(NamedTuple):
-    """The shares of the last makespan that could be kept; the longest that is known to be too short; what was tried.
+    """The shares of the last makespan that could be kept, and its report; the longest that is known to be too short.
 
     iterations: of `makespan_s` and `feasible`; seconds are those of all programmes together.
     """
 
     shares: FloatArray
     too_short_s: float
-    solver: str
+    last: SolveReport
     seconds: float
     iterations: tuple[Mapping[str, Any], ...]
 
@@ -83,15 +86,16 @@ class FoundMakespan(NamedTuple):
         """The report, for shares with that makespan."""
         assert makespan_s is not None
         found = report(makespan_s, min(self.too_short_s, makespan_s), timed_out=False)
-        return replace(found, solver=self.solver, solve_s=self.seconds, passes=len(self.iterations))
+        found = replace(found, solver=self.last.solver, made_by=self.last.made_by)
+        return replace(found, solve_s=self.seconds, passes=len(self.iterations))
 
 
-def build(data: AllocationInstance, steps: FloatArray, makespan_s: float) -> pyo.ConcreteModel:
-    """Return the unsolved programme for one makespan; steps: (jobs,) left."""
+def build(data: StepsInstance) -> pyo.ConcreteModel:
+    """Return the unsolved programme for one makespan."""
     m = pyo.ConcreteModel("gavel_makespan_bisection")
     lay_out(m, data)
-    m.steps = pyo.Param(m.JOBS, initialize=data.column(steps), doc="n_m | steps left | steps")
-    m.makespan = pyo.Param(initialize=makespan_s, doc="M | makespan | s")
+    m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
+    m.makespan = pyo.Param(initialize=tried(data), doc="M | makespan | s")
 
     @m.Objective(sense=pyo.minimize, doc="(A.1) any allocation will do")
     def any_allocation(m):
@@ -104,25 +108,26 @@ def build(data: AllocationInstance, steps: FloatArray, makespan_s: float) -> pyo
     return m
 
 
-def attempt(data: AllocationInstance, steps: FloatArray, makespan_s: float, solver: Solver) -> Attempt | None:
-    """Shares with which the makespan is kept; None if there are none."""
-    model = build(data, steps, makespan_s)
-    try:
-        solved = solve_model(model, solver)
-    except InfeasibleError:
-        return None
-    return Attempt(read_shares(model, data), solved)
+def assemble(data: StepsInstance) -> Programme:
+    """The same programme as arrays."""
+    rows = Assembly(data)
+    rows.add("finished", rows.throughput(tried(data) / data.steps), lower=np.ones(len(data.jobs)))
+    return rows.programme(([], []), "gavel_makespan_bisection", maximise=False)
 
 
-def bracket(data: AllocationInstance, steps: FloatArray) -> tuple[float, float]:
+def tried(data: StepsInstance) -> float:
+    """The makespan that is tried, in the unit of time of the speeds."""
+    return bracket(data)[1] if data.makespan_s is None else data.makespan_s
+
+
+def bracket(data: StepsInstance) -> tuple[float, float]:
     """A makespan that nothing beats, and one that can be kept, in seconds."""
-    low = float((steps / fastest_throughput(data)).max())
-    return low, float((steps / isolated_throughput(data)).max()) * (1.0 + ROUNDING)
+    low = float((data.steps / fastest_throughput(data)).max())
+    return low, float((data.steps / isolated_throughput(data)).max()) * (1.0 + ROUNDING)
 
 
 def search(
-    data: AllocationInstance,
-    steps: FloatArray,
+    data: StepsInstance,
     tolerance: float,
     attempt: Callable[[float], Attempt | None],
     begin: str = "isolated",
@@ -139,7 +144,7 @@ def search(
         tried.append((makespan_s, found is not None))
         return found is not None
 
-    low, high = AUTHORS_S if begin == "authors" else bracket(data, steps)
+    low, high = AUTHORS_S if begin == "authors" else bracket(data)
     if begin == "authors":
         _halve(low, high, tolerance, possible)
         while best is None:  # ends, since the isolated allocation has a makespan
@@ -150,8 +155,8 @@ def search(
     if best is None:
         raise InfeasibleError("gavel.makespan", f"the isolated allocation's makespan of {high:g} s cannot be kept")
     iterations = tuple({"makespan_s": makespan_s, "feasible": able} for makespan_s, able in tried)
-    too_short_s = max([bracket(data, steps)[0], *(makespan_s for makespan_s, able in tried if not able)])
-    return FoundMakespan(best.shares, too_short_s, best.solved.solver, time.perf_counter() - began, iterations)
+    too_short_s = max([bracket(data)[0], *(makespan_s for makespan_s, able in tried if not able)])
+    return FoundMakespan(best.shares, too_short_s, best.solved, time.perf_counter() - began, iterations)
 
 
 def _halve(low: float, high: float, tolerance: float, possible: Callable[[float], bool]) -> None:

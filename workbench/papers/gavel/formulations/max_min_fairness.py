@@ -17,11 +17,14 @@ Heterogeneity-agnostic: one speed for all types, which cancels, so that shares o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
-from workbench.papers.gavel.formulations.share_assembly import Assembly, Variable
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, ShareFormulation, feasible, lay_out, values
+from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
@@ -61,11 +64,6 @@ def assemble(data: AllocationInstance) -> Programme:
     return rows.programme((rows.column(level), 1.0), "gavel_max_min_fairness", maximise=True)
 
 
-def objective(data: AllocationInstance, shares: FloatArray) -> float | None:
-    """`min_m z_m throughput(m, X) / (w_m P_m)` of (combinations x types) shares; None without jobs."""
-    return float((data.scale * data.throughput(shares)).min()) if data.jobs else None
-
-
 class MaxMinFairness(ShareFormulation[AllocationInstance]):
     """Shares of time that make the worst-off job as well off as can be."""
 
@@ -79,6 +77,15 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
         "Without heterogeneity_aware shares of time count in its place."
     )
 
+    def merged(self, data: AllocationInstance, knobs: Knobs) -> Merge[AllocationInstance]:
+        """Jobs are equal if they are in multiples of their P_m."""
+        return merge(data, seen(data, knobs).relative())
+
+    def objective(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """`min_m z_m throughput(m, X) / (w_m P_m)`."""
+        known = seen(data, knobs)
+        return float((known.scale * known.throughput(shares)).min()) if data.jobs else None
+
     def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(seen(data, knobs))
@@ -87,6 +94,12 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
         """The same programme as arrays."""
         return assemble(seen(data, knobs))
 
-    def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
+    def report(
+        self,
+        data: AllocationInstance,
+        shares: FloatArray,
+        knobs: Knobs,
+        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
+    ) -> Result:
         """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
-        return feasible(objective(seen(data, knobs), shares), "max", "1", values(data, shares))
+        return feasible(self.objective(data, shares, knobs), "max", "1", values(data, shares))

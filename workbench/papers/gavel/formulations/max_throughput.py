@@ -15,22 +15,33 @@ types.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, lay_out, values
-from workbench.papers.gavel.formulations.assembly import SolvedShares, total, weighted_sum
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
+from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    ShareFormulation,
+    feasible,
+    lay_out,
+    total,
+    values,
+)
+from workbench.papers.gavel.formulations.assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import pyo
+from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_throughput"
 
 
 def value(data: AllocationInstance, knobs: Knobs) -> FloatArray:
-    """(jobs,) `v_m`: what one step/s of each job counts."""
-    return 1.0 / data.equal if knobs.get("normalised", False) else np.ones(len(data.jobs))
+    """(jobs,) `v_m`: what one step/s of each job counts, and of each of those that it stands for."""
+    return data.count / data.equal if knobs.get("normalised", False) else data.count
 
 
 def unit(knobs: Knobs) -> str:
@@ -56,10 +67,10 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     return m
 
 
-def allocate(data: AllocationInstance, knobs: Knobs) -> SolvedShares:
-    """The same by the sparse matrix."""
-    known = seen(data, knobs)
-    return weighted_sum(known, worth(known, knobs), NAME, optimum=str(knobs.get("optimum", "vertex")))
+def assemble(data: AllocationInstance, value: FloatArray) -> Programme:
+    """The same programme as arrays."""
+    rows = Assembly(data)
+    return rows.programme(rows.worth(value), "gavel_max_throughput", maximise=True)
 
 
 class MaxThroughput(ShareFormulation[AllocationInstance]):
@@ -74,13 +85,32 @@ class MaxThroughput(ShareFormulation[AllocationInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
+    def merged(self, data: AllocationInstance, knobs: Knobs) -> Merge[AllocationInstance]:
+        """Weights play no part."""
+        known = seen(data, knobs)
+        return merge(data, unweighted(known), value(known, knobs))
+
     def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         known = seen(data, knobs)
         return build(known, value(known, knobs))
 
-    def report(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> Result:
-        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+    def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
         known = seen(data, knobs)
-        objective = total(known, worth(known, knobs), shares) if data.jobs else None
-        return feasible(objective, "max", unit(knobs), values(data, shares))
+        return assemble(known, value(known, knobs))
+
+    def objective(self, data: AllocationInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """`sum_m v_m throughput(m, X)`."""
+        known = seen(data, knobs)
+        return total(known, worth(known, knobs), shares) if data.jobs else None
+
+    def report(
+        self,
+        data: AllocationInstance,
+        shares: FloatArray,
+        knobs: Knobs,
+        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
+    ) -> Result:
+        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
+        return feasible(self.objective(data, shares, knobs), "max", unit(knobs), values(data, shares))

@@ -23,18 +23,22 @@ after the other, which is cheap and slow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
-from workbench.papers.gavel.formulations.allocation import feasible, lay_out, values
-from workbench.papers.gavel.formulations.assembly import total
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, feasible, lay_out, total, values
+from workbench.papers.gavel.formulations.assembly import Assembly
 from workbench.papers.gavel.formulations.max_throughput import unit, value
 from workbench.papers.gavel.instance import PricedInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
+from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.min_cost"
 
@@ -47,11 +51,6 @@ OBJECTIVE = Knob(
     choices=("throughput_per_dollar", "ratio"),
     main=True,
 )
-
-
-def by_ratio(knobs: Knobs) -> bool:
-    """Whether the objective is the paper's ratio."""
-    return knobs.get("objective") == "ratio"
 
 
 def worth(data: PricedInstance, value: FloatArray) -> FloatArray:
@@ -71,16 +70,24 @@ def build(data: PricedInstance, value: FloatArray) -> pyo.ConcreteModel:
     @m.Objective(sense=pyo.maximize, doc="(4.2) steps per dollar of all jobs")
     def throughput_per_dollar(m):
         return pyo.quicksum(
-            m.value[job] * m.speed[job, unit, kind] / m.price[kind] * m.share[unit, kind] for job, unit, kind in m.speed
+            m.value[job] / m.price[kind] * m.speed[job, unit, kind] * m.share[unit, kind] for job, unit, kind in m.speed
         )
 
     return m
 
 
+def assemble(data: PricedInstance, value: FloatArray, floor: FloatArray, name: str = "gavel_min_cost") -> Programme:
+    """The same programme as arrays; floor: (jobs,) steps/s, 0 for none, see `min_cost_slo`."""
+    rows = Assembly(data)
+    if floor.any() or name != "gavel_min_cost":
+        rows.slo(floor)
+    return rows.programme(rows.worth(worth(data, value)), name, maximise=True)
+
+
 def objective(data: PricedInstance, shares: FloatArray, knobs: Knobs) -> float:
     """Throughput per dollar of (combinations x types) shares, as a sum or as a ratio."""
     found = value(data, knobs)
-    return ratio.objective(data, found, shares) if by_ratio(knobs) else total(data, worth(data, found), shares)
+    return ratio.objective(data, found, shares) if ratio.by_ratio(knobs) else total(data, worth(data, found), shares)
 
 
 def unit_per_dollar(knobs: Knobs) -> str:
@@ -109,12 +116,29 @@ class MinCost(ratio.RatioFormulation[PricedInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, OBJECTIVE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
+    def merged(self, data: PricedInstance, knobs: Knobs) -> Merge[PricedInstance]:
+        """Weights play no part."""
+        known = seen(data, knobs)
+        return merge(data, unweighted(known), value(known, knobs))
+
     def build(self, data: PricedInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         known = seen(data, knobs)
         found = value(known, knobs)
-        return ratio.build(known, found, np.zeros(len(data.jobs))) if by_ratio(knobs) else build(known, found)
+        return ratio.build(known, found, np.zeros(len(data.jobs))) if ratio.by_ratio(knobs) else build(known, found)
 
-    def report(self, data: PricedInstance, shares: FloatArray, knobs: Knobs) -> Result:
+    def assemble(self, data: PricedInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        known = seen(data, knobs)
+        by = ratio.assemble if ratio.by_ratio(knobs) else assemble
+        return by(known, value(known, knobs), np.zeros(len(data.jobs)))
+
+    def objective(self, data: PricedInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """Throughput per dollar, as a sum or as a ratio."""
+        return objective(seen(data, knobs), shares, knobs) if data.jobs else None
+
+    def report(
+        self, data: PricedInstance, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
+    ) -> Result:
         """Shares, normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms) and cost in USD/h."""
         return report(seen(data, knobs), data, shares, knobs)

@@ -24,12 +24,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, check, lay_out, read_shares
+import numpy as np
+
+from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation, lay_out
+from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.instance import PricedInstance
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.contract import Knobs
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Solver, solve_model
+from workbench.scheduling.solvers import Columns, Programme, Solver
 
 Data = TypeVar("Data", bound=PricedInstance)
 
@@ -80,6 +83,39 @@ def build(data: PricedInstance, value: FloatArray, floor: FloatArray) -> pyo.Con
     return m
 
 
+def assemble(data: PricedInstance, value: FloatArray, floor: FloatArray) -> Programme:
+    """The same programme as arrays."""
+    rows = Assembly(data, before=[Variable("stretch", lower=0.0)], whole="stretch")
+    share = rows.columns["share"].reshape(len(data.units), len(data.types))
+    price = data.type_price[None, :] * data.unit_gang[:, None]
+    rows.add("cost", (np.zeros(share.shape, dtype=np.int64).ravel(), share.ravel(), price.ravel()), equal=np.ones(1))
+    rows.slo(floor, whole="stretch")
+    return rows.programme(rows.worth(value), "gavel_min_cost_ratio", maximise=True)
+
+
+def most_throughput(first: Programme, best: float) -> Programme:
+    """The second programme: the smallest s with which the ratio, `cost . x` of the first, keeps its best value."""
+    used = np.flatnonzero(first.cost)
+    height = first.matrix.shape[0]
+    matrix = first.matrix
+    column = np.repeat(np.arange(len(first.cost)), np.diff(matrix.indptr))
+    cost = np.zeros(len(first.cost))
+    cost[first.columns["stretch"]] = 1.0
+    return replace(
+        first,
+        cost=cost,
+        maximise=False,
+        matrix=Columns.of(
+            np.concatenate([matrix.indices, np.full(len(used), height)]),
+            np.concatenate([column, used]),
+            np.concatenate([matrix.data, first.cost[used] / best]),
+            (height + 1, len(cost)),
+        ),
+        row_lower=np.append(first.row_lower, 1.0),
+        row_upper=np.append(first.row_upper, np.inf),
+    )
+
+
 def objective(data: PricedInstance, value: FloatArray, shares: FloatArray) -> float:
     """`sum_m v_m throughput(m, X) / cost` of (combinations x types) shares; 0 if nothing runs."""
     cost = data.cost(shares)
@@ -87,37 +123,34 @@ def objective(data: PricedInstance, value: FloatArray, shares: FloatArray) -> fl
 
 
 class RatioFormulation(ShareFormulation[Data]):
-    """A formulation whose model may be that of the ratio."""
+    """A formulation whose programme may be that of the ratio."""
 
-    def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
-        """Shares of the solved model, checked, and what `report` says of them."""
-        shares = read_shares(model, data)
-        if model.component("stretch") is not None:
-            shares = shares / model.stretch.value
-        return self.report(data, check(data, shares, self.name), knobs)
+    whole = "stretch"
 
     def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """That of the ratio, if it is chosen."""
-        return sys.modules[__name__] if knobs.get("objective") == "ratio" else self
+        return sys.modules[__name__] if by_ratio(knobs) else self
 
-    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; of the ratio then the optimum with the largest throughput."""
-        if not data.jobs or knobs.get("objective") != "ratio":
-            return super().run(data, knobs, solver)
+    def at_once(self, knobs: Knobs) -> bool:
+        """Of the sum."""
+        return not by_ratio(knobs)
+
+    def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:
+        """Of the one programme; of the ratio then the optimum with the largest throughput."""
+        if not by_ratio(knobs):
+            return super().optimum(data, knobs, solver)
         began = time.perf_counter()
-        model = self.build(data, knobs)
-        build_s = time.perf_counter() - began
-        options = self.options(knobs, solver or Solver())
-        first = solve_model(model, options)
-        prefer_throughput(model)
-        second = solve_model(model, options.to_within(TOLERANCE))
-        both = replace(first, build_s=first.build_s + second.build_s, solve_s=first.solve_s + second.solve_s)
-        return self.read(model, data, knobs).reported(both, build_s)
+        first = self.programme(data, knobs)
+        # Only the last point is the answer; on the way to it a vertex is exact.
+        vertex = replace(solver, method="auto") if solver.method == "interior" else solver
+        best = self.solve(first, data, knobs, vertex).solved
+        second = most_throughput(first, best.value)
+        point = self.solve(second, data, knobs, solver.to_within(TOLERANCE))
+        solve_s = best.solve_s + point.solved.solve_s
+        solved = replace(best, build_s=time.perf_counter() - began - solve_s, solve_s=solve_s, passes=2)
+        return DividedTime(self.shares(second.values(point), data), solved)
 
 
-def prefer_throughput(m: pyo.ConcreteModel) -> None:
-    """Turn a solved model into the second programme."""
-    best = float(pyo.value(m.throughput_to_cost))
-    m.throughput_to_cost.deactivate()
-    m.best = pyo.Constraint(expr=m.throughput_to_cost.expr / best >= 1, doc="(ours) the ratio keeps its value")
-    m.most_throughput = pyo.Objective(expr=m.stretch, sense=pyo.minimize, doc="(ours) the smallest s")
+def by_ratio(knobs: Knobs) -> bool:
+    """Whether the objective is the paper's ratio."""
+    return knobs.get("objective") == "ratio"

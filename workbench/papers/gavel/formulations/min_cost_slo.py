@@ -22,22 +22,23 @@ whole, so a job may still be late by some of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
 from workbench.papers.gavel.algorithms.slo_conflicts import INFEASIBLE, attempt, missed_or_too_fast
 from workbench.papers.gavel.formulations import min_cost
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
-from workbench.papers.gavel.formulations.assembly import SolvedShares
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, DividedTime
 from workbench.papers.gavel.formulations.max_throughput import value
-from workbench.papers.gavel.formulations.min_cost_assembly import allocate as min_cost_allocate
 from workbench.papers.gavel.instance import SloInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Solver, SolverFailedError
+from workbench.scheduling.solvers import Programme, Solver, SolverFailedError
 
 NAME = "gavel.min_cost_slo"
 
@@ -53,17 +54,6 @@ def build(data: SloInstance, value: FloatArray, floor: FloatArray) -> pyo.Concre
 def policy(knobs: Knobs) -> str:
     """The value of `infeasible`."""
     return str(knobs.get("infeasible", INFEASIBLE.default))
-
-
-def allocate(data: SloInstance, knobs: Knobs) -> SolvedShares:
-    """The same by the sparse matrix."""
-    known = seen(data, knobs)
-
-    def solve(dropped: BoolArray) -> SolvedShares:
-        return min_cost_allocate(known, knobs, NAME, known.without(dropped).floor)
-
-    found, dropped = attempt(known, policy(knobs), NAME, solve)
-    return replace(found, by_job={"slo_dropped": _said(known, dropped)})
 
 
 def _said(data: SloInstance, dropped: BoolArray) -> FloatArray:
@@ -85,28 +75,49 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
         if data.missed.any() and policy(knobs) == "raise":
             raise missed_or_too_fast(data, data.missed, NAME)
         known = seen(data.without(data.missed), knobs)
-        by = ratio.build if min_cost.by_ratio(knobs) else build
+        by = ratio.build if ratio.by_ratio(knobs) else build
         return by(known, value(known, knobs), known.floor)
 
-    def run(self, data: SloInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read, without the SLOs that are dropped; raises SloConflictError."""
+    def assemble(self, data: SloInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        known = seen(data.without(data.missed), knobs)
+        if ratio.by_ratio(knobs):
+            return ratio.assemble(known, value(known, knobs), known.floor)
+        return min_cost.assemble(known, value(known, knobs), known.floor, "gavel_min_cost_slo")
 
-        def solve(dropped: BoolArray) -> Result:
-            return super(MinCostSlo, self).run(data.without(dropped), knobs, solver)
+    def merged(self, data: SloInstance, knobs: Knobs) -> Merge[SloInstance]:
+        """Weights play no part; the needs do."""
+        known = seen(data, knobs)
+        return merge(data, unweighted(known), value(known, knobs), known.floor)
+
+    def allocate(self, data: SloInstance, knobs: Knobs, solver: Solver | None = None) -> DividedTime:
+        """The best shares without the SLOs that are dropped, and `slo_dropped` by job; raises SloConflictError."""
+
+        def solve(dropped: BoolArray) -> DividedTime:
+            return super(MinCostSlo, self).allocate(data.without(dropped), knobs, solver)
 
         found, dropped = attempt(seen(data, knobs), policy(knobs), NAME, solve)
-        return replace(found, values={**found.values, "slo_dropped": data.given(_said(data, dropped))})
+        return replace(found, by_job={"slo_dropped": _said(data, dropped)})
 
-    def report(self, data: SloInstance, shares: FloatArray, knobs: Knobs) -> Result:
+    def objective(self, data: SloInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """Throughput per dollar, as a sum or as a ratio."""
+        return min_cost.objective(seen(data, knobs), shares, knobs) if data.jobs else None
+
+    def report(
+        self, data: SloInstance, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
+    ) -> Result:
         """Shares, normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms) and cost in USD/h.
 
         Raises SolverFailedError if an SLO is not met.
         """
         known = seen(data, knobs)
-        floor = np.where(known.missed, 0.0, known.floor)
+        dropped = known.missed | (by_job.get("slo_dropped", np.zeros(len(data.jobs))) > 0)
+        floor = np.where(dropped, 0.0, known.floor)
         missing = floor - known.throughput(shares)
         if (missing > 1e-6 * floor).any():
             row = int(np.argmax(missing))
             got = f"{known.throughput(shares)[row]:g} steps/s for {data.jobs[row]}"
             raise SolverFailedError(NAME, got, f"its SLO's {floor[row]:g}")
-        return min_cost.report(known, data, shares, knobs)
+        found = min_cost.report(known, data, shares, knobs)
+        said = data.given(by_job.get("slo_dropped", np.full(len(data.jobs), np.nan)))
+        return replace(found, values={**found.values, "slo_dropped": said})

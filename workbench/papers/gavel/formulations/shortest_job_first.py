@@ -20,6 +20,7 @@ is not in the best programme gets what the solver leaves.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,8 +29,15 @@ import numpy as np
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import fifo
 from workbench.papers.gavel.formulations import shortest_job_literal as one_job
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, feasible, values
-from workbench.papers.gavel.formulations.assembly import SolvedShares, total, weighted_sum
+from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    DividedTime,
+    ShareFormulation,
+    feasible,
+    total,
+    values,
+)
+from workbench.papers.gavel.formulations.assembly import Assembly
 from workbench.papers.gavel.formulations.fifo import fastest, places, worth
 from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, seen
 from workbench.scenario.throughput import FloatArray
@@ -37,7 +45,7 @@ from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Solver, solve_model
+from workbench.scheduling.solvers import Programme, Solver
 
 NAME = "gavel.shortest_job_first"
 
@@ -70,30 +78,6 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     return m
 
 
-def objective(data: StepsInstance, shares: FloatArray, knobs: Knobs) -> float:
-    """Of (combinations x types) shares: the weighted sum, or (`literal`) the shortest duration in s."""
-    if not knobs.get("literal", False):
-        return total(data, worth(data, value(data)), shares)
-    gained = data.throughput(shares)
-    running = gained > 0
-    return float((data.steps[running] / gained[running]).min(initial=np.inf))
-
-
-def allocate(data: StepsInstance, knobs: Knobs) -> SolvedShares:
-    """The same by the sparse matrix."""
-    known, optimum = seen(data, knobs), str(knobs.get("optimum", "vertex"))
-    if not data.jobs or not knobs.get("literal", False):
-        return weighted_sum(known, worth(known, value(known)), NAME, optimum=optimum)
-    found = []
-    for row in range(len(data.jobs)):
-        one = weighted_sum(known, worth(known, one_job.alone(known, row)), NAME, optimum=optimum)
-        duration_s = float(known.steps[row] / known.throughput(one.shares)[row])
-        found.append(SolvedShares(one.shares, replace(one.solved, objective=duration_s, bound=None, gap=None)))
-    best = min(found, key=lambda each: each.solved.value)
-    build_s, solve_s = (sum(getattr(each.solved, name) for each in found) for name in ("build_s", "solve_s"))
-    return replace(best, solved=replace(best.solved, build_s=build_s, solve_s=solve_s))
-
-
 class ShortestJobFirst(ShareFormulation[StepsInstance]):
     """Shares of time that serve the jobs in the order of their remaining time on their fastest types."""
 
@@ -118,24 +102,50 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
         literal = knobs.get("literal", False) and len(data.jobs) > 0
         return one_job.build(known, int(in_line(known)[0])) if literal else build(known, value(known))
 
-    def run(self, data: StepsInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """Build, solve, read; `literal`: solve the programme of each job, and keep the best."""
-        if not data.jobs or not knobs.get("literal", False):
-            return super().run(data, knobs, solver)
-        options = self.options(knobs, solver or Solver())
-        began = time.perf_counter()
-        model = self.build(data, knobs)
-        build_s, solve_s, found = time.perf_counter() - began, 0.0, []
-        for row in range(len(data.jobs)):
-            model.value.store_values(data.column(one_job.alone(data, row)))
-            solved = solve_model(model, options)
-            build_s, solve_s = build_s + solved.build_s, solve_s + solved.solve_s
-            found.append(replace(self.read(model, data, knobs), status=solved.status, solver=solved.solver))
-        best = min(found, key=lambda each: np.inf if each.objective is None else each.objective)
-        return replace(best, build_s=build_s, solve_s=solve_s)
+    def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        known = seen(data, knobs)
+        if not (knobs.get("literal", False) and len(data.jobs) > 0):
+            return fifo.assemble(known, value(known), "gavel_shortest_job_first")
+        return fifo.assemble(known, one_job.alone(known, int(in_line(known)[0])), "gavel_shortest_job_literal")
 
-    def report(self, data: StepsInstance, shares: FloatArray, knobs: Knobs) -> Result:
+    def at_once(self, knobs: Knobs) -> bool:
+        """Not as printed."""
+        return not knobs.get("literal", False)
+
+    def optimum(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> DividedTime:
+        """Of the one programme; `literal`: of that of each job, which differ in what they maximise, the best."""
+        if not knobs.get("literal", False):
+            return super().optimum(data, knobs, solver)
+        began = time.perf_counter()
+        known, programme, found = seen(data, knobs), self.programme(data, knobs), []
+        for row in range(len(data.jobs)):
+            cost = np.zeros(len(programme.cost))
+            at, worth = Assembly(known).worth(one_job.alone(known, row) / fastest(known))
+            cost[programme.columns["share"][at]] = worth
+            point = self.solve(replace(programme, cost=cost), data, knobs, solver)
+            shares = self.shares(programme.values(point), data)
+            found.append((float(known.steps[row] / known.throughput(shares)[row]), DividedTime(shares, point.solved)))
+        _, best = min(found, key=lambda each: each[0])
+        solve_s = sum(each.solved.solve_s for _, each in found)
+        build_s = time.perf_counter() - began - solve_s
+        return replace(best, solved=replace(best.solved, bound=None, gap=None, build_s=build_s, solve_s=solve_s))
+
+    def objective(self, data: StepsInstance, shares: FloatArray, knobs: Knobs) -> float | None:
+        """The weighted sum, or (`literal`) the shortest duration in s."""
+        known = seen(data, knobs)
+        if not data.jobs:
+            return None
+        if not knobs.get("literal", False):
+            return total(known, worth(known, value(known)), shares)
+        gained = known.throughput(shares)
+        running = gained > 0
+        return float((known.steps[running] / gained[running]).min(initial=np.inf))
+
+    def report(
+        self, data: StepsInstance, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
+    ) -> Result:
         """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
         literal = bool(knobs.get("literal", False))
-        found = objective(seen(data, knobs), shares, knobs) if data.jobs else None
+        found = self.objective(data, shares, knobs)
         return feasible(found, "min" if literal else "max", "s" if literal else "1", values(data, shares))

@@ -23,28 +23,37 @@ are unique, the allocations that reach them are not.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
+from workbench.papers.gavel.algorithms.water_filling_phases import NAME, phases
 from workbench.papers.gavel.formulations import bottleneck
-from workbench.papers.gavel.formulations.allocation import check, chosen, feasible, lay_out, read_shares, values
+from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    DividedTime,
+    ShareFormulation,
+    check,
+    feasible,
+    lay_out,
+    values,
+)
+from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Programme, Solver, SolveReport, SolverFailedError, solve_model
 
-NAME = "gavel.water_filling"
-
+Data = TypeVar("Data", bound=AllocationInstance)
 JOB_WEIGHT = """w^job_m | weight in this iteration | 1
 w_m | weight of the job itself | 1
 W_e | weight of entity e, where there are entities | 1"""
@@ -55,10 +64,11 @@ OVERSTEPPED = 1e-7
 BOTTLENECK = Knob(
     "bottleneck",
     "test",
-    "How to find the jobs that cannot rise: the paper's mixed-integer programme, or linear programmes (exact, faster)",
+    "How to find the jobs that cannot rise: after each iteration by the paper's mixed-integer programme, or by linear "
+    "programmes, both as stated in Pyomo; or by prices, in few phases of many iterations (exact, fastest)",
     source="paper",
     kind="str",
-    choices=("test", "milp"),
+    choices=("test", "milp", "prices"),
 )
 
 
@@ -90,16 +100,23 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
     return m
 
 
-@dataclass(frozen=True, eq=False)
-class Filled:
-    """What the iterations came to: shares, (jobs,) levels, the iterations, and the report of the first programme."""
-
-    shares: FloatArray
-    level: FloatArray
-    iterations: tuple[dict[str, Any], ...]
-    first: SolveReport
-    build_s: float
-    solve_s: float
+def assemble(data: LevelInstance, name: str = "gavel_water_filling") -> Programme:
+    """The same programme as arrays."""
+    step = Variable("step", lower=0.0)
+    rows = Assembly(data, after=[step])
+    rising, part = np.flatnonzero(data.active > 0), 1.0 / data.equal
+    number = np.full(len(data.jobs), -1)
+    number[rising] = np.arange(len(rising))
+    of, column, value = rows.throughput(-data.gang * part)
+    used = number[of] >= 0
+    rows.add(
+        "rise",
+        (number[of[used]], column[used], value[used]),
+        (number[rising], rows.column(step), data.active[rising]),
+        upper=-(data.gang * data.level)[rising],
+    )
+    rows.add("floor", rows.throughput(part), lower=data.level)
+    return rows.programme((rows.column(step), 1.0), name, maximise=True)
 
 
 @dataclass(eq=False)
@@ -119,20 +136,23 @@ class _Clock:
         return model, solved
 
 
-def fill(data: HierarchicalInstance, find: str, solver: Solver | None = None) -> Filled:
-    """Raise the levels until no job can rise; find: `test` or `milp`, see `bottleneck`.
+def fill(data: HierarchicalInstance, find: str, solver: Solver) -> DividedTime:
+    """Raise the levels until no job can rise, by the stated models; find: `test` or `milp`, see `bottleneck`.
 
-    Raises the errors of `workbench.scheduling.solvers`, and SolverFailedError if an iteration ends without a
-    bottleneck.
+    The report is that of the first programme, with the seconds of all. Raises the errors of
+    `workbench.scheduling.solvers`, and SolverFailedError if an iteration ends without a bottleneck.
     """
+    from workbench.scheduling.solvers.compile import values_of
+
     # The levels are at the very edge of what is possible, where presolve takes rounding for infeasibility.
-    solver, clock = (solver or Solver()).without_presolve(), _Clock()
+    solver, clock = solver.without_presolve(), _Clock()
     shares = np.zeros((len(data.units), len(data.types)))
     level, done = np.zeros(len(data.jobs)), np.zeros(len(data.jobs), dtype=bool)
     listed: list[dict[str, Any]] = []
     for now in iterations(data, level, done):
         model, _ = clock.solve(partial(build, now), solver)
-        shares, step = read_shares(model, data), max(0.0, float(model.step.value))
+        values = values_of(model)
+        shares, step = values["share"].reshape(shares.shape), max(0.0, float(values["step"][0]))
         # An interior point may overstep by its tolerance: levels that nobody can reach make all that follows fail.
         now = replace(now, level=now.risen(step * (1 - OVERSTEPPED) if solver.method == "interior" else step))
         stuck = bottleneck.find(now, find, clock.solve, solver)
@@ -140,7 +160,8 @@ def fill(data: HierarchicalInstance, find: str, solver: Solver | None = None) ->
             raise SolverFailedError(NAME, f"iteration {len(listed) + 1} has no bottlenecked job", "at least one")
         level[:], done[:] = now.level, done | stuck
         listed.append(_iteration(now, step, stuck))
-    return Filled(shares, level, tuple(listed), clock.found[0], clock.build_s, clock.solve_s)
+    solved = replace(clock.found[0], build_s=clock.build_s, solve_s=clock.solve_s, passes=len(clock.found))
+    return DividedTime(shares, solved, {"levels": level}, tuple(listed))
 
 
 def iterations(data: HierarchicalInstance, level: FloatArray, done: BoolArray) -> Iterator[LevelInstance]:
@@ -166,10 +187,106 @@ def objective(data: HierarchicalInstance, shares: FloatArray) -> float | None:
     return float(worth[rising].min()) if data.jobs else None
 
 
-class WaterFilling(Formulation[AllocationInstance]):
+def first(data: HierarchicalInstance) -> LevelInstance:
+    """The data of the first iteration."""
+    nobody = np.zeros(len(data.jobs), dtype=bool)
+    return LevelInstance.of(data, np.zeros(len(data.jobs)), data.rule.weights(nobody))
+
+
+class Filling(ShareFormulation[Data]):
+    """Water filling over whatever entities; `build` states an iteration, by default the first."""
+
+    model: ClassVar[str]
+
+    @abstractmethod
+    def known(self, data: Data, knobs: Knobs) -> HierarchicalInstance:
+        """The data as the policy sees them."""
+
+    def spread(self, data: Data, shares: FloatArray, knobs: Knobs) -> FloatArray:
+        """(combinations x types) shares, from those of the data as the policy sees them."""
+        return shares
+
+    def build(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
+        """The unsolved programme of one iteration."""
+        return build(self._now(data, knobs), self.model)
+
+    def assemble(self, data: Data, knobs: Knobs) -> Programme:
+        """The same programme as arrays."""
+        return assemble(self._now(data, knobs), self.model)
+
+    def at_once(self, knobs: Knobs) -> bool:
+        """Never: levels rise in iterations."""
+        return False
+
+    def _now(self, data: Data, knobs: Knobs) -> LevelInstance:
+        return data if isinstance(data, LevelInstance) else first(self.known(data, knobs))
+
+    def allocate(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> DividedTime:
+        """All iterations, or all phases (`water_filling_phases`), and `levels` by job."""
+        if not data.jobs:
+            return replace(super().allocate(data, knobs, solver), by_job={"levels": np.zeros(0)})
+        began = time.perf_counter()
+        known, options = self.known(data, knobs), self.options(knobs, solver or Solver())
+        how = str(knobs.get("bottleneck", BOTTLENECK.default))
+        merge = known.merged_alike(known.relative())
+        merge = merge if how == "prices" and options.method != "interior" else merge.each()
+        merge_s = time.perf_counter() - began
+        make: Any = self.programme  # of an iteration's numbers, too, see `build`
+        found = (
+            phases(merge.posed, lambda now: make(now, knobs), options)
+            if how == "prices"
+            else fill(merge.posed, how, options)
+        )
+        levels = merge.numbers(found.by_job["levels"])
+        shares = reached(known, merge.shares(found.shares), levels)
+        solved = replace(found.solved, objective=objective(known, shares), build_s=found.solved.build_s + merge_s)
+        shares = check(data, self.spread(data, shares, knobs), self.name)
+        return replace(found, shares=shares, solved=solved, by_job={"levels": levels})
+
+    def objective(self, data: Data, shares: FloatArray, knobs: Knobs) -> float | None:
+        """The first iteration's t, of shares as the policy sees them."""
+        return objective(self.known(data, knobs), shares)
+
+    def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
+        """`allocate`, and what `report` says of it."""
+        if self.own:
+            return super().run(data, knobs, solver)
+        found = self.allocate(data, knobs, solver)
+        result = self.report(data, found.shares, knobs, found.by_job)
+        return replace(result, objective=found.solved.objective if data.jobs else None).reported(
+            found.solved if data.jobs else replace(found.solved, bound=None), iterations=found.iterations
+        )
+
+    def found(self, values: Mapping[str, FloatArray], data: Data, knobs: Knobs) -> Result:
+        """Shares and levels after one iteration, and normalised throughput (true speeds in both forms)."""
+        known = self.known(data, knobs)
+        level = first(known).risen(float(values["step"][0]))
+        shares = reached(known, values["share"].reshape(len(known.units), len(known.types)), level)
+        whole = check(data, self.spread(data, shares, knobs), self.name)
+        return replace(self.report(data, whole, knobs, {"levels": level}), objective=objective(known, shares))
+
+    def report(
+        self, data: Data, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
+    ) -> Result:
+        """Shares, levels and normalised throughput (true speeds in both forms)."""
+        return feasible(None, "max", "1", values(data, shares, by_job))
+
+
+def reached(data: HierarchicalInstance, shares: FloatArray, level: FloatArray) -> FloatArray:
+    """Checked (combinations x types) shares that reach the levels; raises SolverFailedError."""
+    shares = check(data, shares, NAME)
+    short = float((level - data.normalised(shares)).max(initial=0.0))
+    if not short <= 1e-5 * max(1.0, float(level.max(initial=0.0))):
+        raise SolverFailedError(NAME, f"a job is {short:g} below its level", "shares that reach the levels")
+    return shares
+
+
+class WaterFilling(Filling[AllocationInstance]):
     """Shares of time that are fair first and leave nothing unused after."""
 
     name = NAME
+    instance = AllocationInstance
+    model = "gavel_water_filling"
     title = "Gavel: max-min fairness with water filling"
     knobs = (gavel.AWARE, BOTTLENECK, *gavel.EXTENSIONS, gavel.OPTIMUM)
     reading = (
@@ -177,61 +294,6 @@ class WaterFilling(Formulation[AllocationInstance]):
         "of the gang / weight over the jobs; `levels` say how far each job then rose."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> AllocationInstance:
-        """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
-        return AllocationInstance.from_snapshot(snapshot, knobs)
-
-    def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved programme of the first iteration."""
-        return build(first(HierarchicalInstance.single(seen(data, knobs))))
-
-    def read(self, model: pyo.ConcreteModel, data: AllocationInstance, knobs: Knobs) -> Result:
-        """Shares and levels after one iteration, and normalised throughput (true speeds in both forms)."""
-        known = HierarchicalInstance.single(seen(data, knobs))
-        level = first(known).risen(float(model.step.value))
-        return result(data, known, read_shares(model, data), level)
-
-    def run(self, data: AllocationInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """All iterations, see `fill`."""
-        known = HierarchicalInstance.single(seen(data, knobs))
-        return run(data, known, lambda shares: shares, knobs, solver)
-
-
-def first(data: HierarchicalInstance) -> LevelInstance:
-    """The data of the first iteration."""
-    nobody = np.zeros(len(data.jobs), dtype=bool)
-    return LevelInstance.of(data, np.zeros(len(data.jobs)), data.rule.weights(nobody))
-
-
-def run(
-    data: AllocationInstance,
-    known: HierarchicalInstance,
-    spread: Callable[[FloatArray], FloatArray],
-    knobs: Knobs,
-    solver: Solver | None = None,
-) -> Result:
-    """The result of all iterations; known: the data as the policy sees them, spread: from its shares to `data`'s."""
-    if not data.jobs:
-        nobody = np.zeros((0, len(known.types)))
-        return replace(result(data, known, nobody, np.zeros(0), spread), status="optimal", solver="none needed")
-    filled = fill(known, str(knobs.get("bottleneck", "test")), chosen(knobs, solver or Solver()))
-    found = result(data, known, filled.shares, filled.level, spread)
-    solved = replace(filled.first, build_s=filled.build_s, solve_s=filled.solve_s)
-    return found.reported(solved, iterations=filled.iterations)
-
-
-def result(
-    data: AllocationInstance,
-    known: HierarchicalInstance,
-    shares: FloatArray,
-    level: FloatArray,
-    spread: Callable[[FloatArray], FloatArray] = lambda shares: shares,
-) -> Result:
-    """The result of (combinations x types) shares of `known` that reach the levels; both are checked."""
-    shares = check(known, shares, NAME)
-    short = float((level - known.normalised(shares)).max(initial=0.0))
-    if not short <= 1e-5 * max(1.0, float(level.max(initial=0.0))):
-        raise SolverFailedError(NAME, f"a job is {short:g} below its level", "shares that reach the levels")
-    value = objective(known, shares)
-    shares = check(data, spread(shares), NAME)
-    return feasible(value, "max", "1", values(data, shares, {"levels": level.tolist()}))
+    def known(self, data: AllocationInstance, knobs: Knobs) -> HierarchicalInstance:
+        """Every job an entity of its own."""
+        return HierarchicalInstance.single(seen(data, knobs))
