@@ -21,11 +21,45 @@ from workbench.scenario.scenario import Scenario
 
 PROJECT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
+OWN_RUNS = [path for path in NOTEBOOKS if not path.stem.startswith("reproduce_")]
+"""Those of the evaluations are run in tests/reproduction, on the figures that are made there."""
 MOST_LINES = 70
 OWN_MODEL = "@workbench.formulation("
 """The cell in which a paper's model stands, to be edited: it alone may define a function."""
 MOST_SECONDS = 150.0
 """Of CPU, the kernel and all that it starts included; 04 takes 45."""
+
+CLAIMS = {
+    "02_hadar": """
+names = ["", " reschedule=all", " utility=effective_throughput"]
+(jct, jct_all, jct_throughput), (end, _, end_throughput) = (
+    [mean[key]["hadar" + name] / mean[key]["gavel.max_min_fairness"] for name in names]
+    for key in ("mean_jct_s", "makespan_s")
+)
+assert 0.75 < jct < 0.85 and 1.02 < end_throughput < 1.04 < 1.06 < end < 1.08
+assert 0.3 < (1 - jct_throughput) / (1 - jct) < 0.8 and 0.95 < jct_all / jct < 1
+assert 10 < mean["moves"]["hadar reschedule=all"] / mean["moves"]["hadar"] < 14
+assert 0.2 < mean["changed_rounds"]["hadar reschedule=all"] < 0.5
+assert (measured["ratio"] > 0.999 * measured["first_come_ratio"]).sum() == 2  # prices no better than nothing
+assert early.starts and not early.premise and early.ratio > 60 * early.bound
+""",
+    "03_hadare": """
+ends, means = by_forks["TTD (s)"], by_forks["mean JCT (s)"]
+assert means.idxmin() == 2 and means[5] == means[6] == means[7] and ends[5] == ends[7] < ends[4]
+dear, long = ([theorem3.cru(checked[case, n]) for n in range(1, 7)] for case in ("2 min", "1 h slots"))
+assert max(dear) == dear[0] > max(dear[1:]) and long[0] < long[1] < 0.8
+assert max(abs(each - long[1]) for each in long[2:]) < 1e-9
+assert theorem3.premise(checked["premise", 5]) and not theorem3.premise(checked["1 h slots", 5])
+(_, hadar_s, *ends_s), (fair_jct_s, hadar_jct_s, *jct_s) = ways["makespan_s"], ways["mean_jct_s"]
+names = ["balanced", "remaining", "work", "utility"]
+assert [names[i] for i in pd.Series(ends_s).argsort()] == ["work", "balanced", "remaining", "utility"]
+assert [names[i] for i in pd.Series(jct_s).argsort()] == ["remaining", "balanced", "utility", "work"]
+assert 0.2 < (hadar_s - ends_s[1]) / (hadar_s - ends_s[0]) < 0.5 and jct_s[2] > max(fair_jct_s, hadar_jct_s)
+whole = blind.jobs["finish_s"].max() / ends[5]
+assert 1 < whole < 1.1 and whole < blind.jobs["finish_s"].mean() / means[5] < 1.3
+""",
+}
+"""What the text of a page says beside what its last cell asserts: run behind it, on the values that it has."""
 
 
 def read(path: Path) -> Any:
@@ -86,7 +120,7 @@ def shows_widgets(cell: Any) -> bool:
     return any("application/vnd.jupyter.widget-view+json" in out.get("data", {}) for out in cell.get("outputs", []))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=names(NOTEBOOKS))
+@pytest.mark.parametrize("path", OWN_RUNS, ids=names(OWN_RUNS))
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a copy, with the kernel's events pumped after cells that show widgets, so that labs live."""
     shutil.copy(path, tmp_path)
@@ -94,6 +128,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = read(tmp_path / path.name)
+    notebook.cells.append(nbformat.v4.new_code_cell(CLAIMS.get(path.stem, "")))
     client = NotebookClient(notebook, timeout=10 * MOST_SECONDS, resources={"metadata": {"path": str(tmp_path)}})
 
     async def run() -> None:

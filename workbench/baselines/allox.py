@@ -33,6 +33,7 @@ import numpy as np
 from workbench.base.arrays import by_name, fixed
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
+from workbench.base.scipy_alone import load_scipy
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.explain import verb
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
@@ -154,7 +155,8 @@ def match(data: AlloxData, every_place: bool = False) -> Matching:
     every_place: as many places as jobs on each GPU, as the authors' code has them: with the types by name, the matching
     is theirs among equally good ones.
     """
-    from scipy.optimize import linear_sum_assignment  # beside Pyomo this loads all of scipy.stats: two seconds
+    load_scipy()  # when needed: it takes a part of a second
+    from scipy.optimize import linear_sum_assignment
 
     lines = [range(1, len(data.jobs) + 1)] * len(data.types) if every_place else data.places
     columns = sorted(

@@ -23,7 +23,7 @@ def test_the_totals_of_the_text():
     data = three_jobs()
     a, b, c = oblivious(data, (0, 2)), dedicated(data), interleaved(data)
     assert [each.check().objective for each in (a, b, c)] == [*TOTALS_S]
-    assert {"a": a.makespan_s, "c": c.makespan_s} == MAKESPANS_S
+    assert {"a": a.makespan_s, "c": c.makespan_s} == MAKESPANS_S and c.completion_s.tolist() == [3, 2.5, 3]
 
 
 def test_oblivious_by_hand():

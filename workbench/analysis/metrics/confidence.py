@@ -7,12 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from workbench.base.scipy_alone import load_scipy
+
 LEVEL = 0.95
 
 
 def t_quantile(level: float, freedom: int) -> float:
     """The quantile of Student's t with so many degrees of freedom that two-sided intervals of that level use."""
-    from scipy.special import stdtrit  # when needed: it takes a part of a second to load
+    load_scipy()  # when needed: it takes a part of a second
+    from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1.0 + level) / 2.0))
 

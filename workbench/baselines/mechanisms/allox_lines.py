@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.scipy_alone import load_scipy
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
 
@@ -43,7 +44,8 @@ def matched(time_s: FloatArray, busy_s: FloatArray) -> list[Place]:
     time_s: (jobs x gpus), infinite where a job cannot run, but finite somewhere for each; busy_s: (gpus,) until each
     line can begin.
     """
-    from scipy.optimize import linear_sum_assignment  # beside Pyomo this loads all of scipy.stats: two seconds
+    load_scipy()  # when needed: it takes a part of a second
+    from scipy.optimize import linear_sum_assignment
 
     place, gpu = places(time_s, busy_s)
     row, column = linear_sum_assignment(place * time_s[:, gpu] + busy_s[gpu])

@@ -21,6 +21,7 @@ import math
 from typing import Literal, NamedTuple
 
 from workbench.base.errors import InputError, counted
+from workbench.base.scipy_alone import load_scipy
 from workbench.scheduling.estimators.loading import Loading, expected_max, waiting_s
 
 Pattern = Literal[1, 2]
@@ -125,7 +126,8 @@ def modules_of(
         return split(0.0)
     # The printed pattern 2 does not count T_u, so the modules may add up to more than the iteration.
     most_s = iteration_s_measured / (FORWARD + BACKWARD) * (1 + CLOSE)
-    from scipy.optimize import brentq  # when needed: beside Pyomo, scipy loads its statistics, for two seconds
+    load_scipy()  # when needed: it takes a part of a second
+    from scipy.optimize import brentq
 
     return split(float(brentq(missing_s, 0.0, most_s, xtol=1e-15, rtol=1e-13)))
 

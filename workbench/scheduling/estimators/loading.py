@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from workbench.base.scipy_alone import load_scipy
 from workbench.scenario.throughput import FloatArray
 
 WIDTH, PIECES = 9.0, 72
@@ -49,7 +50,8 @@ class Loading(NamedTuple):
 
     def below(self, seconds: FloatArray) -> FloatArray:
         """(cases x seconds) P(T_d <= seconds) of each case."""
-        from scipy.special import ndtr  # when needed: beside Pyomo, scipy loads its statistics, for two seconds
+        load_scipy()  # when needed: it takes a part of a second
+        from scipy.special import ndtr
 
         apart = seconds - self.mean_s[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -59,6 +61,7 @@ class Loading(NamedTuple):
 
 def expected_max(mean_s: FloatArray, deviation_s: FloatArray, least_s: float) -> FloatArray:
     """E max(N(mean, deviation), least) of each case, in closed form; a deviation of 0 is a constant."""
+    load_scipy()
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
