@@ -24,7 +24,6 @@ WIDGETS = ("parts", "editors", "work", "lab", "pages", "what_if_lab", "compare_l
 """Rooms of the widgets, each may import those before it."""
 MAY_IMPORT = {
     "pyomo": (
-        "workbench/base/scipy_alone.py",
         "workbench/papers/",
         "workbench/baselines/",
         "workbench/scheduling/solvers/",

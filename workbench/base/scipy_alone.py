@@ -8,16 +8,13 @@ import sys
 def load_scipy() -> None:
     """Import scipy; to be called before any part of it is imported, where that is needed.
 
-    Pyomo listens for that import to load `scipy.stats` beside it, and loads it itself if scipy is there first. So the
-    listener is there before scipy, and does not hear of it. What Pyomo itself has of scipy it loads when it uses it.
+    A Pyomo that is there already listens for that import, to load `scipy.stats` beside it; it does not hear of this
+    one. What Pyomo itself has of scipy it loads when it uses it. (One that comes later loads them as it comes.)
     """
     if "scipy" in sys.modules:
         return
-    from pyomo.common.dependencies import DeferredImportCallbackFinder
-
-    listeners = [each for each in sys.meta_path if isinstance(each, DeferredImportCallbackFinder)]
-    others = [each for each in sys.meta_path if each not in listeners]
-    sys.meta_path[:] = others
+    listeners = [each for each in sys.meta_path if type(each).__module__ == "pyomo.common.dependencies"]
+    sys.meta_path[:] = [each for each in sys.meta_path if each not in listeners]
     try:
         import scipy  # noqa: F401
     finally:
