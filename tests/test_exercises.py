@@ -53,10 +53,12 @@ def test_the_answers_of_the_first_notebook() -> None:
     assert minutes(fifo) == {"vision": 90, "game": 132, "translation": 150}
 
     blind = workbench.simulate("preset:start_here", FAIR, heterogeneity_aware=False)
-    assert blind.end_s < fair.end_s and mean(blind) == 115
-    assert minutes(fair)["vision"] - minutes(blind)["vision"] == 30
-    assert minutes(blind)["game"] > minutes(fair)["game"]
-    assert minutes(blind)["translation"] > minutes(fair)["translation"]
+    assert blind.end_s == fair.end_s and mean(blind) == 119
+    later = {job: minutes(blind)[job] - minutes(fair)[job] for job in steps}
+    assert later == {"vision": 0, "game": 9, "translation": 22}
+    for run, part in ((fair, 1 / 3), (blind, 1 / 2)):  # while both are there
+        slow = run.shares[(run.shares["time_s"] == 1800) & (run.shares["accelerator"] == "k80")]
+        assert slow["share"].tolist() == pytest.approx([part, part], abs=1e-6)
 
     heavy = workbench.simulate(changed("start_here", jobs__0__weight=3.0), FAIR)
     assert minutes(heavy)["vision"] == 144 and mean(heavy) == 126
