@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 import workbench
 from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, stepped
+from workbench.papers.gavel.formulations.levels import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
 from workbench.scenario.presets import presets
 from workbench.session.api import snapshot_at
@@ -29,13 +30,23 @@ CASES = {
 }
 
 
+@settings(max_examples=10)
+@given(data=DATA)
+def test_so_are_those_of_the_iterations_of_water_filling(data):
+    told = plain(data).with_numbers(gang=3.0 * data.gang)
+    level = 0.1 * np.arange(len(data.jobs))
+    same_programme("gavel.water_filling", LevelInstance.of(told, level, data.weight))
+
+
 @pytest.mark.parametrize("name", CASES)
 @settings(max_examples=10)
 @given(data=DATA)
 def test_model_and_assembly_are_one_programme_whatever_the_knobs_say(name, data):
     of, knobs = CASES[name]
     for values in itertools.product(*knobs.values()):
-        same_programme(f"gavel.{name}", of(data), dict(zip(knobs, values, strict=True)))
+        for gang in (data.gang, 3.0 * data.gang):  # products with powers of 2 are exact in any order
+            told = of(data).with_numbers(gang=gang)
+            same_programme(f"gavel.{name}", told, dict(zip(knobs, values, strict=True)))
 
 
 STATED = [*CASES, "hierarchical"]

@@ -91,7 +91,8 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
 
     @m.Constraint(m.RISING, doc="(4.3) t is no more than any job's rise")
     def rise(m, job):
-        return m.job_weight[job] * m.step <= m.gang[job] * (m.throughput[job] / m.equal[job] - m.level[job])
+        # Multiplied out: Pyomo's order in a product of sums, and with it a last bit, is another where a level is 0.
+        return m.job_weight[job] * m.step <= m.gang[job] / m.equal[job] * m.throughput[job] - m.gang[job] * m.level[job]
 
     @m.Constraint(m.JOBS, doc="(4.3) no job drops below its level")
     def floor(m, job):
@@ -107,7 +108,7 @@ def assemble(data: LevelInstance, name: str = "gavel_water_filling") -> Programm
     rising, part = np.flatnonzero(data.active > 0), 1.0 / data.equal
     number = np.full(len(data.jobs), -1)
     number[rising] = np.arange(len(rising))
-    of, column, value = rows.throughput(-data.gang * part)
+    of, column, value = rows.throughput(-data.gang / data.equal)
     used = number[of] >= 0
     rows.add(
         "rise",
