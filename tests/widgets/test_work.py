@@ -129,6 +129,22 @@ def test_cancel_ends_the_process_and_warms_up_another(fake: ProcessWork) -> None
     asyncio.run(story())
 
 
+def test_who_asked_on_a_loop_that_is_closed_does_not_hold_up_the_next(fake: ProcessWork) -> None:
+    gone, ear = Ear(), Ear()
+
+    async def ask_and_go() -> None:
+        fake.submit(ask("gone", sleep=60), gone)
+        fake.submit(ask("never", "describe"), gone)
+
+    async def story() -> None:
+        fake.submit(ask("next"), ear)
+        await until(lambda: ear.tags() == ["next"])
+
+    asyncio.run(ask_and_go())
+    asyncio.run(story())
+    assert gone.heard == []
+
+
 def test_a_crash_is_told_with_the_last_words_and_the_next_request_is_done(fake: ProcessWork) -> None:
     async def story() -> None:
         ear = Ear()

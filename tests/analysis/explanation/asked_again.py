@@ -64,7 +64,7 @@ def watch(scenario: workbench.Scenario, name: str, knobs: dict[str, Any] | None 
 
     def watched(snapshot: Snapshot, memory: Any, knobs: Any, rng: np.random.Generator) -> tuple[Decision, Any]:
         before, seen = copy.deepcopy(rng), snapshot.observations
-        snapshot = replace(snapshot, observe=lambda: seen)
+        snapshot = replace(snapshot, observe=lambda: seen).keep()
         decision, after = decide(snapshot, memory, knobs, rng)
         calls.append(Call(snapshot, memory, before, decision))
         return decision, after
