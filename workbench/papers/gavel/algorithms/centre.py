@@ -76,7 +76,8 @@ def _broken(programme: Programme, matrix: FloatArray, x: FloatArray) -> float:
     """By how much a row is broken at most, relative to its terms."""
     value = matrix @ x
     over = np.maximum(value - programme.row_upper, programme.row_lower - value)
-    return float((over / np.maximum(np.abs(matrix) @ np.abs(x), np.finfo(float).tiny)).max(initial=0.0))
+    with np.errstate(over="ignore"):  # inf, where all terms are 0 and the limit is not kept
+        return float((over / np.maximum(np.abs(matrix) @ np.abs(x), np.finfo(float).tiny)).max(initial=0.0))
 
 
 def _newton(matrix: FloatArray, sides: FloatArray, free: BoolArray, x: FloatArray, low: FloatArray) -> FloatArray:
