@@ -40,7 +40,7 @@ packages = ["sixth"]
     "README.md": """\
 # Sixth
 
-The room of a paper for the [workbench of GPU-cluster scheduling](https://pypi.org/project/dlsched-workbench/).
+The room of a paper for the workbench of GPU-cluster scheduling (`dlsched-workbench`).
 
     pip install --no-deps --no-build-isolation -e .
     pytest
