@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
-from workbench.scheduling.contract import Result, Route, StatedProblem
+from workbench.scheduling.contract import MODEL, Result, Route, StatedProblem
 from workbench.scheduling.solvers import (
     InfeasibleError,
     Point,
@@ -191,9 +191,9 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
 
 
 def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
-    """The models that its formulation solves for it."""
+    """The models that its formulation solves for it, as stated."""
     with watched() as models:
-        problem.formulation.run(problem.data, problem.knobs, problem.solver)
+        problem.formulation.run(problem.data, {**problem.knobs, MODEL.name: "pyomo"}, problem.solver)
     return models
 
 
