@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import psutil
@@ -151,3 +152,26 @@ def test_a_pool_that_failed_is_closed():
     assert not pool.alive
     with pytest.raises(ValueError, match="closed"):
         pool.map(square, [1])
+
+
+def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
+    """Else one that is given half a beginning complains of it. Another thread takes the signal that this one blocks."""
+    begun = []
+
+    def start(processes, begin):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        begun.append(begin)
+
+    monkeypatch.setattr("workbench.base.processes._start", start)
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            WorkerPool(2)
+    finally:
+        end.set()
+        thread.join()
+    assert begun == [None, None]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -138,16 +139,27 @@ def _start(processes: dict[Connection, BaseProcess], begin: Callable[[], None] |
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C, which a terminal sends to them too; their parent ends them."""
+    """Processes started inside do not hear Ctrl-C, which a terminal sends to them too; their parent ends them.
+
+    Nor does it interrupt their start, as they would complain of half a beginning: it is raised at the end. That the
+    signal is blocked does not suffice, for another thread, as numpy has them, may take it.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     resource_tracker.ensure_running()  # else the first process to start brings it up, which lets Ctrl-C in again
+    main = threading.current_thread() is threading.main_thread()  # no other is interrupted
+    heard: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number)) if main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, handler or signal.default_int_handler)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _send(pipe: Connection, process: BaseProcess, value: Any) -> None:
