@@ -120,8 +120,8 @@ def space_sharing(configurations: int | None) -> Callable[[int], Work]:
 
 def parts(jobs: int) -> Work:
     """The allocation by 16 random parts of the cluster (POP), and how much of the objective that loses."""
-    from workbench.papers.gavel.algorithms.pop import by_parts
     from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+    from workbench.papers.gavel.scheduler import by_parts
 
     data = fairness_data(jobs)
     allocate = MaxMinFairness().allocate

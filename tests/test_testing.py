@@ -350,7 +350,8 @@ def test_what_is_wrong_whatever_a_knob_says_is_told_once(monkeypatch: pytest.Mon
         return model
 
     monkeypatch.setattr(MaxMinFairness, "build", with_another)
-    unseen = [f"{part}: got not in the source" for part in ("share", "throughput", "job_time", "capacity")]
+    hidden = ("share", "throughput", "job_time", "capacity", "level", "worst_job", "epigraph")
+    unseen = [f"{part}: got not in the source" for part in hidden]
     told(MaxMinFairness(), "other: got nothing; expected doc= that", "objective: got .*; expected one active", *unseen)
 
 

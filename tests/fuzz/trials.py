@@ -19,7 +19,7 @@ from tests.load import slowness
 from tests.simulation.support import check as check_laws
 from workbench.analysis import charts
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.papers.gavel.algorithms.slo_conflicts import SloConflictError
+from workbench.papers.gavel.formulations.min_cost_slo import SloConflictError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler

@@ -150,9 +150,10 @@ def test_symbols_within_a_text(plain, marked):
     assert with_tex(plain) == marked
 
 
-def test_source_is_the_module():
-    assert "def build(" in source(fairness.MaxMinFairness())
-    assert source(fairness) == source(fairness.MaxMinFairness)
+def test_source_is_what_builds_the_model():
+    shown = source(fairness.MaxMinFairness())
+    assert shown.startswith('"""Max-min fairness') and "def build(" in shown and "def lay_out(" in shown
+    assert source(fairness.MaxMinFairness) == shown and "def assemble(" not in shown and "def objective(" not in shown
 
 
 def test_model_size(model):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -107,20 +108,20 @@ def equations(source: Any) -> list[Equation]:
 
 
 def source(formulation: Any) -> str:
-    """The Python text of the module that states the formulation (a formulation, its class or a module), and of the
-    functions elsewhere in its room with which `build` adds parts to the model.
+    """The Python text that builds the model of a formulation (itself, its class or a module): the docstring that states
+    it, `build`, and the functions of its room with which that adds parts to the model.
 
     A heuristic (ours): functions that `build` reaches by global names and whose text has `pyo.`. A method, a function
     kept in a table, one that never writes `pyo.` are not shown.
     """
     module = _module(formulation)
     owner = module if isinstance(formulation, ModuleType) else formulation
-    parts = {module.__name__: [inspect.getsource(module)]}
+    parts = {module.__name__: [f'"""{module.__doc__}"""']}
     path = module.__name__.split(".")
     room = path[:3] if path[0] == "workbench" else path[:1]
     for found in callees(owner.build, ".".join(room)):
-        text = inspect.getsource(found)
-        if found.__module__ != module.__name__ and "pyo." in text:
+        text = textwrap.dedent(inspect.getsource(found)).strip()
+        if "pyo." in text:
             parts.setdefault(found.__module__, [f"# {found.__module__.replace('.', '/')}.py"]).append(text)
     return "\n\n".join("\n\n".join(each) for each in parts.values())
 

@@ -24,9 +24,15 @@ from tests.papers.gavel.support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.algorithms.slo_conflicts import SloConflictError, conflict, hopeless, short
 from workbench.papers.gavel.formulations.min_cost import MinCost
-from workbench.papers.gavel.formulations.min_cost_slo import NAME, MinCostSlo
+from workbench.papers.gavel.formulations.min_cost_slo import (
+    NAME,
+    MinCostSlo,
+    SloConflictError,
+    conflict,
+    hopeless,
+    short,
+)
 from workbench.papers.gavel.instance import SloInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
@@ -187,11 +193,11 @@ def infeasible(seed):
 @settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.integers(0, 2**32 - 1).map(infeasible).filter(lambda data: data is not None))
 def test_what_conflicts_is_irreducible_and_what_is_dropped_suffices(data):
-    named = conflict(data, NAME).tolist()
+    named = conflict(data).tolist()
     assert not can_all_be_met(data, named)
     for fewer in itertools.combinations(named, len(named) - 1):
         assert can_all_be_met(data, fewer)
-    kept = np.isfinite(data.slo_s) & ~short(data, NAME)
+    kept = np.isfinite(data.slo_s) & ~short(data)
     assert can_all_be_met(data, np.flatnonzero(kept))
     found, fast = POLICY.run(data, {"infeasible": "drop"}), allocate(data, {"infeasible": "drop"})
     dropped = found.values["slo_dropped"]

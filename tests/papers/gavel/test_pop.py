@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.papers.gavel.support import by_assembly
-from workbench.papers.gavel.algorithms.pop import by_parts, parts_of
 from workbench.papers.gavel.formulations.allocation import DividedTime, check
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance
+from workbench.papers.gavel.scheduler import by_parts, parts_of
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler

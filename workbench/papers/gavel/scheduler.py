@@ -7,7 +7,7 @@ What a GPU of a type adds to the sum in a job's hands is therefore recorded (`pe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from workbench.baselines.mechanisms.priority import Allocated, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import worker_types
-from workbench.papers.gavel.algorithms.pop import Combine, by_parts
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, remember
@@ -30,12 +29,15 @@ from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, 
 from workbench.papers.gavel.knobs import PARTITIONS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, Scheduler, StatedProblem
-from workbench.scheduling.decision import Shares, Unit, WorkerType
+from workbench.scheduling.decision import IntArray, Shares, Unit, WorkerType
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.schema import WORTH_ON
 
 NOBODY = np.zeros(0)
+
+Combine = Callable[[Iterable[float]], float]
+"""From the parts' objectives to that of the whole: min, max or sum."""
 
 Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationInstance, Any]]
 
@@ -51,7 +53,7 @@ class FormulationPolicy:
 
     data: the data of the jobs at some positions, and the policy's memory for the next time; signals: names of the
     numbers by job that are recorded beside the shares; combine: how the objectives of parts of the cluster make that of
-    the whole, if it can be divided by parts (`pop`); numbers: more numbers by job to record, which the policy goes by
+    the whole, if it can be divided `by_parts`; numbers: more numbers by job to record, which the policy goes by
     (NaN where a job has none).
     """
 
@@ -106,6 +108,51 @@ class FormulationPolicy:
         """The policy by another formulation of the same instance, solved as stated; what is known of the paper's sums
         alone (`combine`, `numbers`) is not said of it."""
         return replace(self, formulation=formulation, combine=None, numbers=None)
+
+
+def parts_of(jobs: int, count: int) -> list[IntArray]:
+    """Positions of the jobs in each of at most `count` parts, rising; as equal in number as can be, always the same."""
+    dealt = np.random.default_rng(count).permutation(jobs)
+    return [np.sort(part) for part in np.array_split(dealt, max(min(count, jobs), 1)) if len(part)]
+
+
+def by_parts(
+    data: AllocationInstance,
+    knobs: Knobs,
+    allocate: Callable[[AllocationInstance, Knobs], DividedTime],
+    combine: Combine,
+) -> DividedTime:
+    """Large clusters by random parts (POP, Narayanan et al., SOSP 2021): jobs dealt out at random, each of the
+    `knobs["partitions"]` parts of the cluster divided by itself; with the objective that this has as a whole.
+
+    Every part has 1/k of each type's workers, so P_m and isolated throughputs stay what they were. The allocation keeps
+    all limits; its objective is at best that of the whole. Pairs of jobs in different parts are lost.
+    """
+    if min(int(knobs["partitions"]), len(data.jobs)) < 2:
+        return allocate(data, knobs)
+    parts = parts_of(len(data.jobs), int(knobs["partitions"]))
+    found = [allocate(data.only(rows, 1 / len(parts)), knobs) for rows in parts]
+    shares = np.zeros((len(data.units), len(data.types)))
+    by_job = {name: np.zeros(len(data.jobs)) for name in found[0].by_job}
+    spot = {tuple(sorted(pair)): len(data.jobs) + n for n, pair in enumerate(data.pairs.tolist())}
+    for rows, part in zip(parts, found, strict=True):
+        shares[rows] = part.shares[: len(rows)]
+        inside = data.only(rows).pairs
+        for pair, values in zip(rows[inside].tolist(), part.shares[len(rows) :], strict=True):
+            shares[spot[tuple(sorted(pair))]] = values
+        for name, values in part.by_job.items():
+            by_job[name][rows] = values
+    reports = [part.solved for part in found]
+    solved = replace(
+        reports[0],
+        objective=combine(report.value for report in reports),
+        bound=None,
+        gap=None,
+        build_s=sum(report.build_s for report in reports),
+        solve_s=sum(report.solve_s for report in reports),
+        passes=sum(report.passes for report in reports),
+    )
+    return DividedTime(shares, solved, by_job)
 
 
 class PolicyScheduler(ShareScheduler):

@@ -36,13 +36,14 @@ from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighte
 from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms, TriedRho, search
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
+    Assembly,
     DividedTime,
     ShareFormulation,
+    Variable,
     feasible,
     lay_out,
     values,
 )
-from workbench.papers.gavel.formulations.assembly import Assembly, Variable
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result

@@ -23,8 +23,15 @@ import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
-from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, ShareFormulation, feasible, lay_out, values
-from workbench.papers.gavel.formulations.assembly import Assembly, Variable
+from workbench.papers.gavel.formulations.allocation import (
+    NOTHING_MORE,
+    Assembly,
+    ShareFormulation,
+    Variable,
+    feasible,
+    lay_out,
+    values,
+)
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result

@@ -22,25 +22,43 @@ whole, so a job may still be late by some of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
+from workbench.base.errors import Words
 from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
-from workbench.papers.gavel.algorithms.slo_conflicts import INFEASIBLE, attempt, missed_or_too_fast
+from workbench.papers.gavel.algorithms.sifting import solve
 from workbench.papers.gavel.formulations import min_cost
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
-from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, DividedTime
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, Assembly, DividedTime, Variable
 from workbench.papers.gavel.formulations.max_throughput import value
-from workbench.papers.gavel.instance import SloInstance, seen
+from workbench.papers.gavel.instance import SloInstance, fastest_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import BoolArray
+from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Programme, Solver, SolverFailedError
+from workbench.scheduling.solvers import InfeasibleError, Point, Programme, SolveError, Solver, SolverFailedError
 
 NAME = "gavel.min_cost_slo"
+
+INFEASIBLE = Knob(
+    "infeasible",
+    "raise",
+    "Where the SLOs cannot all be met: raise an error that names the jobs, drop the SLOs that fall short, or drop all "
+    "SLOs (the authors' code)",
+    source="ours",
+    kind="str",
+    choices=("raise", "drop", "drop_all"),
+)
+
+SHORT = 1e-9
+"""A row that falls short by less (relative) counts as met; the rest is rounding."""
+
+Found = TypeVar("Found")
 
 
 def build(data: SloInstance, value: FloatArray, floor: FloatArray) -> pyo.ConcreteModel:
@@ -73,7 +91,7 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
     def build(self, data: SloInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model with all SLOs; one that has been missed has no row, or raises SloConflictError."""
         if data.missed.any() and policy(knobs) == "raise":
-            raise missed_or_too_fast(data, data.missed, NAME)
+            raise missed_or_too_fast(data, data.missed)
         known = seen(data.without(data.missed), knobs)
         by = ratio.build if ratio.by_ratio(knobs) else build
         return by(known, value(known, knobs), known.floor)
@@ -96,7 +114,7 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
         def solve(dropped: BoolArray) -> DividedTime:
             return super(MinCostSlo, self).allocate(data.without(dropped), knobs, solver)
 
-        found, dropped = attempt(seen(data, knobs), policy(knobs), NAME, solve)
+        found, dropped = attempt(seen(data, knobs), policy(knobs), solve)
         return replace(found, by_job={"slo_dropped": _said(data, dropped)})
 
     def objective(self, data: SloInstance, shares: FloatArray, knobs: Knobs) -> float | None:
@@ -121,3 +139,121 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
         found = min_cost.report(known, data, shares, knobs)
         said = data.given(by_job.get("slo_dropped", np.full(len(data.jobs), np.nan)))
         return replace(found, values={**found.values, "slo_dropped": said})
+
+
+class SloConflictError(InfeasibleError):
+    """SLOs that cannot be met; jobs: whose they are."""
+
+    def __init__(self, jobs: tuple[str, ...], detail: str) -> None:
+        expected = "SLOs that can be met together (or knob infeasible=drop, which leaves out those that fall short)"
+        SolveError.__init__(self, f"{NAME}, SLOs of {', '.join(jobs)}", Words(detail), expected)
+        self.jobs = jobs
+
+
+def attempt(data: SloInstance, infeasible: str, solve: Callable[[BoolArray], Found]) -> tuple[Found, BoolArray]:
+    """What `solve` finds without the SLOs of some jobs, and which those are: none if all can be met.
+
+    data: as the policy sees them; infeasible: the knob. Raises SloConflictError.
+    """
+    wanted, lost = np.isfinite(data.slo_s), hopeless(data)
+    dropped = np.zeros(len(data.jobs), dtype=bool)
+    if lost.any():
+        if infeasible == "raise":
+            raise missed_or_too_fast(data, lost)
+        dropped = lost if infeasible == "drop" else wanted
+    while True:
+        try:
+            return solve(dropped), dropped
+        except InfeasibleError as error:
+            left = data.without(dropped)
+            if not (left.floor > 0).any():
+                raise
+            if infeasible == "raise":
+                raise _together(left, conflict(left)) from error
+            dropped = dropped | short(left) if infeasible == "drop" else wanted
+
+
+def hopeless(data: SloInstance) -> BoolArray:
+    """(jobs,) whose SLO cannot be met whatever the others do: missed, or too fast for every type."""
+    return data.floor > fastest_throughput(data) * (1.0 + SHORT)
+
+
+def short(data: SloInstance) -> BoolArray:
+    """(jobs,) whose SLOs to drop so that the others can be met.
+
+    Those that fall short where the sum of what is missing, as parts of each job's own need, is as small as can be.
+    """
+    rows, missing, _ = _elastic(data)
+    dropped = np.zeros(len(data.jobs), dtype=bool)
+    dropped[rows[missing > min(SHORT, float(missing.max()) / 2)]] = True
+    return dropped
+
+
+def conflict(data: SloInstance) -> IntArray:
+    """Positions of jobs whose SLOs cannot be met together, while without any one of them the others can.
+
+    data: with SLOs that cannot all be met. Found by leaving out one after the other (deletion filter), among the rows
+    that the least shortfall's duals point at: those alone are infeasible already.
+    """
+    rows, _, weight = _elastic(data)
+    core = rows[weight > SHORT]
+    if _can_be_met(data, core):
+        core = rows
+    for row in core.tolist():
+        fewer = core[core != row]
+        if not _can_be_met(data, fewer):
+            core = fewer
+    return core
+
+
+def _elastic(data: SloInstance) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Positions of the jobs with an SLO, by which part of its need each falls short, and its row's dual."""
+    floor = data.floor
+    rows = np.flatnonzero(floor > 0)
+    short = Variable("short", lower=0.0, size=len(rows))
+    lp = Assembly(data, after=[short])
+    columns = lp.column(short)
+    lp.slo(floor, (np.arange(len(rows)), columns, 1.0))
+    point = _solved(data, lp.programme((columns, 1.0), NAME, maximise=False))
+    duals = np.ones(len(rows)) if point.duals is None else np.abs(point.duals[lp.rows["slo"]])
+    return rows, point.values[columns], duals
+
+
+def _can_be_met(data: SloInstance, rows: IntArray) -> bool:
+    floor = np.zeros(len(data.jobs))
+    floor[rows] = data.floor[rows]
+    lp = Assembly(data)
+    lp.slo(floor)
+    try:
+        _solved(data, lp.programme(([], []), NAME, maximise=True))
+    except InfeasibleError:
+        return False
+    return True
+
+
+def _solved(data: SloInstance, programme: Programme) -> Point:
+    late = np.arange(len(programme.cost)) // len(data.types) >= len(data.jobs)
+    late[data.limit.size :] = False
+    return solve(programme, len(data.jobs), late, Solver())
+
+
+def missed_or_too_fast(data: SloInstance, lost: BoolArray) -> SloConflictError:
+    """The error for SLOs of which each is lost by itself."""
+    said = []
+    for row in np.flatnonzero(lost).tolist():
+        if data.missed[row]:
+            said.append(f"{data.jobs[row]} missed its deadline {-data.slo_s[row]:g} s ago")
+            continue
+        most = data.entries.steps_per_s[data.entries.job == row].max()
+        said.append(f"{data.jobs[row]} needs {data.floor[row]:.6g} steps/s and does at most {most:.6g}")
+    return SloConflictError(_names(data, np.flatnonzero(lost)), "; ".join(said))
+
+
+def _together(data: SloInstance, rows: IntArray) -> SloConflictError:
+    needs = ", ".join(f"{data.jobs[row]} needs {data.floor[row]:.6g}" for row in rows.tolist())
+    what = "deadlines that cannot all be met" if len(rows) > 1 else "a deadline that cannot be met"
+    return SloConflictError(_names(data, rows), f"{what}: {needs} steps/s")
+
+
+def _names(data: SloInstance, rows: IntArray) -> tuple[str, ...]:
+    return tuple(data.jobs[row] for row in rows.tolist())
