@@ -286,11 +286,11 @@ CASES = (
     ),
     Case("max-min fairness, Pyomo model", {128: None, 512: None, 2048: 1.0}, pyomo_model, repeats=3),
     Case(
-        "minimum makespan, all different", {32: None, 128: None, 512: None, 2048: 0.4, 10_000: None}, batch("makespan")
+        "minimum makespan, all different", {32: None, 128: None, 512: None, 2048: 0.2, 10_000: None}, batch("makespan")
     ),
     Case(
         "finish-time fairness, all different",
-        {32: None, 128: None, 512: None, 2048: 2.0, 10_000: None},
+        {32: None, 128: None, 512: None, 2048: 0.4, 10_000: None},
         batch("finish_time_fairness"),
     ),
     Case("water filling, 5 entities, fairness", {512: None, 2048: 3.0}, water_filling("fairness"), repeats=2),

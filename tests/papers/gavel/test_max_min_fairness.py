@@ -20,6 +20,7 @@ from workbench.papers.gavel.formulations.max_min_fairness import NAME, MaxMinFai
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.session.registry import find_formulation
 
 GAVEL = MaxMinFairness()
 allocate = by_assembly(GAVEL)
@@ -165,17 +166,31 @@ def test_classes_in_order_of_their_first_member():
     assert found.small.jobs == ("a", "b", "d") and found.small.count.tolist() == [2, 1, 1]
 
 
+@pytest.mark.parametrize("name", ["max_min_fairness", "makespan", "finish_time_fairness"])
 @AWARE
-def test_many_different_jobs(aware):
-    """Beyond the number of classes where the twin changes its method."""
+def test_many_different_jobs(aware, name):
+    """Beyond the number of jobs from which on a part of them is solved first: as without it."""
     jobs = SIMPLEX_UP_TO + 10
     rng = np.random.default_rng(1)
     speed = rng.uniform(1, 2, (jobs, 1)) * rng.uniform(1, 9, (jobs, 3))
-    gang = rng.choice([1, 2, 4], jobs)
-    names = tuple(map(str, range(jobs)))
-    data = AllocationInstance(names, ("k80", "p100", "v100"), speed, np.ones(jobs), gang, [200] * 3)
-    fast = allocate(view(data, aware))
-    assert fast.solved.objective == pytest.approx(GAVEL.run(data, {"heterogeneity_aware": aware}).objective, rel=1e-6)
+    speed[:, :2] *= rng.random((jobs, 2)) < 0.9
+    told = {
+        "weight": rng.choice([1, 3], jobs),
+        "gang": rng.choice([1, 2, 4], jobs),
+        "steps": rng.uniform(10, 1000, jobs),
+        "elapsed_s": rng.uniform(0, 100, jobs),
+        "isolated_s": rng.uniform(0, 100, jobs),
+    }
+    formulation = find_formulation(f"gavel.{name}")
+    names = {"weight", "gang", *formulation.instance.by_job()}
+    data = formulation.instance(
+        tuple(map(str, range(jobs))), ("k80", "p100", "v100"), speed, workers=[200] * 3,
+        **{each: values for each, values in told.items() if each in names},
+    )  # fmt: skip
+    knobs = formulation.settle({"heterogeneity_aware": aware})
+    found, by_interior_point = (formulation.allocate(data, knobs, Solver(method=how)) for how in ("auto", "ipm"))
+    assert found.solved.objective == pytest.approx(by_interior_point.solved.objective, rel=1e-7)
+    assert found.solved.status == "optimal"
 
 
 @given(data=DATA)

@@ -39,6 +39,8 @@ def test_changes_in_turn_equal_a_new_programme(method, seed):
     matrix, cost = rng.uniform(0.1, 2, (rows, columns)), rng.uniform(-1, 2, columns)
     upper, row_upper = rng.uniform(0.5, 3, columns), rng.uniform(0.5, 5, rows)
     kept = Kept(programme(matrix, cost, upper, row_upper), Solver(method=method))
+    if rng.random() < 0.5:
+        kept.begin(rng.integers(0, 2, columns), rng.integers(0, 2, rows))  # as many in the basis as there happen to be
     for _ in range(4):
         found = kept.solve()
         new = solve_matrix(programme(matrix, cost, upper, row_upper))

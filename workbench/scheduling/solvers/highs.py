@@ -98,13 +98,14 @@ def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Po
 class Kept:
     """A linear programme kept in HiGHS: its numbers may change, and a solve starts from the last basis.
 
-    For a sequence of programmes that differ little. The first solve is by the solver's method, the later ones by the
-    primal simplex, which starts well where a change leaves the last point within the limits.
+    For a sequence of programmes that differ little. The first solve is by the solver's method, unless it is told where
+    to `begin`, the later ones by the primal simplex, which starts well where a change leaves the last point within the
+    limits.
     """
 
     def __init__(self, programme: Programme, solver: Solver | None = None) -> None:
         self._programme, self._solver = programme, solver or Solver()
-        if programme.mixed or self._solver.name != "highs":
+        if programme.mixed or not self._solver.keeps:
             found = "columns that must be whole" if programme.mixed else f"the solver {self._solver.name}"
             raise SolverFailedError(programme.name, found, "a linear programme for HiGHS")
         self._solved = False
@@ -127,6 +128,21 @@ class Kept:
         costs = np.flatnonzero(before.cost != programme.cost)
         highs.changeColsCost(len(costs), costs.astype(np.int32), programme.cost[costs])
         self._programme = programme
+
+    def basis(self) -> tuple[IntArray, IntArray]:
+        """(columns,) and (rows,) HiGHS's numbers of where each ended in the last solve: at a limit, or in the basis."""
+        found = self._highs.getBasis()
+        columns, rows = (np.array([int(state) for state in part]) for part in (found.col_status, found.row_status))
+        return columns, rows
+
+    def begin(self, columns: IntArray, rows: IntArray) -> None:
+        """Let the first solve begin from what `basis` may say; HiGHS makes a basis of what is none."""
+        states = {number: self._library.HighsBasisStatus(number) for number in {*columns.tolist(), *rows.tolist()}}
+        found = self._library.HighsBasis()
+        found.col_status, found.row_status = ([states[each] for each in part.tolist()] for part in (columns, rows))
+        found.valid = found.alien = True
+        self._highs.setBasis(found)
+        self._solved = True
 
     def solve(self) -> Point:
         """Solve, from the basis of the last solve; raises the errors of `workbench.scheduling.solvers`."""

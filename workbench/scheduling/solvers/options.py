@@ -53,6 +53,11 @@ class Solver:
         """Whether presolve is on."""
         return self.presolve is not False
 
+    @property
+    def keeps(self) -> bool:
+        """Whether a programme can be `Kept` in it."""
+        return self.name == "highs"
+
     def without_presolve(self) -> Solver:
         """What a formulation that presolve serves badly asks for: off, unless it was chosen to be on."""
         return replace(self, presolve=False) if self.presolve is None else self

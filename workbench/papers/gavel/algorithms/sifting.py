@@ -1,14 +1,20 @@
-"""How the sparse programmes are solved; large ones with few columns at a time, as most pairs of jobs get no share.
+"""How the sparse programmes are solved: large ones from the answer to a smaller one.
 Where the authors' solver ends, in the middle of the optima, there `centre` goes (knob `optimum`: interior).
 
-Begin without the columns that may wait, solve, price those left out with the duals of the rows, add the best, and again
-until none improves the objective: then the duals prove that the point is optimal for the whole programme. Source:
-Bixby, Gregory, Lustig, Marsten, Shanno, "Very Large-Scale Linear Programming" (Operations Research 40, 1992).
+With pairs (`sift`): begin without the columns that may wait, as most pairs of jobs get no share, solve, price those
+left out with the duals of the rows, add the best, and again until none improves the objective: then the duals prove
+that the point is optimal for the whole programme. Source: Bixby, Gregory, Lustig, Marsten, Shanno, "Very Large-Scale
+Linear Programming" (Operations Research 40, 1992).
+
+Without (`Sequel`, ours), where a row of each job's own says what it gets: the cluster's few rows have almost the same
+prices if one of six jobs, counted six times, is all that there is. Every job begins with the basis of the one of these
+that is most like it, and the primal simplex method goes on from there to the optimum of them all.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,12 +23,14 @@ from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,
+    Kept,
     Method,
     Point,
     Programme,
     Solver,
     solve_matrix,
 )
+from workbench.scheduling.solvers.programme import Positions
 
 IMPROVES = 1e-9
 """A column is added if a unit of it improves the objective by more than this part of it (of 1 if it is smaller)."""
@@ -104,19 +112,131 @@ def without_implied_limits(programme: Programme) -> Programme:
     return replace(programme, upper=upper)
 
 
-SIMPLEX_UP_TO = 1000
-"""Jobs up to which the simplex method is the faster one; above, interior point with crossover."""
+SIMPLEX_UP_TO, BY_A_PART_UP_TO = 1000, 5000
+"""Jobs up to which the simplex method is the faster one; and, where it begins from a part of the jobs, up to which it
+is; above, interior point with crossover."""
 
 SIFT_BY_SIMPLEX_UP_TO = 256
 """The same with pairs, where programmes are solved a few columns at a time."""
 
+PART = 6
+"""One of so many jobs stands for all of them at first."""
 
-def solve(programme: Programme, jobs: int, late: BoolArray, solver: Solver) -> Point:
+NOTHING = 1e-12
+"""What counts for 0 where coefficients are compared by their orders of magnitude."""
+
+
+class Sequel:
+    """Large programmes of the same jobs, one after the other: each begins from the basis of the one before."""
+
+    def __init__(self) -> None:
+        self._kept: Kept | None = None
+
+    def solve(self, programme: Programme, jobs: int, solver: Solver) -> Point:
+        """The optimum; raises the errors of `workbench.scheduling.solvers`."""
+        if self._kept is None:
+            self._kept = Kept(programme, solver)
+            self._kept.begin(*_basis_by_a_part(programme, jobs, solver))
+        else:
+            self._kept.change(programme)
+        return self._kept.solve()
+
+
+class _Owners(NamedTuple):
+    """Of each column or row: its job, -1 for none; which of its job's it is, and others have places of their own."""
+
+    job: IntArray
+    place: IntArray
+
+    @classmethod
+    def of(cls, parts: Positions, jobs: int) -> _Owners:
+        size, start = sum(map(len, parts.values())), 0
+        job, place = np.full(size, -1), np.zeros(size, dtype=np.int64)
+        for at in parts.values():
+            each, own = len(at), len(at) % jobs == 0
+            if own:
+                each //= jobs
+                job[at] = np.repeat(np.arange(jobs), each)
+            place[at] = start + np.arange(len(at)) % each
+            start += each
+        return cls(job, place)
+
+    def taken_over(self, states: IntArray, kept: IntArray, chosen: IntArray, like: IntArray) -> IntArray:
+        """The states of all, from those `kept` of the jobs `chosen`; like: (jobs,) which of these each is to follow."""
+        table = np.zeros((len(like) + 1, int(self.place.max()) + 1), dtype=np.int64)
+        table[self.job[kept], self.place[kept]] = states
+        found: IntArray = table[np.append(chosen[like], -1)[self.job], self.place]
+        return found
+
+
+def _basis_by_a_part(programme: Programme, jobs: int, solver: Solver) -> tuple[IntArray, IntArray]:
+    """Where columns and rows are to begin: where those of the job that is most like theirs ended, of a part of them."""
+    chosen = np.sort(np.random.default_rng(jobs).permutation(jobs)[: jobs // PART])
+    columns, rows = _Owners.of(programme.columns, jobs), _Owners.of(programme.rows, jobs)
+    there = np.zeros(jobs + 1, dtype=bool)
+    there[chosen] = there[-1] = True  # the last is what belongs to no job
+    kept = np.flatnonzero(there[columns.job]), np.flatnonzero(there[rows.job])
+    small = Kept(_part(programme, *kept, columns.job >= 0, rows.job < 0, jobs / len(chosen)), solver)
+    small.solve()
+    like = _most_like(_orders_of_magnitude(programme, columns, rows), chosen)
+    by_column, by_row = small.basis()
+    return columns.taken_over(by_column, kept[0], chosen, like), rows.taken_over(by_row, kept[1], chosen, like)
+
+
+def _part(
+    programme: Programme, columns: IntArray, rows: IntArray, owned: BoolArray, shared: BoolArray, times: float
+) -> Programme:
+    """The programme with some of the jobs, each of which counts so many times in the shared rows and in the cost.
+
+    owned: (columns,) those of jobs; shared: (rows,) those of none.
+    """
+    found = _only(programme, columns)
+    matrix, column = found.matrix, np.repeat(np.arange(len(columns)), np.diff(found.matrix.indptr))
+    new = np.full(len(shared), -1)
+    new[rows] = np.arange(len(rows))
+    data = matrix.data * np.where(shared[matrix.indices] & owned[columns][column], times, 1.0)
+    kept = new[matrix.indices] >= 0
+    return replace(
+        found,
+        cost=found.cost * np.where(owned[columns], times, 1.0),
+        matrix=Columns.of(new[matrix.indices[kept]], column[kept], data[kept], (len(rows), len(columns))),
+        row_lower=programme.row_lower[rows],
+        row_upper=programme.row_upper[rows],
+    )
+
+
+def _orders_of_magnitude(programme: Programme, columns: _Owners, rows: _Owners) -> FloatArray:
+    """(jobs x numbers) logarithms of the coefficients in which jobs differ, in one order for all."""
+    matrix = programme.matrix
+    column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    job = np.maximum(columns.job[column], rows.job[matrix.indices])
+    owned = job >= 0
+    numbers = np.zeros((int(job.max()) + 1, int(columns.place.max()) + 1, int(rows.place.max()) + 1))
+    numbers[job[owned], columns.place[column[owned]], rows.place[matrix.indices[owned]]] = matrix.data[owned]
+    differ = (numbers != numbers[0]).any(axis=0)
+    return np.log(np.maximum(np.abs(numbers[:, differ]), NOTHING))
+
+
+def _most_like(numbers: FloatArray, chosen: IntArray) -> IntArray:
+    """(jobs,) the position in `chosen` of the job whose numbers are nearest."""
+    of = numbers[chosen]
+    found: IntArray = ((of**2).sum(axis=1) / 2 - numbers @ of.T).argmin(axis=1)
+    return found
+
+
+def _by_job(programme: Programme, jobs: int) -> bool:
+    """Whether jobs differ in rows alone, and each has as many of these."""
+    rows = all(name == "capacity" or (len(at) == jobs and (at >= 0).all()) for name, at in programme.rows.items())
+    return rows and not programme.cost[programme.columns["share"]].any()
+
+
+def solve(programme: Programme, jobs: int, late: BoolArray, solver: Solver, sequel: Sequel | None = None) -> Point:
     """Solve by the method that is fastest at this size, or as the solver's own option says; late: see `sift`.
 
     A vertex is looked for without pairs first, which come in where they improve the objective: faster, and jobs that
     lose nothing by it keep their GPUs to themselves. There is nothing for presolve to remove but limits that rows imply
-    (X <= 1, by (2)): they would have prices of their own, and draw an interior point away from them.
+    (X <= 1, by (2)): they would have prices of their own, and draw an interior point away from them. sequel: where
+    several programmes that differ little are to be solved.
     """
     programme = without_implied_limits(programme)
     if solver.method == "interior":
@@ -126,8 +246,12 @@ def solve(programme: Programme, jobs: int, late: BoolArray, solver: Solver) -> P
     if late.any():
         method: Method = "simplex" if jobs <= SIFT_BY_SIMPLEX_UP_TO else "ipm"
         return sift(programme, late, replace(solver.without_presolve(), method=method))
-    method = "simplex" if jobs <= SIMPLEX_UP_TO else "ipm"
-    return solve_matrix(programme, replace(solver.without_presolve(), method=method))
+    simplex = replace(solver.without_presolve(), method="simplex")
+    if jobs <= SIMPLEX_UP_TO:
+        return solve_matrix(programme, simplex)
+    if jobs <= BY_A_PART_UP_TO and solver.keeps and _by_job(programme, jobs):
+        return (sequel or Sequel()).solve(programme, jobs, simplex)
+    return solve_matrix(programme, replace(simplex, method="ipm"))
 
 
 ROWS = 1000

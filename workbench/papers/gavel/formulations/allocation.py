@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from workbench.base.errors import InputError, Words
 from workbench.papers.gavel.algorithms.equal_jobs import Merge
-from workbench.papers.gavel.algorithms.sifting import solve
+from workbench.papers.gavel.algorithms.sifting import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
@@ -190,12 +190,16 @@ class ShareFormulation(Formulation[Data]):
         """The programme as the knobs want it made: assembled, or compiled from the stated model."""
         return self._posed(data, knobs)[1]
 
-    def answered(self, data: Data, knobs: Knobs, solver: Solver) -> tuple[Programme, Point]:
-        """The same and its solution, told to whoever watches what models are solved."""
+    def answered(
+        self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
+    ) -> tuple[Programme, Point]:
+        """The same and its solution, told to whoever watches what models are solved; sequel: see `solve`."""
         compiled, programme = self._posed(data, knobs)
-        if compiled is None:
-            return programme, self.solve(programme, data, knobs, solver)
-        return programme, answer(*compiled, solver, lambda programme: self.solve(programme, data, knobs, solver))
+
+        def solve(programme: Programme) -> Point:
+            return self.solve(programme, data, knobs, solver, sequel)
+
+        return programme, solve(programme) if compiled is None else answer(*compiled, solver, solve)
 
     def _posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
         """The model and what it compiles to, None if it is assembled; the programme."""
@@ -265,11 +269,13 @@ class ShareFormulation(Formulation[Data]):
         """Shares, checked, and what `report` says of them."""
         return self.report(data, check(data, self.shares(values, data), self.name), knobs)
 
-    def solve(self, programme: Programme, data: Data, knobs: Knobs, solver: Solver) -> Point:
+    def solve(
+        self, programme: Programme, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
+    ) -> Point:
         """By the method for its size, and with most pairs left out at first, see `sifting`."""
         late = np.zeros(len(programme.cost), dtype=bool)
         late[programme.columns["share"][len(data.jobs) * len(data.types) :]] = True
-        return solve(programme, len(data.jobs), late, solver)
+        return solve(programme, len(data.jobs), late, solver, sequel)
 
     def trivial(self, data: Data, knobs: Knobs) -> Result | None:
         """No jobs, no shares."""

@@ -34,6 +34,7 @@ from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
 from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms, TriedRho, search
+from workbench.papers.gavel.algorithms.sifting import Sequel
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
     Assembly,
@@ -246,16 +247,24 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
         method, tolerance = str(knobs.get("method", METHOD.default)), float(knobs.get("tolerance", TOLERANCE.default))
         interior = solver.method == "interior"
         # Only the last point is the answer; on the way to it vertices are exact.
-        vertex = replace(solver, method="auto") if interior else solver
-        found = search(known.terms, method, tolerance, lambda rho: self._attempt(data, known, rho, knobs, vertex))
-        shares = self._attempt(data, known, found.largest, knobs, solver).shares if interior else found.shares
+        vertex, sequel = replace(solver, method="auto") if interior else solver, Sequel()
+        found = search(
+            known.terms, method, tolerance, lambda rho: self._attempt(data, known, rho, knobs, vertex, sequel)
+        )
+        shares = self._attempt(data, known, found.largest, knobs, solver, sequel).shares if interior else found.shares
         return DividedTime(shares, found.solved(found.largest), iterations=found.iterations)
 
     def _attempt(
-        self, data: FinishTimeInstance, known: FinishTimeInstance, rho: float, knobs: Knobs, solver: Solver
+        self,
+        data: FinishTimeInstance,
+        known: FinishTimeInstance,
+        rho: float,
+        knobs: Knobs,
+        solver: Solver,
+        sequel: Sequel,
     ) -> TriedRho:
         """Solve the programme for one rho."""
-        programme, point = self.answered(data.at(largest=rho), knobs, solver)
+        programme, point = self.answered(data.at(largest=rho), knobs, solver, sequel)
         values = programme.values(point)
         shares = self.shares(values, data)
         # A row's dual says how much more is lacking where the job needs more.
