@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from workbench.session.api import allocation_table as allocation_table
     from workbench.session.api import formulations as formulations
     from workbench.session.api import ideal as ideal
-    from workbench.session.api import ignored as ignored
     from workbench.session.api import load as load
     from workbench.session.api import route as route
     from workbench.session.api import schedulers as schedulers
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
     from workbench.session.api import snapshot_at as snapshot_at
     from workbench.session.api import solve as solve
     from workbench.session.api import solve_model as solve_model
+    from workbench.session.reading import ignored as ignored
     from workbench.session.registry import find_formulation as find_formulation
     from workbench.session.registry import find_scheduler as find_scheduler
     from workbench.session.registry import formulation as formulation
@@ -140,7 +140,8 @@ _MODULES = {
         ("scheduling.room", "Room"),
         ("scheduling.snapshot", "Snapshot JobView NodeView"),
         ("scheduling.decision", "Decision Assignment Reason"),
-        ("session.api", "snapshot_at ignored route"),
+        ("session.api", "snapshot_at route"),
+        ("session.reading", "ignored"),
         ("base.errors", "WorkbenchError InputError ScenarioError"),
         ("scheduling.decision", "InvalidDecision"),
         ("analysis.symbols", "symbol_index symbol_table paper_map"),

@@ -9,7 +9,7 @@ from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.session.api import ignored
+from workbench.session.reading import ignored
 from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}

@@ -233,8 +233,8 @@ def _table(columns: Mapping[str, Mapping[str, Any]], noun: str) -> list[str]:
 def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
     from workbench.analysis.metrics import as_json, summary
-    from workbench.session.api import ignored
     from workbench.session.api import simulate as run_one
+    from workbench.session.reading import ignored
     from workbench.session.registry import find_scheduler
 
     check_targets({"--out": args.out}, force=args.force)
@@ -291,7 +291,7 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
 def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None) -> None:
     """What is set and used neither by schedulers nor by their belief; and a clock that does not begin near 0."""
     from workbench.base.units import format_duration
-    from workbench.session.api import ignored
+    from workbench.session.reading import ignored
 
     without: dict[str, list[str]] = {}
     for scheduler in schedulers:
@@ -344,7 +344,7 @@ def _belief_text(belief: Mapping[str, Any]) -> str:
 
 def _say_lacking(scenario: Scenario, chosen: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """What schedulers or formulations, with their knobs, are about and the scenario has none of; each once."""
-    from workbench.session.api import lacking
+    from workbench.session.reading import lacking
 
     for text in dict.fromkeys(f"{name}: {text}" for name, knobs in chosen for text in lacking(scenario, name, knobs)):
         say(f"note: {text}")
