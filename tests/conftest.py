@@ -1,5 +1,6 @@
 """What every test may use: the folder of reference data, and how hard hypothesis tries."""
 
+import gc
 import os
 import re
 import signal
@@ -28,7 +29,15 @@ settings.load_profile("default")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+gc.disable()  # until all tests are collected: to search so many objects again and again took a third of that time
+
 NEVER_MISSING = re.compile(r"chrom|browser|solver|highs|glpk|glpsol", re.IGNORECASE)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but not among what stays for as long as the tests run."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
