@@ -198,7 +198,7 @@ def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, 
 import json, re, sys, workbench
 wrong, told = json.loads(sys.argv[1]), workbench.skipped_rooms()
 assert set(told) == set(wrong), told
-assert len(workbench.schedulers()) == 31 and not set(wrong) & set(workbench.paper_map().columns)
+assert len(workbench.schedulers()) == 32 and not set(wrong) & set(workbench.paper_map().columns)
 for room, (_, _, reason) in wrong.items():
     assert re.search(reason, told[room]), told[room]
     for ask in (workbench.find_scheduler, workbench.find_formulation):
@@ -223,7 +223,7 @@ from workbench.cli import main
 sys.exit(main(["list", "--json"]))
 """
     listed = python(tmp_path, "-c", code, json.dumps(WRONG))
-    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 31
+    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 32
     lines = listed.stderr.splitlines()
     assert len(lines) == len(WRONG) and all(line.startswith("left out: room ") for line in lines)
 
@@ -238,7 +238,7 @@ def test_names_of_shipped_rooms_stay_theirs(sixth: Path, tmp_path: Path) -> None
     code = (
         "import workbench; told = workbench.skipped_rooms(); assert list(told) == ['gavel of dlsched-second'], told;"
         "assert 'expected a name that no other room has' in told['gavel of dlsched-second'], told;"
-        "assert workbench.find_scheduler('gavel.fifo').title and len(workbench.schedulers()) == 30"
+        "assert workbench.find_scheduler('gavel.fifo').title and len(workbench.schedulers()) == 31"
     )
     python(tmp_path, "-c", code)
 

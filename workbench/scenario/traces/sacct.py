@@ -36,7 +36,7 @@ from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
 from workbench.scenario.traces.ratios import read_ratios
 from workbench.scenario.traces.report import Drops, Report
 from workbench.scenario.traces.rows import read_any, read_table, source_name
-from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site
+from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site, Start
 from workbench.scenario.traces.slurm_text import (
     count,
     first_of,
@@ -178,13 +178,14 @@ def convert(
         log.drops.add_all("0 GPUs", (row.line for row in read if not row.gpus))
     read = [row for row in read if row.gpus]
     first = min((row.times["submit_s"] for row in read), default=0.0)
+    starts = [_start(row) for row in read if "start_s" in row.times]
     rows, notes = dated(read)
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     recording = Recording(
         dated=True,
         ratios=known,
-        entities=lambda begin_s: site.entities(first + begin_s),
+        entities=lambda begin_s: site.entities(first + begin_s, starts),
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, report = assemble(source, FORMAT, rows, log.drops, cut, notes, ENDED[0], recording)
@@ -531,6 +532,12 @@ def _with_types(rows: Iterable[TimedRow], site: Site) -> Iterator[TimedRow]:
         found = row.ran_on or (site.types(row.hosts) or may[partition] if row.gpus else ())
         ran_on = row.ran_on or tuple(kind for kind in found if "g." not in kind) or found
         yield replace(row, ran_on=ran_on, may=may[partition])
+
+
+def _start(row: TimedRow) -> Start:
+    """When and where a job of the log began."""
+    at_s, limit_s = row.times["start_s"], float(row.facts.get("limit_s", row.duration_s))
+    return Start(at_s, at_s + limit_s, row.hosts, str(row.facts.get("reservation", "")))
 
 
 def _on_cpus(row: TimedRow) -> TimedRow:

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.files import parse_json
@@ -135,6 +135,19 @@ CONFIG = [
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
 """Attributes of entities that name people or their accounts."""
 AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
+
+
+class Start(NamedTuple):
+    """That a job began on some nodes; until_s: the end of its time limit."""
+
+    at_s: float
+    until_s: float
+    hosts: tuple[str, ...]
+    reservation: str
+
+    def runs_into(self, nodes: set[str], reservation: str, start_s: float) -> bool:
+        """Whether Slurm would not have begun it had it known of this reservation."""
+        return self.reservation != reservation and self.at_s < start_s < self.until_s and bool(nodes & {*self.hosts})
 
 
 @dataclass(slots=True)
@@ -342,8 +355,12 @@ class Site:
         kinds = dict.fromkeys(group["accelerator"] for group in nodes)
         return {"accelerators": [builtin.accelerator(kind) for kind in kinds], "nodes": nodes}
 
-    def entities(self, begin_s: float) -> list[dict[str, Any]]:
-        """What jobs share limits by; reservations in seconds from the scenario's begin."""
+    def entities(self, begin_s: float, starts: Sequence[Start] = ()) -> list[dict[str, Any]]:
+        """What jobs share limits by; reservations in seconds from the scenario's begin.
+
+        Slurm does not print when a reservation was made: not before the last of `starts` on its nodes that would have
+        run into it (`known_s`).
+        """
         found = [{"kind": kind, "name": names[0], **facts} for (kind, *names), facts in self.entries.items()]
         for each in found:  # of all machines, those without GPUs too: job sizes are parts of them
             if each["kind"] == "config":
@@ -353,7 +370,10 @@ class Site:
             if start is not None and end is not None:
                 facts = _kept({key.upper(): value for key, value in record.items()}, RESERVATION)
                 times = {"start_s": start - begin_s, "end_s": end - begin_s}
-                found.append({"kind": "reservation", "name": record["reservationname"], **facts, **times})
+                nodes, name = {*hosts(record.get("nodes", ""))}, record["reservationname"]
+                into = [each.at_s for each in starts if each.runs_into(nodes, name, start)]
+                times |= {"known_s": max(into) - begin_s} if into else {}
+                found.append({"kind": "reservation", "name": name, **facts, **times})
         named = [(entity_name(each), each) for each in found if is_name(each["name"])]
         again = Counter[str]()
         for i, (name, each) in enumerate(named):

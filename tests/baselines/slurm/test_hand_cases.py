@@ -1,0 +1,195 @@
+"""Twelve cases worked by hand from Slurm's documented rules: who comes first, what a limit holds back, when a job that
+waits will start, what backfill may put before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import workbench
+from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities
+from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
+from workbench.scenario.scenario import Scenario
+from workbench.simulation.conservation import check
+
+CONFIG = {
+    **{"kind": "config", "name": "alpha", "PriorityCalcPeriod": "00:01:00", "PriorityMaxAge": "00:30:00"},
+    **{"PriorityDecayHalfLife": "00:10:00", "PriorityWeightAge": 2000, "PriorityWeightQOS": 3000},
+    **{"PriorityWeightFairShare": 5000, "PriorityWeightJobSize": 1000, "PriorityWeightPartition": 1000},
+    "SchedulerParameters": "bf_interval=10,bf_resolution=30,bf_window=240,sched_interval=15",
+}
+
+
+def job(name: str, at_s: float, run_s: float, gpus: int, limit_s: float, **more: Any) -> dict[str, Any]:
+    """A job of partition p that holds no CPUs; more: its user, and attributes."""
+    user = more.pop("user", "ada")
+    facts = {"partition": "p", "limit_s": limit_s, "account": "bio", "qos": "normal", "nodes": 1, **more}
+    return {
+        **{"name": name, "model": "recorded on x", "arrival_s": at_s, "steps": run_s, "gpus": gpus, "user": user},
+        "attributes": facts,
+    }
+
+
+def site_of(*jobs: dict[str, Any], entities: tuple[dict[str, Any], ...] = (), **node: Any) -> Scenario:
+    """One node of 8 GPUs (or as `node` says) in partition p."""
+    group = {"name": "n", "accelerator": "x", "gpus": 8, "attributes": {"partitions": "p", "cpus": 64}} | node
+    records = [CONFIG, {"kind": "partition", "name": "p", "PriorityTier": 1}, *entities]
+    return Scenario.from_dict(
+        {
+            "cluster": {"accelerators": [{"name": "x"}], "nodes": [group]},
+            "jobs": list(jobs),
+            "entities": [{"name": f"{i} {each['kind']}", "attributes": each} for i, each in enumerate(records)],
+            "throughputs": [
+                {"model": "recorded on x", "accelerator": "x", "gpus": gpus, "steps_per_s": 1.0}
+                for gpus in range(1, 17)
+            ],
+        }
+    )
+
+
+def starts(scenario: Scenario, **knobs: Any) -> dict[str, float]:
+    run = workbench.simulate(scenario, "slurm", **knobs)
+    assert check(run) == []
+    return {name: float(at_s) for name, at_s in zip(run.jobs["job"], run.jobs["first_start_s"], strict=True)}
+
+
+def why(scenario: Scenario, name: str, at_s: float) -> str:
+    """What decided, as `explain` says it."""
+    return workbench.explain(workbench.simulate(scenario, "slurm"), name, at_s).binding
+
+
+def test_1_a_shadow_time_is_kept() -> None:
+    """`big` waits for `a`, whose limit ends at 300 s; `short` (limit 200 s) ends before, `long` (400 s) would not."""
+    jobs = (job("big", 1, 60, 8, 60), job("long", 2, 60, 4, 400), job("short", 3, 60, 4, 200))
+    scenario = site_of(job("a", 0, 300, 4, 300), *jobs)
+    found = starts(scenario)
+    assert found["a"] == 0 and found["short"] == 10, "the first cycle of backfill after it came"
+    assert found["big"] == 300 and found["long"] > 300
+    assert why(scenario, "big", 50) == "Resources (8 GPUs are not free at once)"
+    assert why(scenario, "long", 50) == "Priority (big comes before it in its partition, and waits)"
+
+
+def test_2_without_backfill_the_partition_waits() -> None:
+    scenario = site_of(job("a", 0, 300, 4, 300), job("big", 1, 60, 8, 60), job("short", 3, 60, 4, 200))
+    found = starts(scenario, backfill=False)
+    assert found["big"] == 300 and found["short"] >= 360
+
+
+def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
+    qos = {"kind": "qos", "name": "normal", "MaxTRESPU": "gres/gpu=4"}
+    scenario = site_of(
+        job("a", 0, 100, 4, 100), job("b", 1, 100, 1, 100), job("c", 1, 100, 4, 100, user="bob"), entities=(qos,)
+    )
+    found = starts(scenario)
+    assert found["a"] == 0 and 1 <= found["c"] <= 3 and 100 <= found["b"] <= 103
+    assert starts(scenario, limits=False)["b"] <= 3
+    told = "MaxTRESPU of QOS normal for its user ada: 4 of 4 GPUs are taken, and it asks for 1"
+    alone = site_of(job("a", 0, 100, 4, 100), job("b", 1, 100, 1, 100), entities=(qos,))
+    assert why(alone, "b", 50) == f"QOSMaxGRESPerUser ({told}): a limit, not lack of GPUs"
+    assert told in workbench.chain(workbench.simulate(alone, "slurm"), "n-0/7", 50.0).text()
+
+
+def test_4_a_limit_of_an_account_counts_the_accounts_below() -> None:
+    entities = (
+        {"kind": "account", "name": "bio", "account": "bio", "parent": "life"},
+        {"kind": "account", "name": "life", "account": "life", "parent": "root", "GrpTRES": "gres/gpu=6"},
+    )
+    scenario = site_of(job("a", 0, 100, 4, 100), job("b", 1, 100, 3, 100), entities=entities)
+    found = starts(scenario)
+    assert found["a"] == 0 and 100 <= found["b"] <= 103
+    assert why(scenario, "b", 50).startswith("AssocGrpGRES (GrpTRES of its account life: 4 of 6 GPUs are taken")
+
+
+def test_5_most_jobs_of_a_user() -> None:
+    user = {"kind": "user", "name": "ada", "user": "ada", "account": "bio", "MaxJobs": 2}
+    scenario = site_of(*(job(str(i), 0, 100, 1, 100) for i in range(3)), entities=(user,))
+    found = starts(scenario)
+    assert why(scenario, max(found, key=lambda name: found[name]), 50).startswith(
+        "AssocMaxJobsLimit (MaxJobs of its user"
+    )
+    assert sorted(found.values())[:2] == [0, 0] and 100 <= max(found.values()) <= 103
+
+
+def test_6_minutes_that_are_left_to_limits() -> None:
+    """GrpTRESRunMins gres/gpu=20: 4 GPUs x 4 min run, 1 x 5 min more would be 21; a job of 4 min is let."""
+    qos = {"kind": "qos", "name": "normal", "GrpTRESRunMins": "gres/gpu=20"}
+    scenario = site_of(job("a", 0, 240, 4, 240), job("b", 0, 60, 1, 300), job("c", 0, 60, 1, 240), entities=(qos,))
+    found = starts(scenario)
+    assert (found["a"], found["c"]) == (0, 0) and found["b"] > 0
+    assert why(scenario, "b", 1).startswith(
+        "QOSGrpGRESRunMinutes (GrpTRESRunMins of QOS normal: 16 of 20 GPUs x minutes"
+    )
+
+
+def test_7_a_throttle_of_an_array() -> None:
+    tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=2) for i in range(3)]
+    found = starts(site_of(*tasks))
+    assert why(site_of(*tasks), "job-9_2", 50).startswith(
+        "JobArrayTaskLimit (2 tasks of its array 9 run, at most 2 may"
+    )
+    assert sorted(found.values())[:2] == [0, 0] and 100 <= max(found.values()) <= 103
+
+
+def test_8_afterok_waits_for_its_end() -> None:
+    scenario = site_of(job("job-1", 0, 100, 1, 100), job("job-2", 5, 10, 1, 100, dependency="afterok:1"))
+    found = starts(scenario)
+    assert why(scenario, "job-2", 50).startswith("Dependency (job-1, on which it depends, has not ended)")
+    assert 100 <= found["job-2"] <= 103
+
+
+def test_9_a_reservation_ahead_keeps_long_jobs_away() -> None:
+    """From 200 s on the node is kept: a limit of 100 s fits before, one of 300 s waits until it is over."""
+    reservation = {"kind": "reservation", "name": "course", "Nodes": "n-0", "start_s": 200, "end_s": 500}
+    scenario = site_of(job("long", 0, 50, 1, 300), job("short", 0, 50, 1, 100), entities=(reservation,))
+    found = starts(scenario)
+    assert why(scenario, "long", 100).startswith("ReqNodeNotAvail (nodes are reserved, and by its limit of 5 min")
+    assert found["short"] <= 10 and 500 <= found["long"] <= 530
+
+
+def test_10_a_partition_of_a_higher_tier_comes_first() -> None:
+    tier = {"kind": "partition", "name": "q", "PriorityTier": 9}
+    node = {"attributes": {"partitions": "p,q", "cpus": 64}}
+    jobs = (job("a", 0, 100, 8, 100), job("low", 1, 50, 8, 60), job("high", 2, 50, 8, 60, partition="q"))
+    found = starts(site_of(*jobs, entities=(tier,), **node))
+    assert 100 <= found["high"] <= 103 and found["low"] >= 150
+
+
+def test_11_cpus_and_memory_of_a_node_are_held() -> None:
+    """64 CPUs: 40 and 30 do not fit together, although GPUs are free; nor do 300 and 300 GB of 512."""
+    for what, most in ((("cpus", 40.0, 30.0), 64), (("memory_mb", 3e5, 3e5), 5e5)):
+        name, one, two = what
+        node: dict[str, Any] = {"attributes": {"partitions": "p", name: most}}
+        scenario = site_of(job("a", 0, 100, 1, 100, **{name: one}), job("b", 0, 100, 1, 100, **{name: two}), **node)
+        assert 100 <= max(starts(scenario).values()) <= 103
+
+
+def shares() -> tuple[SlurmSite, tuple[Ask, ...]]:
+    """Accounts a (30 shares, users u and v) and b (10 shares, user w)."""
+    entities = (
+        {"kind": "account", "name": "a", "account": "a", "parent": "root", "Share": 30},
+        {"kind": "account", "name": "b", "account": "b", "parent": "root", "Share": 10},
+        {"kind": "user", "name": "u", "user": "u", "account": "a", "Share": 1, "RawUsage": 600},
+        {"kind": "user", "name": "v", "user": "v", "account": "a", "Share": 1, "RawUsage": 100},
+        {"kind": "user", "name": "w", "user": "w", "account": "b", "Share": 1, "RawUsage": 100},
+        {"kind": "qos", "name": "high", "Priority": 100},
+        {"kind": "qos", "name": "normal", "Priority": 10},
+    )
+    jobs = (job("1", 0, 10, 1, 60, user="u", account="a", cpus=32), job("2", 0, 10, 1, 60, user="w", account="b"))
+    site = read_site(site_of(*jobs, entities=entities))
+    return site, tuple(site.asks.values())
+
+
+def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
+    """After 600 s, one half-life, 600 is 300 (Slurm's .693 for ln 2 and its steps of a second: .4998); a's LevelFS
+    .75 / .875 is below b's .25 / .125, so w ranks first; then v before u."""
+    site, (one, _) = shares()
+    usage = {user: account.usage for user, account in site.users.items()}
+    later = decayed(site, usage, [(one, 60.0)], 600.0)
+    assert later["w", "b"] == pytest.approx(50, rel=2e-3)
+    assert later["u", "a"] == pytest.approx(300 + 32 * 60 * 0.933, rel=2e-3)
+    fair = fair_shares(site, usage)
+    assert fair == {("w", "b"): 1.0, ("v", "a"): pytest.approx(2 / 3), ("u", "a"): pytest.approx(1 / 3)}
+    (parts,) = priorities(site, [one], fair, 900.0)
+    assert parts["age"] == 1000 and parts["fair_share"] == pytest.approx(5000 / 3) and parts["qos"] == 300
+    assert parts["job_size"] == 1000 * (1 / 1 + 32 / 64) / 2 and parts["partition"] == 1000

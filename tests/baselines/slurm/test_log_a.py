@@ -1,0 +1,150 @@
+"""Against the log of a real controller: shares and priorities as sshare and sprio print them, waits as they were."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import workbench
+from workbench.baselines.mechanisms.slurm.limits import Ledger, all_limits
+from workbench.baselines.mechanisms.slurm.priority import fair_shares, priorities
+from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import convert
+from workbench.scenario.traces.slurm_text import moment, table
+
+BEGIN = "2026-11-22T20:31:34"
+DRAINED = "NodeName|TimeStart|TimeEnd|State\nv100-05|2026-11-22T20:36:32|2026-11-22T20:41:56|DRAIN\n"
+PHASES = (2.5, 7.5)
+
+
+@pytest.fixture(scope="module")
+def log(shared: Path) -> Path:
+    folder = shared / "data" / "slurm" / "log-a"
+    if not folder.is_dir():
+        pytest.skip("no log of a real controller beside the project")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scenario(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """All that the controller's own programs say; jobs run on the types where they ran."""
+    folder = tmp_path_factory.mktemp("log")
+
+    def unpacked(name: str) -> Path:
+        path = folder / Path(name).name
+        path.write_bytes(gzip.decompress((log / f"{name}.gz").read_bytes()))
+        return path
+
+    (folder / "events.txt").write_text(DRAINED)
+    return convert(
+        "sacct",
+        unpacked("sacct-all-duplicates.txt"),
+        nodes=[log / "scontrol-show-nodes.txt", log / "scontrol-show-partitions.txt"],
+        limits=[log / "sacctmgr-assoc.txt", log / "sacctmgr-qos.txt"],
+        shares=[unpacked("snapshots/sshare-20261122T203132.txt")],
+        config=[
+            log / "scontrol-show-config.txt",
+            unpacked("snapshots/reservations-20261122T204300.txt"),
+        ],
+        events=[folder / "events.txt"],
+    )[0]
+
+
+def at(path: Path) -> float:
+    """When a snapshot was taken (`...-20261122T203132.txt.gz`), as `moment` has it."""
+    day, clock = path.name.partition(".")[0].rpartition("-")[2].split("T")
+    found = moment(f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}")
+    assert found is not None
+    return found
+
+
+def test_fair_shares_are_those_of_sshare(log: Path, scenario: Scenario) -> None:
+    """Of every user in every account, every two minutes, from the usage by which they were ranked."""
+    site, compared = read_site(scenario), 0
+    for path in sorted((log / "snapshots").glob("sshare-*.gz")):
+        rows = [row for row in table(gzip.decompress(path.read_bytes()).decode()) if row["USER"].strip()]
+        users = [(row["USER"].strip(), row["ACCOUNT"].strip()) for row in rows]
+        usage = {user: float(row["NORMUSAGE"]) for user, row in zip(users, rows, strict=True)}
+        found = fair_shares(site, usage)
+        assert [found[user] for user in users] == pytest.approx([float(row["FAIRSHARE"]) for row in rows], abs=1e-5)
+        compared += len(users)
+    assert compared == 368
+
+
+def test_parts_of_priorities_are_those_of_sprio(log: Path, scenario: Scenario) -> None:
+    """To what sprio rounds; an age is as old as the last PriorityCalcPeriod (60 s: 67 of 2000 points in 30 min)."""
+    site, compared = read_site(scenario), 0
+    begin_s = moment(BEGIN)
+    assert begin_s is not None
+    for path in sorted((log / "snapshots").glob("sprio-*.gz")):
+        now_s = at(path)
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines()[1:]:
+            cells = line.split()
+            if (ask := site.asks.get(f"job-{cells[0]}")) is None:
+                continue
+            (parts,) = priorities(site, [ask], {}, now_s - begin_s)
+            for name, column in (("job_size", 8), ("partition", 9), ("qos", 10)):
+                assert abs(parts[name] - float(cells[column])) < 1, (cells, parts)
+            assert -1 <= parts["age"] - float(cells[5]) < 67 + 3, (cells, parts)
+            compared += 1
+    assert compared == 799
+
+
+def test_limits_hold_back_whom_squeue_says(log: Path, scenario: Scenario) -> None:
+    """No job of the log began beyond a limit; and of those that squeue newly says a limit holds back, it did in the
+    minute before (squeue keeps a reason until the job is tried again, so older ones tell nothing)."""
+    site, begin_s = read_site(scenario), moment(BEGIN)
+    assert begin_s is not None
+    limits = all_limits(site)
+    spans = {job.name: (job.attributes["start_s"], job.attributes["end_s"]) for job in scenario.jobs}
+    ledgers = dict[float, Ledger]()
+    for at_s in sorted({at_s for span in spans.values() for at_s in span}):
+        ledgers[at_s] = Ledger(limits)
+        for name, (start_s, end_s) in spans.items():
+            if start_s < at_s < end_s or start_s == at_s == end_s:
+                ledgers[at_s].add(site.asks[name], site.asks[name].limit_s)
+        began = [site.asks[name] for name, (start_s, _) in spans.items() if start_s == at_s]
+        for ask in began:
+            assert ledgers[at_s].reason(ask) is None, (ask, ledgers[at_s].reason(ask))
+            ledgers[at_s].add(ask, ask.limit_s)
+    before, same, other = dict[str, str](), Counter[str](), list[str]()
+    for path in sorted((log / "snapshots").glob("squeue-2*.txt.gz")):
+        now_s = at(path) - begin_s
+        table = csv.DictReader(gzip.decompress(path.read_bytes()).decode().splitlines(), delimiter="|")
+        reasons = {row["JOBID"]: row["REASON"] for row in table if row["STATE"] == "PENDING"}
+        for number, reason in reasons.items():
+            asked = site.asks.get(f"job-{number}")
+            if asked is not None and reason.startswith(("QOS", "Assoc")) and before.get(number) != reason:
+                then = [ledger.reason(asked) for at_s, ledger in ledgers.items() if now_s - 60 < at_s <= now_s]
+                if any(found is not None and found.code == reason for found in then):
+                    same[reason] += 1
+                else:
+                    other.append(f"{reason} of {asked.name} at {now_s:g} s")
+        before = reasons
+    assert len(other) <= 0.1 * sum(same.values()), (same, other)
+    assert same["QOSMaxGRESPerUser"] > 40 and same["QOSGrpGRES"] > 5, same
+
+
+def test_waits_are_as_they_were(scenario: Scenario) -> None:
+    """Mean waits within 15 % over all and 35 % in each partition with 50 jobs, over phases of the backfill's clock."""
+    real = {job.name: job.attributes["start_s"] - job.attributes["eligible_s"] for job in scenario.jobs}
+    partition = {job.name: str(job.attributes["partition"]) for job in scenario.jobs}
+    waits: dict[str, list[float]] = {name: [] for name in real}
+    for phase_s in PHASES:
+        run = workbench.simulate(scenario, "slurm", phase_s=phase_s)
+        assert scenario.recorded is not None and run.end_s <= 1.2 * scenario.recorded.end_s
+        for name, start_s, arrival_s in zip(
+            run.jobs["job"], run.jobs["first_start_s"], run.jobs["arrival_s"], strict=True
+        ):
+            waits[name].append(start_s - arrival_s)
+    mine = {name: float(np.mean(found)) for name, found in waits.items()}
+    for which, most in ((None, 0.15), ("batch", 0.35), ("h100", 0.35), ("long", 0.35)):
+        names = [name for name in real if which in (None, partition[name])]
+        simulated, recorded = (float(np.mean([each[name] for name in names])) for each in (mine, real))
+        assert abs(simulated / recorded - 1) < most, (which, simulated, recorded)

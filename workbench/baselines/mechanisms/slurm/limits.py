@@ -1,0 +1,142 @@
+"""Slurm's limits: who may start beside what runs, and the reason that squeue gives where not
+(slurm.schedmd.com/resource_limits.html, 22.05).
+
+A limit of the partition's QOS comes before that of the job's QOS, then the association of the user, then the accounts
+above it. MaxTRESPU, MaxJobsPU (of a user), MaxTRESPA, MaxJobsPA (of an account) and GrpTRES, GrpJobs (of all) count the
+jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are left to the limits of jobs that run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.baselines.mechanisms.slurm.site import Ask, Association, Caps, SlurmSite
+from workbench.scheduling.decision import Reason
+
+NOUNS = {"cpu": "Cpu", "mem": "Memory", "node": "Node", "billing": "Billing"}
+"""What reasons call resources; others are GRES."""
+UNITS = {"cpu": "CPUs", "mem": "MB of memory", "node": "nodes", "gres/gpu": "GPUs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit: its name and number, of which resource (empty: of running jobs), whose jobs it counts, and squeue's
+    reason. key: what it is counted by."""
+
+    key: str
+    name: str
+    most: float
+    resource: str
+    whose: str
+    code: str
+
+    @property
+    def by_minutes(self) -> bool:
+        """Whether it is of resources x minutes to the limits of what runs."""
+        return self.name == "GrpTRESRunMins"
+
+    def amount(self, ask: Ask, left_s: float) -> float:
+        """What a job counts for, which runs for at most so many seconds more."""
+        count = ask.tres.get(self.resource, 0.0) if self.resource else 1.0
+        return count * max(left_s, 0.0) / 60.0 if self.by_minutes else count
+
+    def reason(self, used: float, more: float) -> Reason:
+        """Why a job may not start."""
+        what = UNITS.get(self.resource, f"{self.resource.removeprefix('gres/gpu:')} GPUs")
+        unit = f"{what} x minutes" if self.by_minutes else what if self.resource else "running jobs"
+        text = f"{self.name} of {self.whose}: {used:g} of {self.most:g} {unit} are taken, and it asks for {more:g}"
+        return Reason(self.code, text, {"taken": used, "limit": self.most, "asked for": more})
+
+
+class Ledger:
+    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`)."""
+
+    def __init__(self, limits: Mapping[str, Sequence[Limit]]) -> None:
+        self._limits = limits
+        self._used: defaultdict[str, float] = defaultdict(float)
+        self._tasks: Counter[str] = Counter()
+
+    def add(self, ask: Ask, left_s: float) -> None:
+        """Count a job that runs for at most so many seconds more."""
+        if ask.array:
+            self._tasks[ask.array] += 1
+        for rule in self._limits[ask.name]:
+            self._used[rule.key] += rule.amount(ask, left_s)
+
+    def throttled(self, ask: Ask) -> Reason | None:
+        """The reason where an array already runs as many tasks as it may."""
+        runs, most = self._tasks[ask.array], ask.array_most
+        if not ask.array or runs < most:
+            return None
+        text = f"{runs:g} tasks of its array {ask.array} run, at most {most:g} may (%{most:g})"
+        return Reason("JobArrayTaskLimit", text, {"running tasks": float(runs), "limit": most})
+
+    def reason(self, ask: Ask) -> Reason | None:
+        """Why a job may not start now; None if it may."""
+        for rule in self._limits[ask.name]:
+            used, more = self._used[rule.key] * (rule.name != "MaxTRES"), rule.amount(ask, ask.limit_s)
+            if more > 0 and used + more > rule.most:
+                return rule.reason(used, more)
+        return None
+
+
+def all_limits(site: SlurmSite) -> dict[str, tuple[Limit, ...]]:
+    """The limits that count each job, in the order in which they are looked at; none where they are not enforced."""
+    known: dict[tuple[str, ...], tuple[Limit, ...]] = {}
+    found = {}
+    for ask in site.asks.values():
+        key = ask.partition, ask.qos, ask.user, ask.account
+        if key not in known:
+            known[key] = tuple(_rules(site, ask)) if site.enforced else ()
+        found[ask.name] = known[key]
+    return found
+
+
+def _rules(site: SlurmSite, ask: Ask) -> Iterator[Limit]:
+    """The limits that hold for a job, in Slurm's order."""
+    partition = site.partitions.get(ask.partition)
+    names = ([partition.qos] if partition else []) + [ask.qos]
+    for qos in dict.fromkeys(name for name in names if name in site.qos):
+        yield from _of_qos(site.qos[qos], qos, ask)
+    if mine := site.users.get((ask.user, ask.account)):
+        yield from _of_association(mine, f"its user {ask.user} in account {ask.account}")
+    name, seen = ask.account, set[str]()
+    while name in site.accounts and name not in seen:
+        seen.add(name)
+        yield from _of_association(site.accounts[name], f"its account {name}")
+        name = site.accounts[name].parent
+
+
+def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:
+    name = f"QOS {qos}"
+    user, account = f"{name} for its user {ask.user}", f"{name} for its account {ask.account}"
+    yield from _tres(limits, "GrpTRES", name, "QOSGrp{}")
+    yield from _jobs(limits, "GrpJobs", name, "QOSGrpJobsLimit")
+    yield from _tres(limits, "GrpTRESRunMins", name, "QOSGrp{}RunMinutes")
+    yield from _tres(limits, "MaxTRESPU", user, "QOSMax{}PerUser")
+    yield from _jobs(limits, "MaxJobsPU", user, "QOSMaxJobsPerUserLimit")
+    yield from _tres(limits, "MaxTRESPA", account, "QOSMax{}PerAccount")
+    yield from _jobs(limits, "MaxJobsPA", account, "MaxJobsPerAccount")
+    yield from _tres(limits, "MaxTRES", f"{name} for any job", "QOSMax{}PerJob")
+
+
+def _of_association(account: Association, whose: str) -> Iterator[Limit]:
+    jobs = "MaxJobs" if account.user else "GrpJobs"  # MaxJobs of an account is its users' default
+    yield from _tres(account.limits, "GrpTRES", whose, "AssocGrp{}")
+    yield from _jobs(account.limits, jobs, whose, f"Assoc{jobs}Limit")
+    yield from _tres(account.limits, "GrpTRESRunMins", whose, "AssocGrp{}RunMinutes")
+    yield from _tres(account.limits, "MaxTRES", f"{whose} for any job", "AssocMax{}PerJob")
+
+
+def _tres(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:
+    for resource, most in limits.tres.get(name, {}).items():
+        yield Limit(
+            f"{name} {resource} of {whose}", name, most, resource, whose, code.format(NOUNS.get(resource, "GRES"))
+        )
+
+
+def _jobs(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:
+    if name in limits.jobs:
+        yield Limit(f"{name} of {whose}", name, limits.jobs[name], "", whose, code)

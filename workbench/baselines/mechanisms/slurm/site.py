@@ -1,0 +1,333 @@
+"""What a scenario says of a Slurm site: its settings, partitions, limits and reservations (entities), its nodes, and
+what each job asks for (attributes), as `workbench.scenario.traces.sacct` writes them.
+
+What is not said is as Slurm's documentation has it by default (slurm.conf(5), release 22.05).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.slurm_text import hosts, resources, seconds
+
+JOB = (
+    *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
+    *("array_most", "dependency", "reservation", "eligible_s", "submit_s"),
+)
+"""Attributes of jobs that are read."""
+NODE = ("partitions", "cpus", "memory_mb", "weight")
+TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPU", "MaxTRESPA")
+COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
+SETTINGS = (
+    *("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityFavorSmall", "PriorityFlags", "PriorityMaxAge"),
+    *("PriorityWeightAge", "PriorityWeightFairShare", "PriorityWeightJobSize", "PriorityWeightPartition"),
+    *("PriorityWeightQOS", "SchedulerParameters", "AccountingStorageEnforce"),
+    *("SchedulerParameters 2", "SchedulerParameters 3"),
+)
+ENTITY = (
+    *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawUsage", "Priority", "UsageFactor"),
+    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State"),
+    *("Nodes", "start_s", "end_s", "known_s"),
+    *TRES_LIMITS,
+    *COUNT_LIMITS,
+    *SETTINGS,
+)
+"""Attributes of entities that are read."""
+Machines = int
+"""Some machines of a site: a bit of each, by its position."""
+UNLIMITED_S = 365 * 86400.0
+"""How long a job without a limit is thought to run (Slurm: `INFINITE` is a year for backfill)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Of an association, a quality of service or a partition's one: most resources and jobs, by Slurm's name."""
+
+    tres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    jobs: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """tier, factor: PriorityTier and PriorityJobFactor; longest_s: MaxTime; qos: whose limits hold in it."""
+
+    name: str
+    tier: float = 1.0
+    factor: float = 1.0
+    longest_s: float = math.inf
+    default_s: float = math.inf
+    qos: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """An account, or a user in one (then `account` is that); shares and usage so far."""
+
+    name: str
+    parent: str
+    user: str = ""
+    shares: float = 1.0
+    usage: float = 0.0
+    limits: Caps = Caps()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNodes:
+    """Nodes kept from start_s to end_s (scenario time) for jobs that name it; nobody minds it before known_s."""
+
+    name: str
+    nodes: frozenset[str]
+    start_s: float
+    end_s: float
+    known_s: float
+
+    @property
+    def edges_s(self) -> tuple[float, float, float]:
+        """When what it keeps from others changes."""
+        return self.known_s, self.start_s, self.end_s
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs: in
+    all)."""
+
+    name: str
+    user: str
+    account: str
+    partition: str
+    qos: str
+    gpus: int
+    nodes: int
+    cpus: float
+    memory_mb: float
+    limit_s: float
+    billing: float
+    since_s: float
+    array: str
+    array_most: float
+    after: tuple[tuple[str, str], ...]
+    reservation: str
+    tres: Mapping[str, float]
+    on_cpus: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmSite:
+    """A whole site. settings: seconds and numbers by name; machine: of each core node which machine it is part of;
+    inside: the machines of each partition; everything: all of them; before: jobs that others wait for."""
+
+    settings: Mapping[str, float]
+    enforced: bool
+    fair_tree: bool
+    partitions: Mapping[str, Partition]
+    qos: Mapping[str, Caps]
+    qos_priority: Mapping[str, float]
+    usage_factor: Mapping[str, float]
+    accounts: Mapping[str, Association]
+    users: Mapping[tuple[str, str], Association]
+    reservations: tuple[KeptNodes, ...]
+    machines: tuple[str, ...]
+    machine: tuple[int, ...]
+    all_nodes: float
+    all_cpus: float
+    cpus: tuple[float, ...]
+    memory_mb: tuple[float, ...]
+    weight: tuple[float, ...]
+    inside: Mapping[str, Machines]
+    everything: Machines
+    asks: Mapping[str, Ask]
+    before: frozenset[str]
+
+
+DEFAULTS = {
+    "PriorityCalcPeriod": 300.0,
+    "PriorityDecayHalfLife": 7 * 86400.0,
+    "PriorityMaxAge": 7 * 86400.0,
+    "PriorityWeightAge": 0.0,
+    "PriorityWeightFairShare": 0.0,
+    "PriorityWeightJobSize": 0.0,
+    "PriorityWeightPartition": 0.0,
+    "PriorityWeightQOS": 0.0,
+    "bf_interval": 30.0,
+    "bf_window": 1440.0,
+    "bf_resolution": 60.0,
+    "bf_max_job_test": 500.0,
+    "bf_max_job_user": 0.0,
+    "bf_max_job_part": 0.0,
+    "bf_window_linear": 0.0,
+    "sched_interval": 60.0,
+    "batch_sched_delay": 3.0,
+    "default_queue_depth": 100.0,
+}
+DURATIONS = ("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
+
+
+def mask(machines: Machines, count: int) -> NDArray[np.bool_]:
+    """Which of the first `count` machines are among these (count,)."""
+    data = np.frombuffer(machines.to_bytes(-(-count // 8), "little"), dtype=np.uint8)
+    return np.unpackbits(data, bitorder="little")[:count].astype(bool)
+
+
+def read_site(scenario: Scenario) -> SlurmSite:
+    """The site of a scenario; without entities one partition of all nodes, and no limits."""
+    entries: dict[str, list[Mapping[str, Any]]] = {}
+    for entity in scenario.entities:
+        if kind := entity.attributes.get("kind"):
+            entries.setdefault(str(kind), []).append(entity.attributes)
+    config = next(iter(entries.get("config", [])), {})
+    machines: dict[str, int] = {}
+    where, cpus, memory, weight = [], [], [], []
+    inside: dict[str, set[int]] = {}
+    for node in scenario.cluster.machines:
+        name, attributes = node.name.partition("/")[0], node.attributes
+        if name not in machines:
+            machines[name] = len(machines)
+            cpus.append(float(attributes.get("cpus", math.inf)))
+            memory.append(float(attributes.get("memory_mb", math.inf)))
+            weight.append(float(attributes.get("weight", 1.0)))
+            for partition in str(attributes.get("partitions", "")).split(","):
+                inside.setdefault(partition, set()).add(machines[name])
+        where.append(machines[name])
+    found = {str(each["name"]): _partition(each) for each in entries.get("partition", [])}
+    qos = {str(each["name"]): each for each in entries.get("qos", [])}
+    asks = {job.name: ask_of(job, found) for job in scenario.jobs}
+    enforce = str(config.get("AccountingStorageEnforce", "limits"))
+    return SlurmSite(
+        settings=_settings(config),
+        enforced="limits" in enforce or "all" in enforce,
+        fair_tree="NO_FAIR_TREE" not in str(config.get("PriorityFlags", "")),
+        partitions=found,
+        qos={name: limits_of(each) for name, each in qos.items()},
+        qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
+        usage_factor={name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()},
+        accounts={str(each["account"]): _account(each) for each in entries.get("account", [])},
+        users={(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])},
+        reservations=tuple(_reservation(each) for each in entries.get("reservation", [])),
+        machines=tuple(machines),
+        machine=tuple(where),
+        all_nodes=float(config.get("nodes", len(machines))),
+        all_cpus=float(config.get("cpus", sum(cpus))),
+        cpus=tuple(cpus),
+        memory_mb=tuple(memory),
+        weight=tuple(weight),
+        inside={name: sum(1 << machine for machine in each) for name, each in inside.items() if name},
+        everything=(1 << len(machines)) - 1,
+        asks=asks,
+        before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, float]:
+    found = dict(DEFAULTS)
+    for name in DEFAULTS:
+        value = config.get(name) if name in SETTINGS else None
+        if isinstance(value, (int, float)):
+            found[name] = float(value)
+        elif isinstance(value, str) and name in DURATIONS and (span := seconds(value)) is not None:
+            found[name] = span
+    for part in _listed(config, "SchedulerParameters"):
+        name, _, text = part.partition("=")
+        if name in found and text.replace(".", "", 1).isdigit():
+            found[name] = float(text)
+    return found
+
+
+def _listed(record: Mapping[str, Any], name: str) -> list[str]:
+    """The parts of a list, which may be in several attributes (`name 2`)."""
+    keys = [key for key in ENTITY if key.partition(" ")[0] == name]
+    return [part for key in keys for part in str(record.get(key, "")).split(",") if part]
+
+
+def _partition(record: Mapping[str, Any]) -> Partition:
+    longest, default = (seconds(str(record.get(name, ""))) for name in ("MaxTime", "DefaultTime"))
+    qos = str(record.get("QoS", ""))
+    tier, factor = (float(record.get(name, 1.0)) for name in ("PriorityTier", "PriorityJobFactor"))
+    return Partition(str(record["name"]), tier, factor, longest or math.inf, default or longest or math.inf, qos)
+
+
+def limits_of(record: Mapping[str, Any]) -> Caps:
+    """The limits of one entity; resources by name, `gres/gpu` among them."""
+    tres = {
+        name: {key: value for key, value in resources(str(record[name])).items() if value is not None}
+        for name in TRES_LIMITS
+        if name in dict.keys(dict(record))
+    }
+    jobs = {name: float(dict(record)[name]) for name in COUNT_LIMITS if name in dict(record)}
+    return Caps(tres, jobs)
+
+
+def _account(record: Mapping[str, Any]) -> Association:
+    user = str(record.get("user", ""))
+    parent = str(record["account"]) if user else str(record.get("parent", "root"))
+    share = record.get("Share", 1.0)
+    return Association(
+        user or str(record["account"]),
+        "" if not user and record["account"] == "root" else parent,
+        user,
+        float(share) if isinstance(share, (int, float)) else 1.0,
+        float(record.get("RawUsage", 0.0)),
+        limits_of(record),
+    )
+
+
+def _reservation(record: Mapping[str, Any]) -> KeptNodes:
+    names = frozenset(hosts(str(record.get("Nodes", ""))))
+    start_s, end_s, known_s = (float(record.get(name, 0.0)) for name in ("start_s", "end_s", "known_s"))
+    return KeptNodes(str(record["name"]), names, start_s, end_s, known_s)
+
+
+def ask_of(job: Job, partitions: Mapping[str, Partition]) -> Ask:
+    """What one job asks for."""
+    a = job.attributes
+    partition = str(a.get("partition", ""))
+    known = partitions.get(partition, Partition(partition))
+    nodes = int(a.get("nodes", 0.0))
+    on_cpus = job.model == "recorded on cpu"
+    limit_s = min(float(a.get("limit_s", known.default_s)), known.longest_s)
+    cpus, memory = (float(a.get(name, 0.0)) / max(nodes, 1) for name in ("cpus", "memory_mb"))
+    gpus = 0 if on_cpus else job.gpus
+    tres = {"gres/gpu": float(gpus), "cpu": cpus * max(nodes, 1), "mem": memory * max(nodes, 1)}
+    tres["node"] = float(max(nodes, 1))
+    tres["billing"] = float(a.get("billing", max(tres["cpu"], 1.0)))
+    if not on_cpus and job.model.startswith("recorded on "):
+        kind = job.model.removeprefix("recorded on ").partition(",")[0]
+        tres |= {f"gres/gpu:{kind}": float(gpus)}
+    return Ask(
+        name=job.name,
+        user=job.user or "",
+        account=str(a.get("account", "")),
+        partition=partition,
+        qos=str(a.get("qos", "")),
+        gpus=job.gpus,
+        nodes=nodes,
+        cpus=cpus,
+        memory_mb=memory,
+        limit_s=limit_s if limit_s < math.inf else UNLIMITED_S,
+        billing=tres["billing"],
+        since_s=float(a.get("eligible_s", job.arrival_s)),
+        array=str(a.get("array", "")),
+        array_most=float(a.get("array_most", math.inf)),
+        after=_after(str(a.get("dependency", ""))),
+        reservation=str(a.get("reservation", "")),
+        tres=tres,
+        on_cpus=on_cpus,
+    )
+
+
+def _after(text: str) -> tuple[tuple[str, str], ...]:
+    """`afterok:151:152,afterany:7` as (kind, job) pairs; other kinds are left to the log's eligible times."""
+    found = []
+    for part in text.replace("?", ",").split(","):
+        kind, *names = part.split(":")
+        if kind in ("afterok", "afterany"):
+            found += [(kind, f"job-{name.partition('+')[0]}") for name in names]
+    return tuple(found)
