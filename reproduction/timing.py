@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Scheduler
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler
 
 
-def decision_s(scenario: Scenario, scheduler: str, given: Mapping[str, Any]) -> float:
+def decision_s(scenario: Scenario, scheduler: str | Scheduler, given: Mapping[str, Any]) -> float:
     """CPU seconds of this process for the first decision; the snapshot is made before. given: knobs."""
     found = find_scheduler(scheduler)
     knobs = found.settle(given)

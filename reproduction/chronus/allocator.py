@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, drawn, mean, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, HOUR, bars, drawn, mean, said, sweep, values
 from reproduction.chronus.missed import SAME, Gap
 from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.base.errors import counted
 from workbench.papers.chronus.algorithms.consolidation import round_up

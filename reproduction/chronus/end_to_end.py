@@ -16,7 +16,6 @@ from reproduction.chronus.lines import (
     GENIE,
     KNOWN,
     OTHERS,
-    Line,
     bars,
     drawn,
     mean,
@@ -28,6 +27,7 @@ from reproduction.chronus.lines import (
 from reproduction.chronus.profiler import HEADROOM
 from reproduction.chronus.settings import TRACES, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 

@@ -22,7 +22,6 @@ from workbench.analysis.metrics import summary
 from workbench.scenario import traces
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
-from workbench.session.api import simulate
 
 WORKLOADS = ("P_MIX2", "P_SLO")
 LINES = (CHRONUS, KNOWN, THEMIS, GENIE, EDF)
@@ -49,7 +48,7 @@ def measured(workload: str, path: str) -> pd.DataFrame:
     """A row for each of `LINES`: `COLUMNS`, NaN where there are no such jobs."""
     given, rows = scenario(path), []
     for line in LINES:
-        found = summary(simulate(given, line.scheduler, dict(line.knobs), detail=0))
+        found = summary(line.run(given))
         rows.append((workload, line.name, *(round(float(found[name]), 4) for name in MEASURES)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

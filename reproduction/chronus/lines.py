@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -13,26 +12,13 @@ import pandas as pd
 from reproduction.chronus.missed import missed
 from reproduction.chronus.settings import Setting, is_short
 from reproduction.figure import Panel
+from reproduction.line import Line
 from workbench.analysis.metrics import per_job, summary
 from workbench.base.errors import counted
-from workbench.session.api import simulate
 from workbench.simulation.run import Run
 
 HOUR = 3600.0
 X = TypeVar("X", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A scheduler with knobs, as (name, value) pairs."""
-
-    name: str
-    scheduler: str
-    knobs: tuple[tuple[str, Any], ...] = ()
-
-    def but(self, name: str, **knobs: Any) -> Line:
-        """The same with other knobs."""
-        return Line(name, self.scheduler, tuple({**dict(self.knobs), **knobs}.items()))
 
 
 CHRONUS = Line("Chronus", "chronus")
@@ -45,9 +31,9 @@ CHARGED = {
 """Whether a row's run charges profiles; all others know run times."""
 EDF, GENIE = Line("EDF", "edf"), Line("GENIE", "genie")
 # A cycle of 60 s, as in the paper; the gap and the nodes of the search are ours, to keep within minutes.
-THREE_SIGMA = Line("3Sigma", "three_sigma", (("gap", 0.05), ("node_limit", 20), ("most_jobs", 20)))
+THREE_SIGMA = Line("3Sigma", "three_sigma", {"gap": 0.05, "node_limit": 20, "most_jobs": 20})
 TIRESIAS, THEMIS = Line("Tiresias", "tiresias"), Line("Themis", "themis")
-YARN = Line("YARN-CS", "yarn_cs", (("queues", "slo"),))
+YARN = Line("YARN-CS", "yarn_cs", {"queues": "slo"})
 DEADLINES, LEARNING = (EDF, THREE_SIGMA, GENIE), (TIRESIAS, THEMIS)
 OTHERS = (YARN, *DEADLINES, *LEARNING)
 ALL = (CHRONUS, KNOWN, *OTHERS)
@@ -76,7 +62,7 @@ def measured(setting: Setting, line: Line, seed: int) -> Measured:
     short_jct_s: mean JCT of the jobs of Short; plan_s: seconds of the longest plan; best_effort_waited_s: of the JCT of
     best effort the part without GPUs. NaN where there are no such jobs.
     """
-    run = simulate(setting.scenario(seed), line.scheduler, dict(line.knobs), seed=seed, detail=0)
+    run = line.run(setting.scenario(seed), seed=seed)
     found = summary(run)
     known = {name: found[name] for name in MEASURES}
     more = {"short_jct_s": _short_jct_s(run), "plan_s": _plan_s(run), "best_effort_waited_s": _waited_s(run)}

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, Line, bars, mean, points, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, bars, mean, points, said, sweep, values
 from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
 from reproduction.figure import Figure, Panel, Row
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.papers.chronus.knobs import SUBMISSION_GPUS

@@ -6,10 +6,11 @@ import math
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, HOUR, Line, bars, mean, points, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, HOUR, bars, mean, points, said, sweep, values
 from reproduction.chronus.missed import PARTS, SAME, Gap
 from reproduction.chronus.settings import Setting, Size, at, origin, times
 from reproduction.figure import Figure, Panel, Row
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 

@@ -8,7 +8,8 @@ import pandas as pd
 from reproduction.figure import Figure, Panel, Row
 from reproduction.gavel.load import DATA, LAS, PAIRS
 from reproduction.gavel.settings import HOUR, Size, continuous, static
-from reproduction.gavel.sweep import Line, measured
+from reproduction.gavel.sweep import measured, windowed
+from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 
@@ -37,7 +38,7 @@ def table_3(size: Size) -> Figure:
             durations="short",
         )
         for name, aware in (("Gavel", True), ("LAS", False)):
-            run = Line(name, LAS, {**ROUND, "heterogeneity_aware": aware}).run(arriving, window)
+            run = windowed(Line(name, LAS, {**ROUND, "heterogeneity_aware": aware}), arriving, window)
             jct_h[name].append(float(measured(run, window)["jct_h"].mean(skipna=False)))
         batch = static(size.physical, size.physical_jobs, seed, durations="short")
         for line in (Line("Gavel", MAKESPAN, ROUND), Line("Gandiva", "gandiva", ROUND)):

@@ -8,7 +8,7 @@ import pandas as pd
 from reproduction.figure import Figure, Row
 from reproduction.gavel.pairs import A3C, RESNET
 from reproduction.gavel.settings import HOUR, PAPER_GPUS, Size, gpus_of
-from reproduction.gavel.sweep import Line
+from reproduction.line import Line
 from workbench.analysis.metrics import summary
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster

@@ -5,7 +5,8 @@ from __future__ import annotations
 from reproduction.figure import Figure, Row
 from reproduction.gavel.load import LAS, PAIRS
 from reproduction.gavel.settings import Size
-from reproduction.gavel.sweep import Line, Load, gain, load_panel, points, sweep
+from reproduction.gavel.sweep import Load, gain, load_panel, points, sweep
+from reproduction.line import Line
 from workbench.scheduling.estimators.error import pair_error
 from workbench.scheduling.estimators.registry import maker
 

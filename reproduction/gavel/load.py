@@ -7,7 +7,6 @@ import pandas as pd
 from reproduction.figure import Figure, Row
 from reproduction.gavel.settings import Size
 from reproduction.gavel.sweep import (
-    Line,
     gain,
     load_panel,
     multiple,
@@ -17,6 +16,7 @@ from reproduction.gavel.sweep import (
     sustained,
     sweep,
 )
+from reproduction.line import Line
 from workbench.scheduling.knob import Value
 
 LAS, FIFO, FTF = "gavel.max_min_fairness", "fifo", "gavel.finish_time_fairness"

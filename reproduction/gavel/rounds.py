@@ -10,7 +10,8 @@ import pandas as pd
 from reproduction.figure import Figure, Row
 from reproduction.gavel.load import LAS
 from reproduction.gavel.settings import HOUR, Size
-from reproduction.gavel.sweep import Line, gain, load_panel, points, single, sweep
+from reproduction.gavel.sweep import gain, load_panel, points, single, sweep
+from reproduction.line import Line
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import ideal

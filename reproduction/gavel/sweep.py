@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from reproduction.figure import Panel
 from reproduction.gavel.settings import HOUR, Size, continuous
+from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
-from workbench.session.api import simulate
 from workbench.simulation.run import Run
 
 X_LOAD = "Input job rate (jobs/h per 108 GPUs)"
 Y_JCT = "Mean job completion time (h)"
 
 
-@dataclass(frozen=True)
-class Line:
-    """A policy in a figure. belief: what it believes about pairs, as the command line names it."""
-
-    name: str
-    scheduler: str
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-    belief: str = "oracle"
-
-    def run(self, scenario: Scenario, window: tuple[int, int] | None = None) -> Run:
-        """The run; with a window until its jobs have finished, but no longer than jobs arrive."""
-        last_s = None if window is None else max(job.arrival_s for job in scenario.jobs)
-        return simulate(
-            scenario, self.scheduler, self.knobs, window=window, until_s=last_s, belief=maker(self.belief), detail=0
-        )
+def windowed(line: Line, scenario: Scenario, window: tuple[int, int]) -> Run:
+    """The run until the jobs of the window have finished, but no longer than jobs arrive."""
+    return line.run(scenario, window=window, until_s=max(job.arrival_s for job in scenario.jobs))
 
 
 @dataclass(frozen=True)
@@ -79,7 +65,7 @@ def sweep(load: Load, lines: Sequence[Line], size: Size) -> pd.DataFrame:
         for seed in range(size.seeds):
             scenario = load.scenario(size, per_hour, seed)
             for line in lines:
-                run = line.run(scenario, size.window)
+                run = windowed(line, scenario, size.window)
                 parts.append(measured(run, size.window).assign(line=line.name, per_hour=per_hour, seed=seed))
     return pd.concat(parts, ignore_index=True)
 

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row, cell
 from reproduction.hadar.settings import HOUR, SLOT_S, Size, simulated
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.base.units import format_duration
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
-
-
-@dataclass(frozen=True)
-class Line:
-    """A curve of a figure: a scheduler with knobs."""
-
-    name: str
-    scheduler: str
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-
 
 HADAR, THROUGHPUT = "Hadar", "Hadar, effective throughput"
 EVERY, LEAVE, WAITING = "Hadar, every round", "Hadar, idle GPUs left", "Hadar, waiting jobs only"
@@ -70,7 +59,7 @@ TIMES = (
 def runs(size: Size) -> Mapping[str, Run]:
     """A run of each line on the same jobs, all there at the start."""
     scenario = simulated(size.jobs, size.nodes)
-    return {line.name: simulate(scenario, line.scheduler, line.knobs, detail=0) for line in LINES}
+    return {line.name: line.run(scenario) for line in LINES}
 
 
 @cache

@@ -10,7 +10,6 @@ from reproduction.hops.lines import (
     HOPS,
     SIA,
     THREE,
-    Line,
     curve_options,
     of_jobs,
     runs_of,
@@ -18,6 +17,7 @@ from reproduction.hops.lines import (
     table,
 )
 from reproduction.hops.settings import RATE, ROUND_S, Size, simulated
+from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 
 LR = "LR"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,11 @@ import pandas as pd
 
 from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.hops.settings import HOUR, ROUND_S
+from reproduction.line import Line
 from workbench.analysis.metrics import per_job, summary
 from workbench.papers.hops.scheduler import decision_s
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Scheduler
-from workbench.session.api import Beliefs, simulate
 from workbench.simulation.run import Run
-
-
-@dataclass(frozen=True)
-class Line:
-    """A scheduler with knobs; belief: what it is told of speeds, by default what its paper says it knows."""
-
-    name: str
-    scheduler: str | Scheduler
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-    belief: Beliefs | None = None
-
-    def run(self, scenario: Scenario) -> Run:
-        """The scenario under it, decisions recorded in short."""
-        return simulate(scenario, self.scheduler, self.knobs, belief=self.belief, detail=0)
-
 
 HOPS, SIA, GAVEL = "Hops", "Sia", "Gavel"
 QUEUE = {"queue": "latency_ratio"}

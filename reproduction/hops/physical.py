@@ -17,7 +17,6 @@ from reproduction.hops.lines import (
     SIA,
     THREE,
     UNITS,
-    Line,
     busy_share,
     curve_options,
     of_jobs,
@@ -27,6 +26,7 @@ from reproduction.hops.lines import (
     table,
 )
 from reproduction.hops.settings import HOUR, ROUND_S, Size, physical, with_sizes
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.configurations import SIGMA

@@ -14,7 +14,6 @@ from reproduction.hops.lines import (
     HOPS,
     SIA,
     THREE,
-    Line,
     curve_options,
     of_jobs,
     runs_of,
@@ -23,6 +22,7 @@ from reproduction.hops.lines import (
 )
 from reproduction.hops.physical import compared
 from reproduction.hops.settings import HOUR, ROUND_S, Size, simulated
+from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import throughput_over_time
 from workbench.simulation.run import Run

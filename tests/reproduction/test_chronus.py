@@ -142,7 +142,7 @@ def test_full_has_the_papers_points_and_three_seeds() -> None:
 
 def test_the_others_are_those_of_section_4_3_with_the_knobs_of_the_presets() -> None:
     planned = {str(entry["scheduler"]): entry.get("knobs", {}) for entry in PLAN}
-    ours = {line.scheduler: dict(line.knobs) for line in (lines.CHRONUS, *lines.OTHERS)}
+    ours = {line.scheduler: line.knobs for line in (lines.CHRONUS, *lines.OTHERS)}
     assert set(ours) == set(planned)
     assert all(planned[name].items() <= ours[name].items() for name in ours)
 
@@ -181,7 +181,7 @@ def test_short_jobs_are_as_many_as_in_the_paper_and_end_in_the_profiler() -> Non
     short = [job for job in scenario.jobs if is_short(job.name)]
     assert len(short) / len(scenario.jobs) == approx(5735 / 12334, abs=0.02)
     assert all(job.rewards is None for job in short)
-    run = simulate(scenario, "chronus", dict(profiler.PAPER.knobs))
+    run = simulate(scenario, "chronus", profiler.PAPER.knobs)
     kinds = run.timeline.groupby("job")["kind"].unique()
     ended = [job.name for job in short if set(kinds[job.name]) <= {"profile", "restart"}]
     assert len(ended) > 0.9 * len(short)
@@ -214,8 +214,8 @@ def test_known_run_times_are_not_profiled() -> None:
 
 
 def test_a_lease_below_the_papers_shortens_what_must_not_be_longer() -> None:
-    assert dict(selector.of_lease(2).knobs) == {"slo_lease_s": 120, "be_lease_s": 120}
-    assert dict(selector.of_lease(60).knobs) == {"slo_lease_s": 3600, "be_lease_s": 300}
+    assert selector.of_lease(2).knobs == {"slo_lease_s": 120, "be_lease_s": 120}
+    assert selector.of_lease(60).knobs == {"slo_lease_s": 3600, "be_lease_s": 300}
 
 
 def test_means_leave_out_unknown_values_and_ratios_are_seed_by_seed() -> None:

@@ -25,7 +25,7 @@ from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
-from widgets.work.work import deliver_on_loop
+from widgets.work.work import Deliver
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
 from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import compared, heads
@@ -99,7 +99,7 @@ Answer = TypeVar("Answer")
 
 def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], None]) -> None:
     """Do the work; `hear` is told its answer or the stated failure. A failure of ours is told as one, and printed."""
-    deliver = deliver_on_loop()
+    deliver = Deliver()
 
     def do() -> None:
         try:

@@ -6,7 +6,6 @@ needs.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import json
@@ -22,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from widgets.work.work import Hear, Message, Queued, deliver_on_loop
+from widgets.work.work import Deliver, Hear, Message, Queued
 from workbench.base.processes import how_ended
 
 WORKER = (sys.executable, "-m", "workbench.cli.worker")
@@ -36,7 +35,7 @@ class ProcessWork:
     def __init__(self, command: Sequence[str] = WORKER) -> None:
         """Start `command`, which gets the folder for its files as its last argument (tests pass another one)."""
         self._command = command
-        self._deliver, self._loop = deliver_on_loop(), _running_loop()
+        self._deliver = Deliver()
         self._number = 0
         self._busy: Queued | None = None
         self._waiting: dict[tuple[Hashable, str], Queued] = {}
@@ -47,13 +46,13 @@ class ProcessWork:
 
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request, now or when it is its turn."""
-        if self._loop is not None and self._loop.is_closed():  # nobody there hears what becomes of its requests
+        if self._deliver.closed:  # nobody there hears what becomes of its requests
             self._waiting.clear()
             if self._busy is not None:
                 self._busy = None
                 self._end()
                 self._start()
-        self._deliver, self._loop = deliver_on_loop(), _running_loop()
+        self._deliver = Deliver()
         self._waiting[line, request["kind"]] = Queued(request, hear, line)
         self._next()
 
@@ -159,13 +158,6 @@ class ProcessWork:
             process.stdin.flush()
         except OSError:
             self._ended(process)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _read(line: str) -> Message | None:

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Hashable
 
-from widgets.work.work import Hear, Message, Queued, deliver_on_loop
+from widgets.work.work import Deliver, Hear, Message, Queued
 from workbench.base.errors import WorkbenchError
 from workbench.cli.worker import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag
@@ -17,13 +17,13 @@ class ThreadWork:
     """Simulates in a thread, or describes, what exists in this kernel only. Cancel takes effect between rounds."""
 
     def __init__(self) -> None:
-        self._deliver = deliver_on_loop()
+        self._deliver = Deliver()
         self._flag: CancelFlag | None = None
         self._waiting: Queued | None = None
 
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request; what is being done ends before its next round."""
-        self._deliver = deliver_on_loop()
+        self._deliver = Deliver()
         if self._flag is not None:
             self._flag.cancel()
             self._waiting = Queued(request, hear, line)

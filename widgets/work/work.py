@@ -13,8 +13,6 @@ from typing import Any, NamedTuple, Protocol
 
 Message = Mapping[str, Any]
 Hear = Callable[[Message], None]
-Deliver = Callable[[Callable[[], None]], None]
-
 
 IDLE_S = 0.1
 """So long the event loop must have had nothing to do for what can wait."""
@@ -43,18 +41,26 @@ class Queued(NamedTuple):
     line: Hashable
 
 
-def deliver_on_loop() -> Deliver:
-    """How to call something on the kernel's event loop; without a running loop it is called at once."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return lambda call: call()
+class Deliver:
+    """Calls something on the event loop that runs where it is made; without a running loop at once."""
 
-    def deliver(call: Callable[[], None]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
-            loop.call_soon_threadsafe(call)
+    def __init__(self) -> None:
+        try:
+            self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
 
-    return deliver
+    @property
+    def closed(self) -> bool:
+        """Whether the loop is, so that nobody listens any more."""
+        return self._loop is not None and self._loop.is_closed()
+
+    def __call__(self, call: Callable[[], object]) -> None:
+        if self._loop is None:
+            call()
+            return
+        with contextlib.suppress(RuntimeError):  # closed
+            self._loop.call_soon_threadsafe(call)
 
 
 def when_idle(act: Callable[[], object]) -> None:

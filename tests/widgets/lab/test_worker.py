@@ -149,7 +149,7 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         lab._describe()
         await until(lambda: not lab._formulation.stale)
         assert "The ratio of total throughput to total cost" in lab._formulation._statement.value
-        assert "RatioFormulation" in lab._formulation._rest.value
+        assert "def throughput_to_cost(m)" in lab._formulation._rest.value
         lab.set("las")
         tabs.selected_index = tabs.titles.index("Formulation")
         assert "solves no optimisation problem" in lab._formulation._statement.value
