@@ -186,11 +186,22 @@ def test_a_run_made_again_is_the_run() -> None:
     assert again.solved is not None and again.solved.number == 4 and again.since == 4
 
 
-def test_where_several_programmes_decide_the_rows_say_so() -> None:
-    run = workbench.simulate("preset:start_here", "gavel.finish_time_fairness")
-    found = workbench.chain(run, "fast-0/1", 2700.0)
-    assert found.rows and {row.verdict for row in found.rows} == {"binding, not tried"}
-    assert "None was tried: rows of the last of 2 programmes that were solved in turn" in found.links[0].text
+@pytest.mark.parametrize(
+    ("scheduler", "gpu", "at", "causes"),
+    [
+        ("gavel.finish_time_fairness", "slow-0/0", 2340.0, {"job_time[game]", "finish_time[game]"}),
+        ("allox", "fast-0/0", 3600.0, {"places[v100,1]"}),
+        ("isolated", "slow-0/0", 2700.0, {"proportions[game,v100]"}),
+        ("three_sigma", "fast-0/1", 2700.0, set()),
+    ],
+)
+def test_rows_are_tried_whatever_way_the_optimum_was_found(
+    scheduler: str, gpu: str, at: float, causes: set[str]
+) -> None:
+    """Several programmes in turn, a matching, a closed form, an assembly: the stated rows are tried all the same."""
+    found = workbench.chain(run_of(scheduler), gpu, at)
+    assert found.rows and {row.verdict for row in found.rows} <= {"cause", "binding, not decisive"}
+    assert causes <= set(found.causes) if causes else not found.causes
 
 
 def test_a_gpu_of_a_node_that_is_down_and_one_that_nobody_can_use() -> None:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tests.baselines.mechanisms.support import look, make
-from workbench.baselines.isolated import shares
+from workbench.baselines.isolated import IsolatedPolicy
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
 
 def test_each_job_owns_its_part_of_each_type() -> None:
     snapshot = look(make({"a": ("fast", 2), "b": ("slow", 4)}, [{}, {"gpus": 2}]))
-    found = shares(snapshot, {})
+    found = IsolatedPolicy()(snapshot, {})
     assert found.shares.values == pytest.approx(np.array([[1 / 3, 2 / 3], [1 / 3, 2 / 3]]))
 
 

@@ -242,7 +242,10 @@ def test_where_an_algorithm_decides() -> None:
     [
         (BASE, BASE, capped(), "formulation name: .* a name that nothing shipped has"),
         ("fifo", BASE, capped(), "a name that nothing shipped has"),
-        ("a,b", BASE, capped(), "formulation name: .*without , : ="),
+        *(
+            (name, BASE, capped(), "formulation name: got .*; expected a text of 1 to 200 letters, digits")
+            for name in ("a,b", "bad name!", "", "a\nb", "\x1b[31m", " a", "<b>", 3, None)
+        ),
         ("mine", "gavel.max_min", capped(), "formulation: got 'gavel.max_min'; expected"),
         ("mine", BASE, lambda m: None, r"expected mine\(m, data\), which changes the model m"),
         ("mine", BASE, 3, r"a function mine\(m, data\) with base=|expected mine\(m, data\)"),

@@ -38,7 +38,7 @@ def run(decide: Callable[..., Any]) -> workbench.Run:
     "name", ["", " ", " a", "a ", 3, None, ["a"], "a\nb", "a,b", "a:b", "a=b", "\ud800", "x" * 201]
 )
 def test_names_that_cannot_be(name: Any) -> None:
-    with pytest.raises(InputError, match=r"scheduler name: .* a text of 1 to 200 characters"):
+    with pytest.raises(InputError, match=r"scheduler name: .* a text of 1 to 200 letters, digits"):
         workbench.scheduler(name)
 
 

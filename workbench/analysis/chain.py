@@ -177,7 +177,7 @@ def _explained(moment: JobAtTime) -> Explained:
         lease = f"{moment.job} has its lease of {start_s:g} s to {end_s:g} s" if moment.state in HOLDS else why
         return replace(found, links=(Link("lease", f"{lease}.", ()), placed))
     choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {moment.job}: {why}.", placed.facts)
-    if order is None:
+    if not names or order is None:
         return replace(found, links=(choice,))
     facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
     ordered = ", ".join(f"{name} {short_number(order.values[name], 4)}" for name in names)
@@ -263,11 +263,11 @@ class _Question:
             statement = of_decision(self._slot.run, self._first)
         except InputError as error:
             if self._owner.route(self._slot.run.knobs).kind != "algorithm":
-                self.without_rows = f"{error.value}; expected {error.expected}"
+                self.without_rows = str(error.value)
             return
         about = {self._slot.job, asked, self._slot.accelerator}
         count = len(statement.compiled.rows)
-        met = [n for n in np.flatnonzero(statement.limits.met).tolist() if statement.limits.owner[n] < count]
+        met = [n for n in np.flatnonzero(statement.limits.tight).tolist() if statement.limits.owner[n] < count]
         met.sort(key=lambda number: not about & set(statement.index(number).split(",")))
         self.without_rows = self._why_not_tried(statement)
         for place, number in enumerate(met):
@@ -276,7 +276,7 @@ class _Question:
 
     def _why_not_tried(self, statement: SolvedStatement) -> str:
         """Why no row can be tried; empty where they can: with no row changed the same unit is there."""
-        if statement.several > 1 or "algorithm" in statement.note:
+        if "algorithm" in statement.note:
             return statement.note
         then = self._unit_with(statement, "", 0.0)
         if then is None:
@@ -317,7 +317,8 @@ class _Question:
             answered.append(True)
             return answer_with(problem, row, by, _near(problem, shares))
 
-        other: Scheduler = self._owner.answered_by(near) or with_stand(self._owner, noted)
+        by_answer = None if statement.problem is None else self._owner.answered_by(near)
+        other: Scheduler = by_answer or with_stand(self._owner, noted)
         try:
             again = self._again(choose=lambda number: other if number >= since else self._owner)
         except (SolverFailedError, InvalidDecision, InputError):

@@ -47,7 +47,7 @@ from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import SolverFailedError
+from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 
 NAME = "allox"
@@ -240,7 +240,10 @@ class Allox(Formulation[AlloxData]):
 
 
 def read_matching(model: pyo.ConcreteModel, data: AlloxData) -> Matching:
-    """The matching of a solved model; jobs at equal places stand on the type's GPUs in their order."""
+    """The matching of a solved model; jobs at equal places stand on the type's GPUs in their order.
+
+    Where it is asked what a changed row would bring, a job may have no place (0), and a type more lines than GPUs.
+    """
     at = {name: row for row, name in enumerate(data.jobs)}
     kinds = {name: column for column, name in enumerate(data.types)}
     found = np.zeros((3, len(data.jobs)), dtype=np.int64)
@@ -250,7 +253,7 @@ def read_matching(model: pyo.ConcreteModel, data: AlloxData) -> Matching:
         found[:, at[job]] = kinds[kind], taken.setdefault((kind, k), 0), k
         taken[kind, k] += 1
     over = [line for line, count in taken.items() if count > data.workers[kinds[line[0]]]]
-    if sorted(at[job] for job, _, _ in chosen) != list(range(len(data.jobs))) or over:
+    if not stood_in() and (sorted(at[job] for job, _, _ in chosen) != list(range(len(data.jobs))) or over):
         raise SolverFailedError(NAME, over or len(chosen), "one place for every job, on no more lines than workers")
     return Matching(*found)
 
@@ -352,7 +355,7 @@ def _to_match(
 def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
     room, stay, rows, data = _to_match(snapshot, preemptive, alpha)
-    found, workers = match(data), data.workers
+    found, workers = _as_stated(data) if stood_in() else match(data), data.workers
     wanted = _in_line(snapshot, rows, found)
     placed = place(_first(wanted, workers), room, keep_first=True, accept=runs_spread(snapshot))
     for request in wanted:  # GPUs that a gang could not take
@@ -373,6 +376,13 @@ def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
         }
         | _behind(data, found, {str(unit) for unit in placed}),
     )
+
+
+def _as_stated(data: AlloxData) -> Matching:
+    """The matching by the model, to ask what a changed row would bring."""
+    model = build(data)
+    solve_model(model)
+    return read_matching(model, data)
 
 
 def _lines(data: AlloxData, found: Matching) -> dict[str, dict[str, float]]:
@@ -413,8 +423,8 @@ def _in_line(snapshot: Snapshot, rows: list[int], found: Matching) -> list[Reque
 
 
 def _down_the_line(found: Matching) -> list[int]:
-    """The jobs of a matching, the first in line first."""
-    return sorted(range(len(found.place)), key=lambda i: (-found.place[i], i))
+    """The jobs of a matching that have a place, the first in line first."""
+    return sorted(np.flatnonzero(found.place).tolist(), key=lambda i: (-found.place[i], i))
 
 
 def _looked_at(snapshot: Snapshot, waiting: list[int], workers: IntArray, alpha: float) -> list[int]:

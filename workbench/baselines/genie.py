@@ -185,7 +185,7 @@ def _explain(moment: JobAtTime) -> Explained:
     )
     at_s, laxity_s = moment.signals("laxity_s") or (moment.at_s, {})
     line = {job: laxity_s[job] if laxity_s.get(job, -1.0) >= 0 else math.inf for job in moment.waiting}
-    label = "laxity, how long it can still wait,"
+    label = "laxity (how long it can still wait)"
     return told(moment, Order(label, "s", line, "lowest", at_s, moment.by_arrival), rule, keeps=True)
 
 

@@ -24,13 +24,13 @@ from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Formulation, Knobs, Result, Route
+from workbench.scheduling.contract import Formulation, Knobs, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import SolverFailedError
+from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,7 @@ class Isolated(Formulation[IsolatedData]):
 
     def read(self, model: pyo.ConcreteModel, data: IsolatedData, knobs: Knobs) -> Result:
         """Shares of the solved model; raises SolverFailedError unless they are those of the closed form."""
-        values = [variable.value for variable in model.share.values()]
-        shares = np.array(values, dtype=float).reshape(len(data.jobs), len(data.types))
+        shares = _shares(model, data)
         apart = np.abs(shares - isolated_share(data.workers, data.gang)).max(initial=0.0)
         if not apart <= 1e-6:
             raise SolverFailedError(self.name, f"shares {apart:g} off", "c_j / (M z_m), at most all of a job's time")
@@ -114,6 +113,19 @@ class Isolated(Formulation[IsolatedData]):
         return None if data.jobs else _result(data, np.zeros((0, len(data.types))))
 
 
+def _shares(model: pyo.ConcreteModel, data: IsolatedData) -> FloatArray:
+    """(jobs x types) those of a solved model."""
+    values = [variable.value for variable in model.share.values()]
+    return np.array(values, dtype=float).reshape(len(data.jobs), len(data.types))
+
+
+def _as_stated(data: IsolatedData) -> FloatArray:
+    """The shares by the model, whose limits are not held against them."""
+    model = build(data)
+    solve_model(model)
+    return _shares(model, data)
+
+
 def _result(data: IsolatedData, shares: FloatArray) -> Result:
     owned = np.minimum(1.0, (shares.sum(axis=1) * len(data.jobs) * data.gang) / max(data.workers.sum(), 1.0))
     rows: list[Any] = shares.tolist()
@@ -121,10 +133,19 @@ def _result(data: IsolatedData, shares: FloatArray) -> Result:
     return Result("feasible", float(owned.sum()), "max", "1", {"allocation": allocation})
 
 
-def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
-    """The closed form as shares for Gavel's mechanism."""
-    values = isolated_share(snapshot.workers, snapshot.jobs.gpus)
-    return Allocated(Shares(snapshot.jobs.names, snapshot.types, values))
+class IsolatedPolicy:
+    """The closed form as shares for Gavel's mechanism; the model where it is asked what a changed row would bring."""
+
+    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
+        if stood_in():
+            values = _as_stated(Isolated().data(snapshot, {}))
+        else:
+            values = isolated_share(snapshot.workers, snapshot.jobs.gpus)
+        return Allocated(Shares(snapshot.jobs.names, snapshot.types, values))
+
+    def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
+        """The problem whose optimum the closed form is."""
+        return StatedProblem(Isolated(), Isolated().data(snapshot, {}), {})
 
 
 ROUTE = Route("other route", Isolated.name, "its optimum has a closed form")
@@ -132,6 +153,6 @@ ROOM = Room(
     name="isolated",
     title="Isolated",
     formulations=(Isolated(),),
-    schedulers=(ShareScheduler(Isolated.name, Isolated.title, shares, route=lambda knobs: ROUTE),),
+    schedulers=(ShareScheduler(Isolated.name, Isolated.title, IsolatedPolicy(), route=lambda knobs: ROUTE),),
     explanations={"isolated": explain},
 )

@@ -52,6 +52,8 @@ from workbench.scheduling.solvers import (
     SolveReport,
     SolverFailedError,
     solve_matrix,
+    solve_model,
+    stood_in,
 )
 from workbench.scheduling.solvers.report import report
 from workbench.simulation.job_at_time import Explained, JobAtTime
@@ -251,6 +253,13 @@ def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None 
     last = found.solved
     solved = replace(solved, solver=last.solver, solve_s=seconds, nodes=last.nodes, made_by=last.made_by)
     return _checked(data, kept[found.values > 0.5]), solved
+
+
+def _as_stated(data: SiaData, power: float, idle_cost: float, solver: Solver) -> tuple[IntArray, SolveReport]:
+    """The same by the model, to ask what a changed row would bring; its limits are not held against what is found."""
+    model = build(data, power, idle_cost)
+    solved = solve_model(model, solver)
+    return read(model, data), solved
 
 
 def _bound(solved: SolveReport, least: float, near: float) -> float:
@@ -463,7 +472,7 @@ class SiaScheduler(Scheduler):
         data = gather(snapshot, knobs, room)
         build_s = time.perf_counter() - began
         solver = Solver(gap=float(knobs["gap"]))
-        chosen, solved = choose(data, power_of(knobs), float(knobs["lambda_n"]), solver)
+        chosen, solved = (_as_stated if stood_in() else choose)(data, power_of(knobs), float(knobs["lambda_n"]), solver)
         chosen = chosen[_order(snapshot, data.job[chosen], knobs["queue"])]
         placed = _place(snapshot, data, chosen, room, split=bool(knobs["split"]))
         leases = snapshot.leases

@@ -55,7 +55,17 @@ from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import KEPT, Columns, Programme, Solver, SolveReport, SolverFailedError, solve_matrix
+from workbench.scheduling.solvers import (
+    KEPT,
+    Columns,
+    Programme,
+    Solver,
+    SolveReport,
+    SolverFailedError,
+    answer,
+    solve_matrix,
+    stood_in,
+)
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "three_sigma"
@@ -202,13 +212,22 @@ def choose(data: ThreeSigmaData, solver: Solver | None = None, *, stated: bool =
     """The best options (their numbers), by the arrays, or by what the stated model compiles to."""
     from workbench.scheduling.solvers.compile import compile_model
 
-    programme = compile_model(build(data), start=True).programme if stated else assemble(data)
-    found = solve_matrix(programme, solver)
+    if stated:
+        model = build(data)
+        how = solver or Solver()
+        found = answer(model, compile_model(model, start=True), how, lambda programme: solve_matrix(programme, how))
+    else:
+        found = solve_matrix(assemble(data), solver)
     return _checked(data, np.flatnonzero(found.values > 0.5)), found.solved
 
 
 def _checked(data: ThreeSigmaData, chosen: IntArray) -> IntArray:
-    """The options chosen; raises SolverFailedError for a job that starts twice, or more GPUs than there are."""
+    """The options chosen; raises SolverFailedError for a job that starts twice, or more GPUs than there are.
+
+    Where it is asked what a changed row would bring, neither is held against them.
+    """
+    if stood_in():
+        return chosen
     starts = np.bincount(data.job[chosen], minlength=len(data.jobs))
     if starts.max(initial=0) > 1:
         raise SolverFailedError(NAME, data.jobs[int(starts.argmax())], "at most one start for a job")

@@ -27,7 +27,7 @@ Decide = Callable[[Snapshot, Memory, Knobs, np.random.Generator], tuple[Decision
 
 USE = '@workbench.scheduler("a name") above the function'
 ARGUMENTS = "decide(snapshot, memory, knobs, rng)"
-_NAME = re.compile(r"[^\s,:=](?:[^,:=]*[^\s,:=])?")
+_NAME = re.compile(r"\w(?:[\w .-]*\w)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def check_name(noun: str, name: Any) -> None:
     if callable(name):
         raise InputError(f"@workbench.{noun}", name, USE.replace("scheduler", noun))
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
-        expected = "a text of 1 to 200 characters without , : = and without spaces around it"
+        expected = "a text of 1 to 200 letters, digits, _ . - and spaces, with a letter or a digit at both ends"
         raise InputError(f"{noun} name", name, expected)
 
 

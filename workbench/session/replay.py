@@ -44,8 +44,8 @@ See = Callable[[int, Snapshot], Snapshot]
 
 
 class _Replayed(Scheduler):
-    """A scheduler that hands each call on, and keeps the latest that gave GPUs and the latest that solved: where a
-    programme decides a programme, else also what an algorithm reports."""
+    """A scheduler that hands each call on, and keeps the latest that gave GPUs, other than by what was kept, and the
+    latest that solved: where a programme decides a programme, else also what an algorithm reports."""
 
     def __init__(self, owner: Scheduler, knobs: Knobs, choose: Choose, see: See) -> None:
         self._owner, self._choose, self._see = owner, choose, see
@@ -69,8 +69,9 @@ class _Replayed(Scheduler):
         number, self.calls = self.calls, self.calls + 1
         snapshot, then = self._see(number, snapshot), copy.deepcopy(rng)
         decision, after = self._choose(number).decide(snapshot, memory, knobs, rng)
-        acted = bool(decision.assign or decision.sequences)
-        solved = decision.solved is not None and decision.solved.made_by not in self._without
+        by = None if decision.solved is None else decision.solved.made_by
+        acted = bool(decision.assign or decision.sequences) and by != "kept"
+        solved = by is not None and by not in self._without
         if acted or solved:
             asked = Asked(number, snapshot.keep(), memory, then, decision)
             self.acted, self.solved = asked if acted else self.acted, asked if solved else self.solved

@@ -66,7 +66,7 @@ def test_whole_numbers_have_slack_and_the_price_of_the_relaxed_problem(name: str
     assert table["dual"].isna().all()
     assert table["left_rate"].isna().all()
     assert table["price_of_relaxed"].notna().any()
-    assert "whole numbers" in table.attrs["notes"][0]
+    assert "whole numbers" in table.attrs["notes"][-1]
     held(table, 0.0)
 
 
@@ -204,14 +204,42 @@ def test_infeasible_problems_show_the_rows_in_conflict() -> None:
     assert pickle.loads(pickle.dumps(caught.value)).stated is None
 
 
-def test_where_an_algorithm_decides_it_says_so() -> None:
-    for name in ("hadar", "hare", "fifo"):
-        run = workbench.simulate("preset:start_here", name)
-        with pytest.raises(InputError, match=r"An algorithm decides.*workbench\.chain"):
-            workbench.rows(run, 600.0)
+@pytest.mark.parametrize(
+    "scheduler", [each.name for each in workbench.schedulers() if not each.name.startswith("gavel.")]
+)
+def test_every_decision_has_its_rows_or_one_sentence(scheduler: str) -> None:
+    run = workbench.simulate("preset:start_here", scheduler, until_s=2000.0)
+    if workbench.route(scheduler).kind == "algorithm":
+        with pytest.raises(
+            InputError, match=r"got An algorithm decides[^;]*(; the problem is \S+)?; expected .*chain"
+        ) as told:
+            workbench.rows(run)
+        assert "\n" not in str(told.value) and ".;" not in str(told.value)
+        return
+    table = workbench.rows(run)
+    held(table, table.attrs["objective"])
+    assert table["row"].ne("").all() and table["tag"].ne("").all()
+    assert ("scaled: " in "".join(table.attrs["notes"])) == (scheduler == "hops")
+
+
+def test_ways_that_solve_no_model_say_so() -> None:
     run = workbench.simulate("preset:start_here", "allox", through="gavel_rounds")
-    with pytest.raises(InputError, match=r"has the optimum of.*no model is solved.*workbench\.chain"):
+    with pytest.raises(InputError, match=r"has the optimum of.*no model is solved; expected workbench\.chain"):
         workbench.rows(run, 600.0)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "knobs", "note"),
+    [
+        ("gavel.shortest_job_first", {"literal": True}, "this programme comes to 1, the answer to 2,520.03"),
+        ("gavel.max_min_fairness", {"partitions": 2}, "rows of the last of 2 programmes that were solved in turn"),
+    ],
+)
+def test_rows_are_of_the_programme_that_decided(scheduler: str, knobs: dict[str, object], note: str) -> None:
+    """As printed SJF takes the best of a programme for each job; parts of the cluster have one each."""
+    table = workbench.rows(workbench.simulate("preset:start_here", scheduler, knobs, until_s=2000.0))
+    held(table, table.attrs["objective"])
+    assert table.attrs["notes"][0].startswith(note)
 
 
 @pytest.mark.parametrize("method", ["newton", "bisection"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,3 +121,20 @@ def test_whole_numbers_have_no_duals() -> None:
     programme = random_programme(3)
     whole = Programme(**{**vars(programme), "integer": np.ones(len(programme.cost), dtype=bool)})
     assert LimitRows.of(whole, solve_matrix(whole)).dual is None
+
+
+def test_what_is_left_by_rounding_of_large_numbers_still_holds_a_step_back() -> None:
+    """max x, x - y <= 0, y <= 1e6: half a millionth off is above 1e-7, so not met, yet no room for a step."""
+    programme = Programme(
+        cost=np.array([1.0, 0.0]),
+        matrix=Columns.of([0, 0], [0, 1], [1.0, -1.0], (1, 2)),
+        row_lower=np.array([-math.inf]),
+        row_upper=np.zeros(1),
+        lower=np.zeros(2),
+        upper=np.array([math.inf, 1e6]),
+        maximise=True,
+    )
+    point = solve_matrix(programme)
+    limits = LimitRows.of(programme, replace(point, values=np.array([1e6 - 5e-7, 1e6])))
+    assert (limits.met[0], limits.tight[0]) == (False, True)
+    assert limits.rates(0)[:2] == pytest.approx((1.0, 1.0)) and limits.rates(3)[:2] == pytest.approx((1.0, 1.0))

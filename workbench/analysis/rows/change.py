@@ -244,7 +244,7 @@ def _nearest(programme: Programme, best: Point, near: FloatArray, solver: Solver
     ).values[:columns]  # fmt: skip
     for limit in (programme.lower, programme.upper, near):  # a share of 1e-8 would have a rank of its own
         found = np.where(np.abs(found - limit) <= SNAP, limit, found)
-    return Point(found, None, None, best.solved)
+    return replace(best, values=found)  # duals go with every best answer
 
 
 AS_GOOD = 1e-8

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
 from workbench.scheduling.contract import MODEL, Result, Route, StatedProblem
+from workbench.scheduling.decision import Shares
 from workbench.scheduling.solvers import (
     InfeasibleError,
     Point,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 AGREES = 1e-6
 """Two objectives that differ by less, relative, are one."""
+APART = 1e-6
+"""Shares that differ by more are others."""
 MOST_TERMS, AT_EACH_END = 8, 3
 """Terms of a sum that a row shows in full, and of a longer one at each end."""
 _NAME = re.compile(r"\s*(.*?)(?:\s+(<=|>=|=))?\s*")
@@ -205,12 +208,13 @@ def of_decision(run: Run, again: Replay) -> SolvedStatement:
         raise InputError("at", again.run.end_s, "a time by which a programme had been solved")
     made, at_s = stated_in(run, again), asked.snapshot.now_s
     if made is not None:
-        statement = _as_it_stands(made.problem, made.objective, made.gap, at_s)
+        statement = _as_it_stands(made.problem, made.objective, made.gap, at_s, shares=asked.decision.shares)
         if statement is not None:
             return statement
     models = solved_in(run, again) if made is None else _in_turn(made.problem)
     if not models:
-        why = route.sentence if route.kind == "algorithm" else f"{route.sentence} At {at_s:g} s no model is solved."
+        sentence = route.sentence.rstrip(".")
+        why = sentence if route.kind == "algorithm" else f"{sentence}; at {at_s:g} s no model is solved"
         raise InputError(f"rows of {run.scheduler}", Words(why), _instead(route, run, again.run.end_s))
     solved = asked.decision.solved
     by_algorithm = solved is not None and solved.made_by == "algorithm"
@@ -264,12 +268,18 @@ def _statement(problem: StatedProblem, model: Any, compiled: Compiled, point: Po
 
 
 def _as_it_stands(
-    problem: StatedProblem, objective: float | None, gap: float | None, at_s: float | None = None, note: str = ""
+    problem: StatedProblem,
+    objective: float | None,
+    gap: float | None,
+    at_s: float | None = None,
+    note: str = "",
+    shares: Shares | None = None,
 ) -> SolvedStatement | None:
     """Solved as it stands; None where that is not what was found: several programmes were solved in turn.
 
-    objective: what it must come to, within the gap that it was found to, None where that is not known. Raises
-    InputError where nothing is to decide.
+    objective: what it must come to, within the gap that it was found to, None where that is not known; shares: those
+    that were decided, so that it is told if they are another of several best answers. Raises InputError where nothing
+    is to decide.
     """
     from workbench.scheduling.solvers.compile import load
 
@@ -286,10 +296,25 @@ def _as_it_stands(
     answer = problem.formulation.read(model, problem.data, problem.knobs)
     # whole numbers may be solved in units that suit the solver; there are no duals that must add up
     value: float | None = answer.objective if compiled.programme.mixed else point.solved.value
+    if value is not None and point.solved.value is not None and not _agree(point.solved.value, value, AGREES):
+        scaled = f"{short_number(point.solved.value, 6)} in its own units stands for {short_number(value, 6)}"
+        note = "; ".join([*([note] if note else []), f"the programme is scaled: {scaled}"])
+    if shares is not None and _apart(answer, shares) > APART:
+        note = "; ".join([*([note] if note else []), "there are several best answers, and the run has another"])
     within = AGREES + (gap or 0.0) + (point.solved.gap or 0.0)
     if objective is not None and (value is None or not _agree(value, objective, within)):
         return None
     return replace(statement, point=point, at_s=at_s, note=note, unit=answer.unit)
+
+
+def _apart(answer: Result, shares: Shares) -> float:
+    """How far the shares of single jobs are from those that were decided, at most; 0 without any."""
+    found = answer.values.get("allocation") or {}
+    rows = [(found[unit], row) for unit, row in zip(shares.units, shares.values, strict=True) if unit in found]
+    kinds = [str(kind) for kind in shares.types]
+    return max(
+        (abs(own.get(kind, x) - x) for own, row in rows for kind, x in zip(kinds, row, strict=True)), default=0.0
+    )
 
 
 def _agree(one: float, other: float, within: float) -> bool:

@@ -100,10 +100,9 @@ def _rates(statement: SolvedStatement) -> dict[int, Rates]:
         return {}
     found: dict[int, Rates] = {}
     most = min(MOST_RATED, RATED_ENTRIES // max(1, len(limits.matrix.data)))
-    met = np.flatnonzero(limits.met).tolist()
-    for number in met[:most]:
+    for number in np.flatnonzero(limits.tight).tolist()[:most]:
         found[number] = limits.rates(number, statement.solver)
-    for number in np.flatnonzero(~limits.met).tolist():
+    for number in np.flatnonzero(~limits.tight).tolist():
         slack, sense = limits.slack.item(number), limits.sense.item(number)
         found[number] = Rates(0.0, 0.0, slack if sense > 0 else math.inf, slack if sense < 0 else math.inf)
     return found
@@ -144,6 +143,8 @@ def _about(statement: SolvedStatement, rates: Mapping[int, Rates], late: bool) -
         notes.append(f"a problem in whole numbers has no duals; the one with fractions allowed {of_relaxed}")
     elif len(rates) < len(limits.sense):
         notes.append(f"{len(limits.sense) - len(rates)} of {len(limits.sense)} rows were not asked for their rates")
+    rounded = listed((statement.names[number] for number in np.flatnonzero(limits.tight & ~limits.met)), MOST_LISTED)
+    notes += [f"met but for rounding, which is above 1e-7 in numbers of this size: {rounded}"] if rounded else []
     several = listed((statement.names[number] for number, found in rates.items() if not found.unique), MOST_LISTED)
     notes += [f"the dual is not unique, the two rates differ: {several}"] if several else []
     if statement.unit not in ("", "1") and not programme.mixed:

@@ -155,11 +155,16 @@ def explain(moment: JobAtTime) -> Explained:
 def _links(moment: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
     """The job's promise, its leases, and where it was placed."""
     verdicts = moment.events("verdict")
+    told = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
     given = f"at {verdicts[-1]['time_s']:g} s: {verdicts[-1]['reason']}" if verdicts else "none yet"
     planned = [fact for fact in facts if fact.name in LEASES]
     listed = ", ".join(f"{fact.name} {fact.value:.6g}" for fact in planned) or "none planned"
     return (
-        Link("promise", f"Verdict on {moment.job}: {given}.", tuple(f for f in facts if f.name.startswith("deadline"))),
+        Link(
+            "promise",
+            f"Verdict on {moment.job}: {given}.",
+            (*told, *(fact for fact in facts if fact.name.startswith("deadline"))),
+        ),
         Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", tuple(planned)),
         moment.placement(),
     )

@@ -78,9 +78,11 @@ class FormulationPolicy:
         """Of parts of the cluster it is the programme of each."""
         return Route("same programme", self.formulation.name)
 
-    def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
-        """The problem whose shares it answers."""
+    def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem | None:
+        """The problem whose shares it answers; None where parts of the cluster have one each."""
         data, _ = self.data(snapshot, knobs, able(snapshot, knobs), memory)
+        if self.combine is not None and min(int(knobs["partitions"]), len(data.jobs)) > 1:
+            return None
         return StatedProblem(self.formulation, data, knobs)
 
     def answered_by(self, answer: Answer) -> SharePolicy | None:

@@ -32,6 +32,7 @@ from workbench.scheduling.solvers.solve import (
     answered_by,
     solve_matrix,
     solve_model,
+    stood_in,
     warm_up,
     watched,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "relative_gap",
     "solve_matrix",
     "solve_model",
+    "stood_in",
     "warm_up",
     "watched",
 ]

@@ -101,6 +101,14 @@ class LimitRows:
         found: npt.NDArray[np.bool_] = self.slack < MET
         return found
 
+    @cached_property
+    def tight(self) -> npt.NDArray[np.bool_]:
+        """(limits,) whether nothing is left of it but rounding in the sizes of its terms: what no step may break."""
+        of_terms = replace(self.matrix, data=np.abs(self.matrix.data))
+        size = np.maximum(1.0, np.maximum(np.abs(self.right), _times(of_terms, np.abs(self.point.values))))
+        found: npt.NDArray[np.bool_] = self.slack < MET * size
+        return found
+
     def moved(self, programme: Programme, number: int, by: float) -> Programme:
         """A programme of this shape with one right-hand side moved; by: inf or -inf takes the limit away."""
         owner, sense = int(self.owner[number]), int(self.sense[number])
@@ -144,12 +152,11 @@ class LimitRows:
         return Programme(cost, matrix, lower, upper, -nothing, nothing, maximise=self.programme.maximise)
 
     def _around(self, number: int, step: float) -> Programme:
-        """The best `c d`: what is met stays, the one limit moves by `step`, all others are free."""
+        """The best `c d`: what is tight stays, the one limit moves by `step`, all others are free."""
         to = np.zeros(len(self.sense))
         to[number] = step
-        kept = self.met.copy()
-        lower = np.where(kept & (self.sense <= 0), to, -math.inf)
-        upper = np.where(kept & (self.sense >= 0), to, math.inf)
+        lower = np.where(self.tight & (self.sense <= 0), to, -math.inf)
+        upper = np.where(self.tight & (self.sense >= 0), to, math.inf)
         return self._free(self.matrix, self.programme.cost, lower, upper)
 
     def _stretched(self, number: int, step: float, gain: float) -> Programme:

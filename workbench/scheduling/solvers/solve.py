@@ -62,6 +62,11 @@ def answered_by(stand: Stand) -> Iterator[None]:
         _STAND.reset(token)
 
 
+def stood_in() -> bool:
+    """Whether another answers in the solver's place, whose answers may break a limit."""
+    return _STAND.get() is not None
+
+
 def answer(model: Any, compiled: Compiled, solver: Solver, solve: Solve) -> Point:
     """The solution of a compiled model, told to whoever watches; solve: what solves its programme."""
     stand = _STAND.get()

@@ -23,7 +23,16 @@ from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
 from workbench.scheduling.decision import IntArray, unit_name
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Columns, Point, Programme, Solver, SolveReport, SolverFailedError, answer
+from workbench.scheduling.solvers import (
+    Columns,
+    Point,
+    Programme,
+    Solver,
+    SolveReport,
+    SolverFailedError,
+    answer,
+    stood_in,
+)
 
 NOTHING_MORE: Mapping[str, FloatArray] = MappingProxyType({})
 
@@ -100,8 +109,11 @@ TOLERANCE = 1e-6
 def check(data: AllocationInstance, shares: FloatArray, name: str) -> FloatArray:
     """The shares, with what rounding left outside [0, 1] cut off; raises SolverFailedError if a limit is broken.
 
-    shares: (combinations x types); name: of the formulation.
+    shares: (combinations x types); name: of the formulation. Where it is asked what a changed row would bring, no limit
+    is held against them.
     """
+    if stood_in():
+        return np.where(data.allowed, np.clip(shares, 0.0, None), 0.0)
     limits = (
         ("a share below 0", (-shares).max(initial=0.0), 0.0),
         ("a share where the combination cannot run", np.abs(shares[~data.allowed]).max(initial=0.0), 0.0),
@@ -188,20 +200,20 @@ class ShareFormulation(Formulation[Data]):
 
     def programme(self, data: Data, knobs: Knobs) -> Programme:
         """The programme as the knobs want it made: assembled, or compiled from the stated model."""
-        return self._posed(data, knobs)[1]
+        return self.posed(data, knobs)[1]
 
     def answered(
         self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
     ) -> tuple[Programme, Point]:
         """The same and its solution, told to whoever watches what models are solved; sequel: see `solve`."""
-        compiled, programme = self._posed(data, knobs)
+        compiled, programme = self.posed(data, knobs)
 
         def solve(programme: Programme) -> Point:
             return self.solve(programme, data, knobs, solver, sequel)
 
         return programme, solve(programme) if compiled is None else answer(*compiled, solver, solve)
 
-    def _posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
+    def posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
         """The model and what it compiles to, None if it is assembled; the programme."""
         found = self.assemble(data, knobs) if assembled(knobs) else None
         if found is not None:

@@ -45,7 +45,7 @@ from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Programme, Solver
+from workbench.scheduling.solvers import Programme, Solver, answer
 
 NAME = "gavel.shortest_job_first"
 
@@ -118,16 +118,22 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
         if not knobs.get("literal", False):
             return super().optimum(data, knobs, solver)
         began = time.perf_counter()
-        known, programme, found = seen(data, knobs), self.programme(data, knobs), []
+        known, (compiled, programme), found = seen(data, knobs), self.posed(data, knobs), []
         for row in range(len(data.jobs)):
             cost = np.zeros(len(programme.cost))
             at, worth = Assembly(known).worth(one_job.alone(known, row) / fastest(known))
             cost[programme.columns["share"][at]] = worth
-            point = self.solve(replace(programme, cost=cost), data, knobs, solver)
-            shares = self.shares(programme.values(point), data)
-            found.append((float(known.steps[row] / known.throughput(shares)[row]), DividedTime(shares, point.solved)))
-        _, best = min(found, key=lambda each: each[0])
-        solve_s = sum(each.solved.solve_s for _, each in found)
+            alone = replace(programme, cost=cost)
+            point = self.solve(alone, data, knobs, solver)
+            speed = known.throughput(self.shares(alone.values(point), data))[row]
+            found.append((float(known.steps[row] / speed), alone, point))
+        _, alone, point = min(found, key=lambda each: each[0])
+        solve_s = sum(each.solved.solve_s for _, _, each in found)
+        if compiled is not None:  # who watches, or asks what a changed row would bring, is told of the one that decides
+            model, first = compiled
+            decides = replace(first, programme=alone)
+            point = answer(model, decides, solver, lambda programme: self.solve(programme, data, knobs, solver))
+        best = DividedTime(self.shares(alone.values(point), data), point.solved)
         build_s = time.perf_counter() - began - solve_s
         return replace(best, solved=replace(best.solved, bound=None, gap=None, build_s=build_s, solve_s=solve_s))
 
