@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from workbench.analysis.calibration import Calibration as Calibration
+    from workbench.analysis.calibration import calibrate as calibrate
     from workbench.analysis.chain import Chain as Chain
     from workbench.analysis.chain import chain as chain
     from workbench.analysis.comparison import Comparison as Comparison
@@ -125,6 +127,7 @@ _MODULES = {
         ("analysis.metrics", "summary"),
         ("analysis.explanation", "explain Explanation one_more"),
         ("analysis.exact", "exact ExactAnswer"),
+        ("analysis.calibration", "calibrate Calibration"),
         ("analysis.chain", "chain Chain"),
         ("analysis.comparison", "Comparison"),
         ("analysis.whatif.ask", "WhatIf"),

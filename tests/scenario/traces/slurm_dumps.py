@@ -64,6 +64,27 @@ def dump(*jobs: Ran) -> str:
     return "\n".join([HEADER, *map(row, jobs)]) + "\n"
 
 
+def limited(count: int, seed: int = 0) -> list[Ran]:
+    """Jobs of 8 GPUs on two nodes, first come first served but one at a time of a user; most are user a's."""
+    rng, now, waiting, found = random.Random(seed), 0, list[Ran](), list[Ran]()
+    for number in range(count):
+        now += rng.randrange(1, 1400)
+        waiting.append(Ran(str(number), now, 0, rng.randrange(300, 1800), user=rng.choice("aaabc")))
+    runs: dict[str, Ran] = {}  # by node
+    ends, at = [job.submit_s for job in waiting], 0
+    while waiting:
+        at = min(time for time in ends if time > at)
+        runs = {host: job for host, job in runs.items() if job.start_s + job.run_s > at}
+        for job in [job for job in waiting if job.submit_s <= at]:
+            host = next((host for host in ("a1", "a2") if host not in runs), None)
+            if host is not None and job.user not in {other.user for other in runs.values()}:
+                runs[host] = job._replace(start_s=at, host=host)
+                found.append(runs[host])
+                waiting.remove(job)
+                ends.append(at + job.run_s)
+    return sorted(found, key=lambda job: job.submit_s)
+
+
 def queued(count: int, seed: int = 0) -> list[Ran]:
     """Jobs of 8 GPUs on two nodes, first come, first served, at a load of nearly 1."""
     rng, free, found, now = random.Random(seed), {"a1": 0, "a2": 0}, [], 0

@@ -1,0 +1,253 @@
+"""`workbench.calibrate`: whether a scheduler, run on a log as it was, makes jobs wait as they did.
+
+Waits are start minus eligible; from submission to eligible (holds, begin times, dependencies) is told apart. Nothing
+is fitted: what the configuration says is taken, what it does not say (when within its interval Slurm's backfill runs)
+is averaged over. Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five
+equal parts; each of the last four is held against what was simulated, and against three rivals, of which two know the
+parts before it: the median wait of the day before by partition and size, the mean wait; and plain first come, first
+served.
+
+Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
+rank correlation over users' mean waits at least .6, and no rival that is as good in both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.base.card import card
+from workbench.base.errors import InputError, Words
+from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.scenario.scenario import Scenario
+from workbench.session.api import load, simulate
+
+FOLDS = 4
+MOST_ERROR, LEAST_RANK = 0.3, 0.6
+LEAST_JOBS = 5
+"""Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
+EDGE = 0.05
+DAY_S = 86400.0
+MANY = 2000
+"""Jobs from which on one phase of backfill's clock is simulated: their waits are longer than its interval."""
+NOTE = "Calibration: "
+TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
+GROUPS = ("partition", "user", "size", "hour")
+
+Verdict = Literal["calibrated", "indicative"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How near waits are on the parts held back: median over parts and partitions of |median / recorded median - 1|,
+    a recorded median counting as at least `pace_s`; Spearman's correlation of users' mean waits (nan with fewer than
+    three users); |mean wait / recorded mean - 1| over all."""
+
+    median_error: float
+    rank_correlation: float
+    mean_error: float
+
+    def as_good_as(self, other: Fit) -> bool:
+        """No worse in error and in rank; who has no rank has none to speak of."""
+        mine, its = (fit.rank_correlation if math.isfinite(fit.rank_correlation) else 0.0 for fit in (self, other))
+        return self.median_error <= other.median_error and mine >= its
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """waits: a row per job (partition, user, size, hour, part; waits in s: recorded, simulated on average, of each run
+    and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns of runs
+    that were averaged; pace_s: how often the scheduler looks."""
+
+    scheduler: str
+    waits: pd.DataFrame
+    runs: tuple[str, ...]
+    pace_s: float
+    held_back: Fit
+    rivals: dict[str, Fit]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is indicative only; empty if it is calibrated."""
+        fit, found = self.held_back, []
+        if not fit.median_error <= MOST_ERROR:
+            found.append(f"the held-back error of partition medians is {_percent(fit.median_error)}, above 30 %")
+        if not fit.rank_correlation >= LEAST_RANK:
+            found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
+        as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
+        return [*found, *(f"{name} is as good" for name in as_good)]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether answers from this scenario may be believed."""
+        return "indicative" if self.reasons else "calibrated"
+
+    def note(self) -> str:
+        """What stands on later answers, in a sentence."""
+        fit = self.held_back
+        why = f" ({'; '.join(self.reasons)})" if self.reasons else ""
+        mean, real = (_time(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
+        return (
+            f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
+            f"error of partition medians {_percent(fit.median_error)}, rank correlation over users "
+            f"{_number(fit.rank_correlation)}."
+        )
+
+    def by(self, group: str) -> pd.DataFrame:
+        """Per partition, user, size (GPUs) or hour of the scenario's day: jobs, quantiles and means of waits, of
+        several runs the mean of each."""
+        if group not in GROUPS:
+            raise InputError("group", group, f"one of {', '.join(GROUPS)}")
+        found = self.waits.groupby(group, sort=True)
+        table = pd.DataFrame({"jobs": found.size()})
+        for name, columns in (("recorded", ["recorded_s"]), ("simulated", [*self.runs])):
+            waits = found[columns]
+            table[f"{name}_median_s"], table[f"{name}_mean_s"] = waits.median().mean(axis=1), waits.mean().mean(axis=1)
+            table[f"{name}_p95_s"] = waits.quantile(0.95).mean(axis=1)
+        return table.reset_index()
+
+    def unexplained(self, most: int = 10) -> pd.DataFrame:
+        """The jobs whose wait is farthest off, in all runs more than the pace and half the wait away on the same side:
+        holds, priorities set by hand and other things that no file says."""
+        waits, found = self.waits, self.waits[[*self.runs]]
+        off = np.maximum(found.min(axis=1) - waits["recorded_s"], waits["recorded_s"] - found.max(axis=1))
+        far = (off > self.pace_s) & (off > 0.5 * waits[["recorded_s", "simulated_s"]].max(axis=1))
+        columns = ["job", "partition", "user", "size", "recorded_s", "simulated_s"]
+        found = waits.assign(off_s=off)[far].sort_values("off_s", ascending=False, kind="stable")
+        return found[columns].head(most).reset_index(drop=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `workbench calibrate --json` prints it; null where there is no number."""
+
+        def plain(fit: Fit) -> dict[str, float | None]:
+            return {name: value if math.isfinite(value) else None for name, value in vars(fit).items()}
+
+        columns = ["recorded_median_s", "simulated_median_s", "recorded_mean_s", "simulated_mean_s", "jobs"]
+        rows = self.by("partition")[["partition", *columns]].rename(columns={"partition": "name"})
+        return {
+            "partitions": [dict(row) for row in rows.to_dict("records")],
+            "held_back": plain(self.held_back),
+            "rivals": {name: plain(fit) for name, fit in self.rivals.items()},
+            "verdict": self.verdict,
+        }
+
+    def kept(self, scenario: Scenario) -> Scenario:
+        """The scenario with the verdict as its first note, in the place of an earlier one."""
+        notes = (self.note(), *(text for text in scenario.notes if not text.startswith(NOTE)))
+        return Scenario.from_dict({**scenario.to_dict(), "notes": list(notes)})
+
+    def _repr_html_(self) -> str:
+        rows = [(row["partition"], row["jobs"], *map(_time, (row["recorded_mean_s"], row["simulated_mean_s"])))
+                for row in self.by("partition").to_dict("records")]  # fmt: skip
+        return card(self.note(), rows, ("Partition", "Jobs", "Recorded mean wait", "Simulated"))
+
+
+def calibrate(scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None) -> Calibration:
+    """Run a scheduler on a log as it was, and hold the waits against the recorded ones.
+
+    phases: runs of `slurm`, each with backfill's clock at another part of its interval; default 4, and 1 for more than
+    2,000 jobs. Raises InputError for a scenario with fewer than 50 recorded waits, and what `simulate` raises.
+    """
+    scenario = load(scenario)
+    recorded = _recorded(scenario)
+    site = read_site(scenario)
+    pace_s = site.settings["bf_interval"]
+    count = phases if phases is not None else 1 if len(scenario.jobs) > MANY else 4
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
+        raise InputError("phases", phases, "a whole number from 1 to 100")
+    knobs = [{"phase_s": pace_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
+    waits = {f"run {i}": _simulated(scenario, recorded, scheduler, each) for i, each in enumerate(knobs, start=1)}
+    table = recorded.assign(simulated_s=np.mean([*waits.values()], axis=0), **waits)
+    table["fifo_s"] = _simulated(scenario, recorded, "fifo", {"round_s": 0.0})
+    table = _with_rivals(_in_parts(table))
+    rivals = {name: _fit(table, [f"{name}_s"], pace_s) for name in TITLE}
+    return Calibration(scheduler, table, tuple(waits), pace_s, _fit(table, [*waits], pace_s), rivals)
+
+
+def _recorded(scenario: Scenario) -> pd.DataFrame:
+    """The jobs whose wait the log has; those that ran at the begin had none in it."""
+    found = []
+    for job in scenario.jobs:
+        facts = job.attributes
+        start_s, eligible_s = (facts.get(name) for name in ("start_s", "eligible_s"))
+        if isinstance(start_s, (int, float)) and isinstance(eligible_s, (int, float)) and start_s >= 0:
+            submit_s = float(facts.get("submit_s", eligible_s))
+            partition, hour = str(facts.get("partition", "")), int(max(eligible_s, 0.0) // 3600 % 24)
+            waits = (float(eligible_s), max(float(start_s) - eligible_s, 0.0), float(eligible_s) - submit_s)
+            found.append((job.name, partition, job.user or "", job.gpus, hour, *waits))
+    columns = ["job", "partition", "user", "size", "hour", "eligible_s", "recorded_s", "held_s"]
+    if len(found) < 50:
+        expected = "a log with at least 50 jobs that say when they were eligible and started"
+        raise InputError("scenario", Words(f"{len(found)} recorded waits"), expected)
+    return pd.DataFrame(found, columns=columns).sort_values("eligible_s", kind="stable", ignore_index=True)
+
+
+def _simulated(scenario: Scenario, recorded: pd.DataFrame, scheduler: str, knobs: dict[str, float]) -> list[float]:
+    """The wait of each job in a run of its own, in seconds."""
+    run = simulate(scenario, scheduler, knobs, detail=0)
+    start_s = dict(zip(run.jobs["job"], run.jobs["first_start_s"].tolist(), strict=True))
+    pairs = zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True)
+    return [max(start_s[name] - eligible_s, 0.0) for name, eligible_s in pairs]
+
+
+def _in_parts(table: pd.DataFrame) -> pd.DataFrame:
+    """With the column `part`: 1 to 4 of those held back, 0 of the first, -1 of warm-up and tail."""
+    count = len(table)
+    edge = int(count * EDGE)
+    inside = np.arange(count) - edge
+    part = np.where((inside >= 0) & (inside < count - 2 * edge), inside * (FOLDS + 1) // (count - 2 * edge), -1)
+    return table.assign(part=part)
+
+
+def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
+    """What those say who know the parts before: the day before's median by partition and size, and the mean."""
+    yesterday, mean = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    for part in range(1, FOLDS + 1):
+        known, asked = table[table["part"].between(0, part - 1)], table[table["part"] == part]
+        recent = known[known["eligible_s"] >= asked["eligible_s"].min() - DAY_S]
+        by = [
+            pool.groupby(keys)["recorded_s"].median().to_dict()
+            for pool, keys in ((recent, ["partition", "size"]), (known, ["partition", "size"]), (known, ["partition"]))
+        ]
+        rest = known["recorded_s"].median()
+        for row, partition, size in asked[["partition", "size"]].itertuples():
+            keys = ((partition, size), (partition, size), (partition,))
+            said = (found[key] for found, key in zip(by, keys, strict=True) if key in found)
+            yesterday[row], mean[row] = next(said, rest), known["recorded_s"].mean()
+    return table.assign(yesterday_s=yesterday, mean_s=mean)
+
+
+def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> Fit:
+    """How near the mean of some columns' figures is to that of the recorded waits, on the parts held back."""
+    held = table[table["part"] > 0]
+    errors = []
+    for _, rows in held.groupby(["part", "partition"]):
+        if len(rows) >= LEAST_JOBS:
+            real = rows["recorded_s"].median()
+            errors.append(abs(rows[columns].median().mean() - real) / max(real, pace_s))
+    users = held.groupby("user").filter(lambda rows: len(rows) >= LEAST_JOBS).groupby("user")
+    means = pd.DataFrame({"recorded_s": users["recorded_s"].mean(), "found_s": users[columns].mean().mean(axis=1)})
+    rank = math.nan
+    if len(means) >= 3 and means["found_s"].nunique() > 1 and means["recorded_s"].nunique() > 1:
+        rank = float(means["found_s"].rank().corr(means["recorded_s"].rank()))
+    real = held["recorded_s"].mean()
+    mean_error = abs(held[columns].mean().mean() - real) / max(real, pace_s)
+    return Fit(float(np.median(errors)) if errors else math.nan, rank, float(mean_error))
+
+
+def _time(seconds: float) -> str:
+    return format_duration(seconds, parts=2)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f} %" if math.isfinite(value) else "unknown"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "unknown"

@@ -1,0 +1,86 @@
+"""The command `calibrate`: whether a log's scenario, run under Slurm as it was configured, waits as it did."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.base.units import format_duration
+from workbench.cli.inputs import whole
+from workbench.cli.output import Answer, aligned, say
+from workbench.cli.parser import Commands, Parser, add_command, add_scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.analysis.calibration import Calibration
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the command of this file."""
+    about = (
+        "Run a scheduler on a log as it was and hold the waits (start minus eligible) against the recorded ones, by "
+        "partition, user, size and hour, on parts held back, and against three naive rivals. The verdict becomes the "
+        "scenario's first note, which later answers show."
+    )
+    parser = add_command(commands, "calibrate", "hold simulated waits against those of a log", about)
+    add_scenario(parser)
+    parser.add_argument("--scheduler", metavar="NAME", default="slurm", help="default: slurm")
+    help = "runs with backfill's clock elsewhere; default 4, of more than 2,000 jobs 1"
+    parser.add_argument("--phases", metavar="N", type=whole("--phases", 1), help=help)
+    help = "write the scenario with the verdict here (default: in its place, where SCENARIO is a file)"
+    parser.add_argument("-o", "--output", metavar="FILE", help=help)
+    parser.set_defaults(command=calibrate)
+
+
+def calibrate(args: argparse.Namespace) -> Answer:
+    """Calibrate, and keep the verdict."""
+    from workbench.analysis.calibration import calibrate as calibrated
+    from workbench.cli.inputs import read_scenario
+
+    scenario = read_scenario(args.scenario)
+    found = calibrated(scenario, args.scheduler, phases=args.phases)
+    target = args.output or (args.scenario if Path(args.scenario).is_file() else None)
+    if target is not None:
+        found.kept(scenario).save(target, force=True)
+        say(f"{target}: the verdict is its first note")
+    return Answer(found.as_json(), lambda: _text(found))
+
+
+def _text(found: Calibration) -> str:
+    from workbench.analysis.calibration import GROUPS, TITLE
+
+    lines = [found.note(), ""]
+    count = len(found.runs)
+    runs = "one run" if count == 1 else f"the mean of {count} runs, backfill's clock elsewhere in each"
+    held = format_duration(found.waits["held_s"].mean(), parts=2)
+    lines += [f"Waits from eligible to start; simulated: {runs}. From submission to eligible: {held} on average."]
+    for group in GROUPS:
+        lines += ["", _table(found.by(group).head(40), group)]
+    fits = {found.scheduler: found.held_back, **{TITLE[name]: fit for name, fit in found.rivals.items()}}
+    rows = [
+        [name, *(f"{value:.2f}" for value in (fit.median_error, fit.rank_correlation, fit.mean_error))]
+        for name, fit in fits.items()
+    ]
+    lines += [
+        "",
+        "On the parts held back (error of partition medians, rank correlation over users, error of the mean):",
+    ]
+    lines += [aligned(["", "median error", "rank", "mean error"], rows)]
+    far = found.unexplained()
+    if len(far):
+        told = [[str(value) if isinstance(value, (str, int)) else f"{value:.0f}" for value in row]
+                for row in far.itertuples(index=False)]  # fmt: skip
+        lines += ["", "Not explained by what the files say:", aligned(list(far.columns), told)]
+    return "\n".join(lines)
+
+
+def _table(table: pd.DataFrame, group: str) -> str:
+    names = [f"{name}_{what}_s" for what in ("median", "mean", "p95") for name in ("recorded", "simulated")]
+    rows = [
+        [str(row[group]), str(row["jobs"]), *(format_duration(row[name], parts=2) for name in names)]
+        for row in table.to_dict("records")
+    ]
+    header = [group, "jobs", "median", "simulated", "mean", "simulated", "p95", "simulated"]
+    return aligned(header, rows)
