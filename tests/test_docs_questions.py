@@ -33,7 +33,18 @@ def test_the_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_commands_are_commands(capsys: pytest.CaptureFixture[str]) -> None:
     shown = set(re.findall(r"`workbench (\w+)", QUESTIONS))
-    assert shown == {"calibrate", "chain", "compare", "exact", "explain", "report", "rows", "simulate", "sweep", "verify"}
+    assert shown == {
+        "calibrate",
+        "chain",
+        "compare",
+        "exact",
+        "explain",
+        "report",
+        "rows",
+        "simulate",
+        "sweep",
+        "verify",
+    }
     for name in shown:
         assert main([name, "--help"]) == 0
         used = set(re.findall(rf"`workbench {name} [^`]*`", QUESTIONS.replace("\n", " ")))
