@@ -221,11 +221,10 @@ class Formulation(ABC, Generic[Data]):
     def _as_stated(self, data: Data, knobs: Knobs, solver: Solver) -> Result:
         """By the stated model."""
         from workbench.scheduling.solvers import answer
-        from workbench.scheduling.solvers.compile import compile_model, load
+        from workbench.scheduling.solvers.compile import built, load
 
         began = time.perf_counter()
-        model = self.build(data, knobs)
-        compiled = compile_model(model, solver.start)
+        model, compiled = built(lambda: self.build(data, knobs), solver.start)
         build_s = time.perf_counter() - began
         point = answer(model, compiled, solver, lambda programme: self.solve(programme, data, knobs, solver))
         load(model, compiled, point)

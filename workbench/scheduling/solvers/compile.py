@@ -5,10 +5,13 @@ Pyomo's own compiler to a matrix (`LinearStandardFormCompiler`) loads all of sci
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyomo.common.errors import InvalidConstraintError
@@ -42,13 +45,40 @@ class Compiled:
     objective: Any | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """`sum_i coefficients_i variables_i + constant`."""
+class _Sum(NamedTuple):
+    """`sum_i terms[i] variable_i + constant`; i: the `id` of a variable."""
 
-    variables: tuple[Any, ...]
-    coefficients: tuple[float, ...]
+    terms: dict[int, float]
     constant: float
+
+
+_PAUSED = threading.Lock()
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Without Python's search for garbage, which looks at every object of a large model again and again as it grows.
+
+    Pyomo's own `PauseGC` fails where two threads build models at a time; of these, only the first one counts.
+    """
+    first = _PAUSED.acquire(blocking=False)
+    pauses = first and gc.isenabled()
+    if pauses:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pauses:
+            gc.enable()
+        if first:
+            _PAUSED.release()
+
+
+def built(build: Callable[[], pyo.ConcreteModel], start: bool = False) -> tuple[pyo.ConcreteModel, Compiled]:
+    """A model as `build` makes it, and what it compiles to, see `compile_model`."""
+    with _nothing_collected():
+        model = build()
+        return model, compile_model(model, start)
 
 
 def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
@@ -64,17 +94,17 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         _check_components(model)
         objective = _objective(model)
         visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
-        value = _Sum((), (), 0.0) if objective is None else _linear(model, objective, objective.expr, visitor)
+        value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, visitor)
         found = list(_constraints(model, visitor))
     except (InvalidConstraintError, ValueError) as error:
         raise SolverFailedError(model.name, str(error), EXPECTED) from error
     rows, sums = [row for row, _, _, _ in found], [part for _, part, _, _ in found]
-    columns = _columns(model, [value, *sums])
+    columns = _columns(model, [value, *sums], visitor.var_map)
     position = {id(variable): i for i, variable in enumerate(columns)}
-    counts = [len(part.variables) for part in sums]
-    entries = [position[id(variable)] for part in sums for variable in part.variables]
+    counts = [len(part.terms) for part in sums]
+    entries = [position[at] for part in sums for at in part.terms]
     cost = np.zeros(len(columns))
-    cost[[position[id(variable)] for variable in value.variables]] = value.coefficients
+    cost[[position[at] for at in value.terms]] = list(value.terms.values())
     bounds = [variable.bounds for variable in columns]
     values = [variable.value for variable in columns] if start else []
     programme = Programme(
@@ -82,7 +112,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         matrix=Columns.of(
             np.repeat(np.arange(len(found)), counts),
             entries,
-            [coefficient for part in sums for coefficient in part.coefficients],
+            [coefficient for part in sums for coefficient in part.terms.values()],
             (len(found), len(columns)),
         ),
         row_lower=_limits([low for _, _, low, _ in found], -math.inf),
@@ -159,7 +189,7 @@ def _constraints(
         part = _linear(model, constraint, body, visitor)
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
-        if part.variables:
+        if part.terms:
             yield constraint, part, low, high
             continue
         slack = PROVEN * max(1.0, abs(part.constant))
@@ -170,11 +200,10 @@ def _constraints(
 def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, visitor: LinearRepnVisitor) -> _Sum:
     """By Pyomo's quicker walk; where it finds no linear sum of numbers, by the one that says why."""
     quick = visitor.walk_expression(expression)
-    numbers = [quick.constant, *quick.linear.values()] if quick.nonlinear is None and quick.multiplier == 1 else [None]
-    if all(type(number) in NUMBERS for number in numbers):
-        terms = {at: value for at, value in quick.linear.items() if value}
-        variables = tuple(visitor.var_map[at] for at in terms)
-        return _Sum(variables, tuple(terms.values()), float(quick.constant))
+    terms, constant = quick.linear, quick.constant
+    linear = quick.nonlinear is None and quick.multiplier == 1 and type(constant) in NUMBERS
+    if linear and NUMBERS.issuperset(map(type, terms.values())):
+        return _Sum({at: value for at, value in terms.items() if value}, float(constant))
     try:
         found = generate_standard_repn(expression, quadratic=False)
     except TypeError as error:  # Pyomo computes with the value None
@@ -182,14 +211,17 @@ def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, visitor: Linea
         raise SolverFailedError(model.name, f"no value for {part.name}: {error}", expected) from error
     if not found.is_linear():
         raise SolverFailedError(model.name, f"nonlinear terms in {part.name}", EXPECTED)
-    return _Sum(tuple(found.linear_vars), tuple(found.linear_coefs), float(found.constant))
+    visitor.var_map.update({id(variable): variable for variable in found.linear_vars})
+    return _Sum(dict(zip(map(id, found.linear_vars), found.linear_coefs, strict=True)), float(found.constant))
 
 
-def _columns(model: pyo.ConcreteModel, sums: list[_Sum]) -> list[Any]:
+def _columns(model: pyo.ConcreteModel, sums: list[_Sum], known: dict[int, Any]) -> list[Any]:
     """The variables of the sums: those the model declares in its order, then any of a deactivated or foreign block."""
-    used = {id(variable): variable for part in sums for variable in part.variables}
-    declared = (used.pop(id(variable), None) for variable in model.component_data_objects(pyo.Var, sort=ORDER))
-    return [*(variable for variable in declared if variable is not None), *used.values()]
+    used = dict.fromkeys(at for part in sums for at in part.terms)
+    declared = [variable for variable in model.component_data_objects(pyo.Var, sort=ORDER) if id(variable) in used]
+    for variable in declared:
+        del used[id(variable)]
+    return [*declared, *(known[at] for at in used)]
 
 
 def _limits(values: list[float | None], absent: float) -> np.ndarray[Any, np.dtype[np.float64]]:

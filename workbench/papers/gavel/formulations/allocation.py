@@ -218,10 +218,9 @@ class ShareFormulation(Formulation[Data]):
         found = self.assemble(data, knobs) if assembled(knobs) else None
         if found is not None:
             return None, found
-        from workbench.scheduling.solvers.compile import compile_model
+        from workbench.scheduling.solvers.compile import built
 
-        model = self.build(data, knobs)
-        compiled = compile_model(model)
+        model, compiled = built(lambda: self.build(data, knobs))
         return (model, compiled), compiled.programme
 
     def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:
