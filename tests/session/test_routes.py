@@ -8,9 +8,10 @@ from typing import get_args
 import pytest
 
 import workbench
-from tests.simulation.support import Scripted, make
+from tests.simulation.support import Scripted, equal_runs, make
 from workbench import Assignment, Decision, InvalidDecision, Route, Run, Scheduler
 from workbench.analysis.metrics.rounds import who_decided
+from workbench.scenario.presets import presets
 from workbench.scheduling.contract import RouteKind
 from workbench.scheduling.solvers import KEPT, MadeBy, SolveReport
 from workbench.session import registry
@@ -33,6 +34,29 @@ def test_every_decision_says_who_made_it(scheduler: Scheduler, preset: str, unti
     elif scheduler.name != "chronus":  # whose cycle may ask a solver
         assert made.keys() <= {"algorithm", "kept", *(["assembly"] if kind == "other route" else [])}
     assert sum(made.values()) == len(run.decisions)
+
+
+LARGE = {"gavel_simulated", "hops_512", "hare_160", "chronus_96x8", "chronus_120x8"}
+"""Presets with more than 64 GPUs."""
+STATED = [found.name for found in SHIPPED if workbench.route(found).kind == "same programme"]
+
+
+@pytest.mark.parametrize("preset", [name for name, _ in presets() if name not in LARGE])
+def test_a_run_by_the_stated_model_is_the_run_by_its_assembly(preset: str) -> None:
+    """Up to the first round with three jobs, of those who decide more often half a minute of it.
+
+    `make test-long` has whole runs, on the large presets too.
+    """
+    scenario = workbench.preset(preset)
+    third_s = sorted(job.arrival_s for job in scenario.jobs)[2]
+    for scheduler in STATED:
+        gavel = scheduler.startswith("gavel.")
+        if len(scenario.jobs) > 100 and not gavel:
+            continue  # one plan for so many takes ten seconds
+        made = equal_runs(scenario, scheduler, until_s=third_s // 360 * 360 + 361 if gavel else third_s + 30)
+        if made:
+            assert "model" not in made[0] and "assembly" not in made[1]
+            assert not gavel or [who - {"kept"} for who in made] == [{"assembly"}, {"model"}], scheduler
 
 
 def test_at_most_six_have_another_route_and_each_says_why() -> None:

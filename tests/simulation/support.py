@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+import workbench
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Unit, Verdict, is_copy, members
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.run import Run
-from workbench.simulation.schema import KINDS, TABLES, TIMELINE
+from workbench.simulation.schema import KINDS, TABLES, TIMELINE, WALL_TIMES
 
 ROUND_S = 60.0
 
@@ -130,6 +131,29 @@ def events(run: Run, job: str = "") -> list[tuple[float, str]]:
 
 
 # A random but legal scheduler ----------------------------------------------------------------------------------------
+
+
+def equal_runs(scenario: Any, scheduler: str, **told: Any) -> list[set[str]]:
+    """A run by the assembly and one by the stated model have equal tables, but for wall times; who decided in each.
+
+    A scenario that one of them refuses for want of prices, the other refuses in the same words: nobody decides.
+    """
+    runs, refused = [], []
+    for model in ("assembly", "pyomo"):
+        try:
+            runs.append(workbench.simulate(scenario, scheduler, **told, model=model))
+        except workbench.InputError as error:
+            refused.append(str(error))
+    if refused:
+        assert refused[0] == refused[-1] and "price_per_hour" in refused[0] and not runs
+        return []
+    made = [set(run.decisions["made_by"]) for run in runs]
+    for table in TABLES:
+        one, other = (run.table(table.name).drop(columns=list(WALL_TIMES), errors="ignore") for run in runs)
+        if table.name == "decisions":
+            other["made_by"] = other["made_by"].replace("model", "assembly")
+        assert one.equals(other), f"{scheduler}, {table.name}"
+    return made
 
 
 @dataclass
