@@ -17,7 +17,8 @@ import workbench
 from tests.package_support import skeleton
 from workbench.baselines.las import Las
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.scheduling.contract import Timing
+from workbench.scheduling.contract import Route, Timing
+from workbench.simulation.job_at_time import Explained
 from workbench.testing import ContractError, check
 
 FORMULATION, INSTANCE, KNOBS = "formulations/max_min_share.py", "instance.py", "knobs.py"
@@ -158,6 +159,7 @@ WRONG = {
         "",
         "data: got WrongThawedInstance whose fields can be set; expected @dataclass",
     ),
+    "at_its_default": (FORMULATION, "most if pace", "1 if pace", r"share\[.*got 0 to 1; expected what .* 0 to 0\.505"),
     "no_help": (KNOBS, '"Largest .*?"', '""', "most_share: got nothing; expected help"),
 }
 """Of a package by name: the file, what is replaced by what, and what is told of it."""
@@ -365,7 +367,13 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     told(replace(alone, example="nowhere"), "room right, example: got 'nowhere'; expected one of")
     told(replace(alone, symbols={"a job": "max_min_share q"}), "symbols, a job: got 'right.max_min_share q'")
     silent = replace(room, formulations=(), symbols={})
+    [right] = silent.schedulers
+    told(silent, "room right, route of right: got 'right.max_min_share'; expected one of")
+    monkeypatch.setattr(right, "_route", lambda knobs: Route())
+    told(silent, r"right, route .*: got decisions made by model, and a route that is an algorithm")
+    monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", reason="for a test"))
     told(replace(silent, explanations={}), "explanations: got nothing; expected a function for right")
+    told(replace(silent, explanations={"right": lambda moment: Explained()}), "sentences: got nothing; expected why")
     told(
         replace(silent, explanations={"right": lambda moment: 3}), "explanations, right, answer: got 3; expected an Exp"
     )

@@ -23,7 +23,7 @@ from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.room import Room
 from workbench.session.api import load
-from workbench.session.registry import find_formulation, rooms
+from workbench.session.registry import find_formulation, formulations, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
@@ -127,11 +127,20 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
     with telling(f"{where}, symbols", "models whose symbols can be read", told):
         told += _wrong_symbols(room, [each for each in room.formulations if not wrong[each.name]])
     for scheduler in room.schedulers:
+        if not any(wrong.values()):
+            told += _wrong_name(f"{where}, route of {scheduler.name}", room, scheduler)
         if scheduler.name not in room.explanations:
             yield Problem(f"{where}, explanations", NOTHING, f"a function for {scheduler.name}")
         elif not any(wrong.values()):
             told += _wrong_explanation(f"{where}, explanations, {scheduler.name}", room, scheduler)
     yield from told
+
+
+def _wrong_name(where: str, room: Room, scheduler: Scheduler) -> Iterator[Problem]:
+    """The formulation of a route is one of the room's, or of another's."""
+    named, ours = scheduler.route(scheduler.settle({})).formulation, [each.name for each in room.formulations]
+    if named and named not in {*ours, *(each.name for each in formulations())}:
+        yield Problem(where, named, one_of(named, ours))
 
 
 def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iterator[Problem]:
@@ -154,6 +163,9 @@ def _wrong_explanation(where: str, room: Room, scheduler: Scheduler) -> list[Pro
             found: Any = room.explanations[scheduler.name](JobAtTime(run, job, part * run.end_s))
             if not isinstance(found, Explained):
                 told.append(Problem(f"{where}, answer", found, "an Explained"))
+                return told
+            if not found.sentences:
+                told.append(Problem(f"{where}, sentences", NOTHING, f"why {job} had what it had"))
                 return told
     return told
 

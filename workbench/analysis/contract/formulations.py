@@ -26,6 +26,7 @@ from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.proof import differences
 from workbench.scheduling.solvers import SolveError, Solver, SolverName, solve_model
@@ -70,8 +71,9 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
             told += more
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
+                others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
                 wrong = wrong or [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
-                told += _once_by_part([*wrong, *_wrong_with_other_knobs(formulation, scenario)])
+                told += _once_by_part([*wrong, *others])
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with telling(f"{name}, answer", "an answer", found):
@@ -234,15 +236,28 @@ def _once_by_part(problems: Sequence[Problem]) -> list[Problem]:
     return [*found.values()]
 
 
-def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario) -> Iterator[Problem]:
-    """Whatever a knob says, what is said to state the problem has the parts of the model that is built."""
+def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario, proven: bool) -> Iterator[Problem]:
+    """Whatever a knob says, what is said to state the problem has the parts of the model that is built.
+
+    proven: whether also their formulas are held to it; not where names or letters are wrong already.
+    """
     for knob in formulation.knobs:
-        values = [not knob.default] if knob.kind == "bool" else (knob.choices or ()) if knob.kind == "str" else ()
-        for value in () if knob.name in _KNOBS_OF_ALL else values:
+        for value in () if knob.name in _KNOBS_OF_ALL else _other_values(knob):
             data, knobs = posed(formulation, scenario, **{knob.name: value})
             where = f"{formulation.name} with {knob.name}={value}"
             stated, model = formulation.statement(knobs, data), formulation.build(data, knobs)
-            yield from [*_differences(where, stated, model)] or _unproven(where, stated, model, knobs)
+            yield from [*_differences(where, stated, model)] or (
+                _unproven(where, stated, model, knobs) if proven else ()
+            )
+
+
+def _other_values(knob: Knob) -> Sequence[Any]:
+    """What else it may say: the other of two, each choice, a smaller part (not: a size, that makes another problem)."""
+    if knob.kind == "bool":
+        return [not knob.default]
+    if knob.kind == "float" and knob.unit == "1" and isinstance(knob.default, float) and knob.minimum > -math.inf:
+        return [(knob.default + knob.minimum) / 2]
+    return knob.choices or ()
 
 
 def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver: Solver) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,7 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
             watched = simulate(scenario, Watched(scheduler), seed=1, stop=Until(LATEST_S))
             if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
                 told.append(Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs"))
+            told += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
             jobs = watched.jobs
             left = jobs.loc[jobs["finish_s"].isna() & jobs["arrival_s"].notna(), "job"]
             if len(left):
@@ -85,6 +86,17 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
     method = "decide" if any(", decide" in each.where for each in told) else "start"
     line = _line(scheduler, method)
     return [each if each.where.endswith(")") else each._replace(where=at_line(each.where, line)) for each in told]
+
+
+def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Iterator[Problem]:
+    """That by its route a programme decides, or none, and by its decisions the other; an `other route`: either."""
+    kind, solved = scheduler.route(knobs).kind, sorted(made_by & {"model", "assembly"})
+    if kind == "algorithm" and solved:
+        found = Words(f"decisions made by {listed(solved)}, and a route that is an algorithm")
+        yield Problem(f"{scheduler.name}, route", found, 'Route("same programme", FORMULATION), or "other route"')
+    if kind == "same programme" and not solved:
+        found = Words(f"decisions made by {listed(sorted(made_by))} alone, and a route that is the same programme")
+        yield Problem(f"{scheduler.name}, route", found, "the report of the solve with the decision, or another route")
 
 
 def _line(scheduler: Scheduler, method: str) -> str:
