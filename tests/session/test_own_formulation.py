@@ -192,6 +192,10 @@ def infeasible(m: Any, data: Any) -> None:
     m.most = pyo.Constraint(expr=m.level >= 5, doc="(ours) five times as fast")
 
 
+def no_variable(m: Any, data: Any) -> None:
+    m.always = pyo.Constraint(expr=1 <= 2)
+
+
 def too_much(m: Any, data: Any) -> None:
     m.capacity.deactivate()
 
@@ -203,6 +207,11 @@ WRONG = [
     (wrong_index, InputError, r"Index .*a100.* is not valid.*; expected one of the .* indices of share, such as"),
     (missing_part, InputError, r"no attribute 'shar'; expected a part of the model: .*did you mean share"),
     (infeasible, InfeasibleError, r"mine: got these rows cannot hold together: .*most: \(ours\) five times as fast"),
+    (
+        no_variable,
+        InputError,
+        r"trivial Boolean \(True\) instead of .*True\. Error thrown for Constraint 'always'; expected",
+    ),
     (too_much, SolverFailedError, "mine: got 'workers in use: .*expected at most 1"),
 ]
 

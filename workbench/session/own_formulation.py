@@ -243,7 +243,7 @@ def told(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None]:
         if not _is_of_pyomo(error):
             raise
         text = str(error.args[0]) if error.args else type(error).__name__
-        got = Words(on_one_line(text.strip()))
+        got = Words(on_one_line(" ".join(text.split())))
         raise InputError(f"formulation {name}", got, _expected(text, error, model)) from error
 
 

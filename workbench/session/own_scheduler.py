@@ -56,7 +56,7 @@ def check_name(noun: str, name: Any) -> None:
     if callable(name):
         raise InputError(f"@workbench.{noun}", name, USE.replace("scheduler", noun))
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
-        expected = "a text of 1 to 200 letters, digits, _ . - and spaces, with a letter or a digit at both ends"
+        expected = "a text of 1 to 200 letters, digits, _ . - and spaces, with no space, . or - at its ends"
         raise InputError(f"{noun} name", name, expected)
 
 
