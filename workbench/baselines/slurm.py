@@ -30,7 +30,7 @@ from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_sh
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Machines, SlurmSite, mask, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Reason
+from workbench.scheduling.decision import Assignment, Decision, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
@@ -41,16 +41,18 @@ from workbench.simulation.job_at_time import Explained, JobAtTime
 class SlurmMemory:
     """What Slurm knows from one pass to the next.
 
-    limits: of each job; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); ran: seconds of each job
-    from then to last_s; priority: of jobs that wait; told: the last reason of each; ended: jobs that others wait for;
-    main_s, full_s, backfill_s: when each pass was last made; news: those for which something has changed since.
+    limits: of each job; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); since: when what runs
+    began; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended; priority: of
+    jobs that wait; told: the last reason of each; ended: jobs that others wait for; last_s: the last call; main_s,
+    full_s, backfill_s: when each pass was last made; news: those for which something has changed since.
     """
 
     site: SlurmSite
     limits: Mapping[str, Sequence[Limit]]
     usage: Mapping[User, float]
     fair: Mapping[User, float]
-    running: tuple[str, ...] = ()
+    since: Mapping[str, float] = field(default_factory=dict)
+    runs: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
     told: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +103,8 @@ class Slurm(Scheduler):
     ) -> tuple[Decision, Memory]:
         now, site, settings = snapshot.now_s, memory.site, memory.site.settings
         ended = memory.ended | site.before.intersection(snapshot.finished)
-        memory = _counted(snapshot, replace(memory, ended=ended))
+        holds = {**snapshot.leases, **snapshot.ended}
+        memory = _counted(snapshot, replace(memory, ended=ended), holds)
         if snapshot.cause != "timer":
             memory = replace(memory, news=PASSES)
         due = {
@@ -111,16 +114,15 @@ class Slurm(Scheduler):
         }
         due = {name: is_due and name in memory.news for name, is_due in due.items()}
         assign = [Assignment(unit, lease.gpus, math.inf) for unit, lease in snapshot.ended.items()]
-        ready, held, reasons = _waiting(snapshot, memory)
-        memory, signals = _prioritised(memory, ready)
+        ready, reasons = _waiting(snapshot, memory, holds)
+        memory, signals = _prioritised(_seen(snapshot, memory, ready), ready)
         if any(due.values()) and ready:
             queue = order(site, ready, memory.priority)
-            room = FreeNow(site, _free(snapshot), held)
-            found = Pass(
-                site, now, queue, _able(snapshot, site, ready), room, held, Ledger(memory.limits), _kept(site, now)
-            )
+            held, ledger = _held(snapshot, memory, holds), Ledger(memory.limits)
             for each in held:
-                found.ledger.add(each.ask, each.until_s - now)
+                ledger.add(each.ask, each.until_s - now)
+            room, able = FreeNow(site, _free(snapshot), held), _able(snapshot, memory, ready)
+            found = Pass(site, now, queue, able, room, held, ledger, _kept(site, now))
             plan = Plan()
             if due["main"] or due["full"]:
                 plan = found.main(len(queue) if due["full"] else int(settings["default_queue_depth"]))
@@ -135,8 +137,7 @@ class Slurm(Scheduler):
             memory = _passed(memory, due, now, plan, len(queue) <= settings["default_queue_depth"])
         why = {name: reason for name, reason in reasons.items() if memory.told.get(name) != reason.text}
         told = {**memory.told, **{name: reason.text for name, reason in why.items()}}
-        running = (*(each.ask.name for each in held), *(str(each.unit) for each in assign))
-        memory = replace(memory, told=told, running=tuple(dict.fromkeys(running)))
+        memory = replace(memory, told=told)
         return Decision(tuple(assign), signals=signals, why=why, next_s=_next(memory, knobs, now, bool(ready))), memory
 
 
@@ -151,6 +152,7 @@ def _passed(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan
         main_s=now if main else memory.main_s,
         full_s=now if main and (whole or due["full"]) else memory.full_s,
         backfill_s=now if due["backfill"] else memory.backfill_s,
+        since={**memory.since, **dict.fromkeys(plan.starts, now)},
         priority={name: value for name, value in memory.priority.items() if name not in plan.starts},
         told={name: text for name, text in memory.told.items() if name not in plan.starts},
     )
@@ -171,20 +173,27 @@ def _next(memory: SlurmMemory, knobs: Knobs, now: float, waits: bool) -> float |
     return min((at_s for at_s in times if at_s > now), default=None)
 
 
-def _counted(snapshot: Snapshot, memory: SlurmMemory) -> SlurmMemory:
+def _counted(snapshot: Snapshot, memory: SlurmMemory, holds: Mapping[Unit, Assignment]) -> SlurmMemory:
     """With what ran since; at each PriorityCalcPeriod usage and shares anew: news, as is a reservation."""
-    now, site, ran = snapshot.now_s, memory.site, dict(memory.ran)
-    for name in memory.running:
-        ran[name] = ran.get(name, 0.0) + now - memory.last_s
+    now, site, since, ran = snapshot.now_s, memory.site, dict(memory.since), dict(memory.ran)
+    for name in since.keys() - holds.keys():
+        ran[name] = ran.get(name, 0.0) + now - max(since.pop(name), memory.calculated_s)
+    for name in map(str, holds.keys() - since.keys()):  # it ran when the scenario began
+        row = snapshot.jobs.at[name]
+        since[name] = now - float(snapshot.jobs.attained_s[row] / snapshot.jobs.gpus[row])
     edges = (at_s for each in site.reservations for at_s in each.edges_s)
     news = PASSES if any(memory.last_s < at_s <= now for at_s in edges) else memory.news
-    memory = replace(memory, ran=ran, last_s=now, news=news)
+    memory = replace(memory, since=since, ran=ran, last_s=now, news=news)
     period, first = site.settings["PriorityCalcPeriod"], memory.calculated_s == -math.inf
     due_s = now if first else memory.calculated_s + period * ((now - memory.calculated_s) // period)
     if due_s <= memory.calculated_s:
         return memory
-    held = [(site.asks[name], seconds) for name, seconds in ran.items()]
-    usage = decayed(site, memory.usage, held, 0.0 if first else due_s - memory.calculated_s)
+    if first:
+        return replace(memory, ran={}, priority={}, calculated_s=now, news=PASSES)
+    for name, start_s in since.items():
+        ran[name] = ran.get(name, 0.0) + max(due_s - max(start_s, memory.calculated_s), 0.0)
+    held = [(site.asks[name], seconds) for name, seconds in sorted(ran.items())]
+    usage = decayed(site, memory.usage, held, due_s - memory.calculated_s)
     fair = fair_shares(site, usage)
     return replace(memory, usage=usage, fair=fair, ran={}, priority={}, calculated_s=due_s, news=PASSES)
 
@@ -200,36 +209,53 @@ def _prioritised(memory: SlurmMemory, ready: Sequence[Ask]) -> tuple[SlurmMemory
     return replace(memory, priority=priority), {"priority": priority}
 
 
-def _waiting(snapshot: Snapshot, memory: SlurmMemory) -> tuple[list[Ask], list[Held], dict[str, Reason]]:
-    """Jobs that may be planned, what runs, and why the others may not."""
-    site, jobs, at = memory.site, snapshot.jobs, snapshot.nodes.at
-    holds = {**snapshot.leases, **snapshot.ended}
-    ready, reasons, held = list[Ask](), dict[str, Reason](), list[Held]()
-    for row, name in enumerate(jobs.names):
-        ask = site.asks[name]
+def _waiting(
+    snapshot: Snapshot, memory: SlurmMemory, holds: Mapping[Unit, Assignment]
+) -> tuple[list[Ask], dict[str, Reason]]:
+    """Jobs that may be planned, and why others that wait may not."""
+    site = memory.site
+    ready, reasons = list[Ask](), dict[str, Reason]()
+    for name in snapshot.jobs.names:
         if name in holds:
-            ran = jobs.attained_s[row] / jobs.gpus[row]
-            gpus = {at[node]: count for node, count in holds[name].gpus.items()}
-            held.append(Held(ask, gpus, snapshot.now_s + ask.limit_s - ran))
-        elif waits := [before for _, before in ask.after if before in site.asks and before not in memory.ended]:
+            continue
+        ask = site.asks[name]
+        if waits := [before for _, before in ask.after if before in site.asks and before not in memory.ended]:
             reasons[name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
         else:
             ready.append(ask)
-    return ready, held, reasons
+    return ready, reasons
 
 
-def _able(snapshot: Snapshot, site: SlurmSite, ready: Sequence[Ask]) -> dict[str, Ints]:
+def _held(snapshot: Snapshot, memory: SlurmMemory, holds: Mapping[Unit, Assignment]) -> list[Held]:
+    """What runs, in the order of its begin."""
+    at, found = snapshot.nodes.at, []
+    for name, start_s in memory.since.items():
+        ask = memory.site.asks[name]
+        gpus = {at[node]: count for node, count in holds[name].gpus.items()}
+        found.append(Held(ask, gpus, start_s + ask.limit_s))
+    return found
+
+
+def _seen(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> SlurmMemory:
+    """With the types on which models and gangs that are new can run."""
+    if all(ask.kind in memory.runs for ask in ready):
+        return memory
+    at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
+    new = {ask.kind: tuple((speeds[at[ask.name]] > 0).tolist()) for ask in ready if ask.kind not in memory.runs}
+    return replace(memory, runs={**memory.runs, **new})
+
+
+def _able(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Ints]:
     """The nodes where each job may run, best first; one array for all jobs of a partition and types."""
-    nodes, at, speeds = snapshot.nodes, snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
+    nodes, site = snapshot.nodes, memory.site
     machine = np.array(site.machine, dtype=np.intp)
     by_weight = np.argsort(np.array(site.weight)[machine], kind="stable")
-    found, known = dict[str, Ints](), dict[tuple[str, bytes], Ints]()
+    found, known = dict[str, Ints](), dict[tuple[str, tuple[bool, ...]], Ints]()
     for ask in ready:
-        runs = speeds[at[ask.name]] > 0
-        key = ask.partition, runs.tobytes()
+        key = ask.partition, memory.runs[ask.kind]
         if key not in known:
             inside = mask(site.inside.get(ask.partition, site.everything), len(site.machines))
-            may = runs[nodes.kind] & nodes.up & inside[machine]
+            may = np.array(key[1])[nodes.kind] & nodes.up & inside[machine]
             known[key] = by_weight[may[by_weight]]
         found[ask.name] = known[key]
     return found

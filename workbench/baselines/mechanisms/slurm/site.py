@@ -98,7 +98,7 @@ class KeptNodes:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs: in
-    all)."""
+    all). kind: its model and gang."""
 
     name: str
     user: str
@@ -118,6 +118,7 @@ class Ask:
     reservation: str
     tres: Mapping[str, float]
     on_cpus: bool
+    kind: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +321,7 @@ def ask_of(job: Job, partitions: Mapping[str, Partition]) -> Ask:
         reservation=str(a.get("reservation", "")),
         tres=tres,
         on_cpus=on_cpus,
+        kind=(job.model, str(job.gpus)),
     )
 
 
