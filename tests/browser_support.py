@@ -47,7 +47,6 @@ LONGEST = (
     "tests/test_notebooks.py",
     *TOGETHER,
     "tests/test_run_cases.py",
-    "tests/papers/hops/test_notebook_claims.py",
     "tests/papers/hadar/test_notebook.py",
     "tests/fuzz/test_fuzz.py",
     "tests/findings/test_f2.py",

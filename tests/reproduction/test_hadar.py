@@ -171,7 +171,7 @@ def test_the_training_experiment_shows_each_way_at_its_best(figures: dict[str, F
 
 
 def test_the_same_size_gives_the_same_numbers() -> None:
-    first = trace.measures.__wrapped__(TINY), physical.measured.__wrapped__(TINY)
+    first = trace.measures(TINY), physical.measured(TINY)  # of the figures
     trace.runs.cache_clear()
     again = trace.measures.__wrapped__(TINY), physical.measured.__wrapped__(TINY)
     for one, other in zip(first, again, strict=True):

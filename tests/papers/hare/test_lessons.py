@@ -10,7 +10,7 @@ from pytest import approx
 import workbench
 from workbench import simulate, summary
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.studies import dedicated, interleaved
+from workbench.papers.hare.algorithms.studies import dedicated
 from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.instance import HareInstance
@@ -21,9 +21,8 @@ from workbench.session.api import snapshot_at
 
 def test_the_totals_of_the_text():
     data = three_jobs()
-    a, b, c = oblivious(data, (0, 2)), dedicated(data), interleaved(data)
-    assert [each.check().objective for each in (a, b, c)] == [*TOTALS_S]
-    assert {"a": a.makespan_s, "c": c.makespan_s} == MAKESPANS_S and c.completion_s.tolist() == [3, 2.5, 3]
+    a, b = oblivious(data, (0, 2)), dedicated(data)  # (c), the optimum, is checked behind the page 05_hare
+    assert [each.check().objective for each in (a, b)] == [*TOTALS_S[:2]] and a.makespan_s == MAKESPANS_S["a"]
 
 
 def test_oblivious_by_hand():

@@ -1,16 +1,14 @@
-"""What the notebook 04_hops says in its exercises."""
+"""What the notebook 04_hops says in its exercises 1 to 4; 5 and 6 are checked behind the page (test_notebooks)."""
 
 import numpy as np
-import pytest
 
 from reproduction.hops.tables import frontier, queue_table
-from workbench.analysis import metrics
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import weights
 from workbench.papers.hops.lessons.two_jobs import two_jobs
 from workbench.papers.hops.scheduler import Hops
 from workbench.scenario.presets import preset
-from workbench.session.api import simulate, snapshot_at
+from workbench.session.api import snapshot_at
 
 KNOBS = Hops().settle({})
 
@@ -40,23 +38,3 @@ def test_who_is_sensitive_by_sigma():
 def test_weights_of_priorities_that_are_not_positive():
     found = weights(np.array([0.0, -10.0, -20.0, -40.0]), 1.0, np.ones(4, dtype=bool))
     np.testing.assert_allclose(found.plain, [40.01, 30.01, 20.01, 0.01])
-
-
-@pytest.fixture(scope="module")
-def hops():
-    """Return the measures of Hops on the cluster of 64 GPUs."""
-    return metrics.summary(simulate("preset:hops_64", "hops"))
-
-
-def test_without_plans_within_a_round_the_worst_wait_is_several_times_as_long(hops):
-    once = metrics.summary(simulate("preset:hops_64", "hops", replan=False))
-    assert once["max_latency_ratio"] > 3 * hops["max_latency_ratio"]
-
-
-def test_with_rounds_of_five_minutes_the_jobs_of_sia_wait_longer(hops):
-    queue = {"queue": "latency_ratio"}
-    usual, sia = (
-        metrics.summary(simulate("preset:hops_64", "sia", knobs)) for knobs in (queue, {**queue, "round_s": 300.0})
-    )
-    assert sia["mean_latency_ratio"] > 1.5 * max(hops["mean_latency_ratio"], usual["mean_latency_ratio"])
-    assert sia["max_latency_ratio"] > 2 * max(hops["max_latency_ratio"], usual["max_latency_ratio"])
