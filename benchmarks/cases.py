@@ -284,7 +284,7 @@ CASES = (
         space_sharing(CONFIGURATIONS),
         repeats=3,
     ),
-    Case("max-min fairness, Pyomo model", {128: None, 512: None, 2048: 1.0}, pyomo_model, repeats=3),
+    Case("max-min fairness, Pyomo model", {128: None, 512: None, 2048: 0.5}, pyomo_model, repeats=3),
     Case(
         "minimum makespan, all different", {32: None, 128: None, 512: None, 2048: 0.2, 10_000: None}, batch("makespan")
     ),
