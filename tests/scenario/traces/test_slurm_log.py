@@ -311,3 +311,12 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
         *(f"h100-{i:02}" for i in range(1, 5)),
         *(f"v100-{i:02}" for i in range(1, 9)),
     }
+
+
+def test_a_reservation_is_known_when_nobody_begins_into_it_any_more(tmp_path: Path) -> None:
+    """Limits are 4 h: job 2 began on a1 at 600 s and would have run into 08:30 to 09:30; job 3 began on a2."""
+    config = "ReservationName=course StartTime=2024-03-04T08:30:00 EndTime=2024-03-04T09:30:00 Nodes=a1 Users=ada\n"
+    jobs = (Ran("1", 0, 0, 60), Ran("2", 600, 600, 60), Ran("3", 700, 900, 60, host="a2"))
+    scenario, _ = read(tmp_path, dump(*jobs), config=config)
+    (kept,) = (each.attributes for each in scenario.entities if each.attributes["kind"] == "reservation")
+    assert (kept["start_s"], kept["end_s"], kept["known_s"]) == (1800, 5400, 600)
