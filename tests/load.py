@@ -55,7 +55,8 @@ def at_most(budget_s: float, since_s: float | None = None) -> Iterator[None]:
     began = cpu_s() if since_s is None else since_s
     yield
     spent = cpu_s() - began
-    slow = max(slow, slowness())
+    if spent > budget_s * slow:
+        slow = max(slow, slowness())
     said = f"spent {spent:.2f} s of CPU time; allowed {budget_s * slow:.2f} s: {budget_s:g} s, {slow:.2f} times slower"
     logging.getLogger(__name__).info(said)
     assert spent <= budget_s * slow, said

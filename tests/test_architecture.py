@@ -69,13 +69,14 @@ def imports(path: Path) -> tuple[str, ...]:
 
 
 def _imports(path: Path) -> Iterator[str]:
+    nodes = [*ast.walk(tree(path))]
     only_types = {
         id(child)
-        for node in ast.walk(tree(path))
+        for node in nodes
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for child in ast.walk(node)
     }
-    for node in ast.walk(tree(path)):
+    for node in nodes:
         if id(node) in only_types:
             continue
         if isinstance(node, ast.Import):

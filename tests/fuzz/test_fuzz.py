@@ -25,8 +25,8 @@ from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 
-QUICK = (507, 516)
-"""Worlds of the quick test; something was found in each of them once, as in others of the long one."""
+QUICK = 516
+"""The world of the quick test; something was found in it once, as in others of the long one."""
 BLOCK = 10
 BLOCKS = range(int(os.environ.get("WORKBENCH_FUZZ_WORLDS", "1000")) // BLOCK)
 
@@ -37,9 +37,8 @@ def broken(*numbers: int) -> list[str]:
     return [f"world {bug.world}, {bug.scheduler} {dict(bug.knobs)}: {bug.text}" for bug in found if bug.kind == "bug"]
 
 
-@pytest.mark.parametrize("number", QUICK)
-def test_every_scheduler_keeps_the_rules_or_says_why_not(number: int) -> None:
-    assert broken(number) == []
+def test_every_scheduler_keeps_the_rules_or_says_why_not() -> None:
+    assert broken(QUICK) == []
 
 
 @pytest.mark.parametrize(

@@ -245,8 +245,12 @@ def test_names_of_shipped_rooms_stay_theirs(sixth: Path, tmp_path: Path) -> None
 
 def test_a_lab_is_named_as_python_names_classes(tmp_path: Path) -> None:
     installed(tmp_path, wheel("goodput_fair", skeleton("goodput_fair", tmp_path), tmp_path))
-    python(tmp_path, "-c", "import widgets; assert widgets.GoodputFairLab()._choice.scheduler.name == 'goodput_fair'")
-    told = python(tmp_path, "-c", "from widgets import Goodput_fairLab", code=1).stderr
+    code = """
+import widgets
+assert widgets.GoodputFairLab()._choice.scheduler.name == "goodput_fair"
+from widgets import Goodput_fairLab
+"""
+    told = python(tmp_path, "-c", code, code=1).stderr
     assert "ImportError: cannot import name" in told
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import altair as alt
@@ -187,9 +188,14 @@ def test_every_chart_is_drawn_here() -> None:
     assert len(known) > 25 and known - here == set()
 
 
+@cache
+def drawn(name: str) -> Drawing:
+    return DRAWINGS[name]()
+
+
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_what_is_sent_to_the_page_is_valid_vega_lite(name: str) -> None:
-    drawing = DRAWINGS[name]()
+    drawing = drawn(name)
     assert drawing.named() == drawing.chart.to_dict(validate=True)
 
 
@@ -209,10 +215,9 @@ PLAYED = {
 
 
 def test_what_plays_says_through_which_times() -> None:
-    drawn = {name: make() for name, make in DRAWINGS.items()}
-    assert {name for name, drawing in drawn.items() if "until" in drawing.params} == set(PLAYED)
-    for name, drawing in drawn.items():
-        moments = list(drawing.moments)
+    assert {name for name in DRAWINGS if "until" in drawn(name).params} == set(PLAYED)
+    for name in DRAWINGS:
+        moments = list(drawn(name).moments)
         assert moments == sorted(set(moments)) and set(PLAYED.get(name, ())) <= set(moments), name
         assert bool(moments) == bool(PLAYED.get(name)) and min(moments, default=1.0) > 0, name
 

@@ -105,7 +105,7 @@ def test_optimum_equals_an_independent_one(aware, objective, data):
     expected = -found.fun
     if objective == "ratio":
         gain, low, high = parts.throughput.sum(axis=0), 0.0, (parts.throughput.sum(axis=0) / parts.cost).max() * 1.01
-        for _ in range(60):
+        for _ in range(40):
             middle = (low + high) / 2
             low, high = (middle, high) if -parts.best(gain - middle * parts.cost, floor).fun >= 0 else (low, middle)
         expected = low if (floor > 0).any() else (gain / parts.cost).max()

@@ -318,7 +318,7 @@ def test_time_limit_without_an_incumbent(name):
     half, zero, one = np.floor(matrix.sum(axis=1) / 2), np.zeros(50), np.ones(50)
     split = Programme(zero, sp.csc_array(matrix), half, half, zero, one, one > 0)
     with pytest.raises(TimeLimitError) as error:
-        solve_matrix(split, Solver(name, time_limit_s=1))
+        solve_matrix(split, Solver(name, time_limit_s=0.2))
     assert error.value.status == "time_limit"
     assert error.value.expected == "a longer limit or a smaller problem"
 
