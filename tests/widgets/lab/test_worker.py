@@ -112,6 +112,7 @@ def test_cancel_stops_the_process() -> None:
         await until(lambda: "jobs finished at" in lab.status)
         lab._bar.cancel.click()
         assert lab.state == "cancelled" and lab._bar.cancel.disabled and not lab._bar.solve.disabled
+        lab.open(workbench.preset("start_here"))
         lab.set(round_s=3600)
         lab.solve()
         await until(lambda: lab.state == "done")
