@@ -66,7 +66,7 @@ def test_fair_shares_are_those_of_sshare(log: Path, scenario: Scenario) -> None:
     """Of every user in every account, every two minutes, from the usage by which they were ranked."""
     site, compared = read_site(scenario), 0
     for path in sorted((log / "snapshots").glob("sshare-*.gz")):
-        rows = [row for row in table(gzip.decompress(path.read_bytes()).decode()) if row["USER"].strip()]
+        rows = [row for row in table(gzip.decompress(path.read_bytes()).decode())[1] if row["USER"].strip()]
         users = [(row["USER"].strip(), row["ACCOUNT"].strip()) for row in rows]
         usage = {user: float(row["NORMUSAGE"]) for user, row in zip(users, rows, strict=True)}
         found = fair_shares(site, usage)

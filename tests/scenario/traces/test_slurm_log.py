@@ -216,6 +216,14 @@ def test_without_nodes_the_cluster_is_what_jobs_were_seen_to_hold(tmp_path: Path
         read(tmp_path, text, nodes="hello\n")
 
 
+def test_files_that_say_that_there_is_nothing_are_read(tmp_path: Path) -> None:
+    """No reservation, and no event: a header alone."""
+    text = dump(Ran("1", 0, 0, 60))
+    events = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    scenario, _ = read(tmp_path, text, config="No reservations in the system\n", events=events)
+    assert scenario == read(tmp_path, text)[0]
+
+
 def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
     """Out of order, clocks that jump, over the limit, unknown partitions, twice, mixed encodings, a cut last line."""
     rows = [

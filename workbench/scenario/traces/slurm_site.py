@@ -49,6 +49,8 @@ EXPECTED = (
     "what sinfo, scontrol show nodes|partitions|config|reservation|topology, sacctmgr -P show assoc|qos|event or "
     "sshare -a -l -P prints, or slurm.conf"
 )
+NO_RESERVATIONS = "No reservations in the system"
+"""What `scontrol show reservation` prints instead of nothing."""
 PARTITION = [
     "PriorityTier",
     "PriorityJobFactor",
@@ -192,6 +194,8 @@ class Site:
     def read(self, option: str, path: str | Path) -> None:
         """Take in one file; raises InputError where it is none of those that are known."""
         text, _ = read_any(path, EXPECTED)
+        if text.strip() == NO_RESERVATIONS:
+            return
         found = self._json(text) if text.lstrip().startswith("{") else self._table(text) or self._records(text)
         if not found:
             raise InputError(f"{option}: {source_name(path)}", Words("nothing that can be read"), EXPECTED)
@@ -230,8 +234,7 @@ class Site:
         facts.away = any(word in AWAY for word in words) if words else facts.away
 
     def _table(self, text: str) -> bool:
-        rows = table(text)
-        columns = set(rows[0]) if rows else set()
+        columns, rows = table(text)
         if columns & {"NODELIST", "HOSTNAMES"}:
             for row in rows:
                 self._sinfo_row(row)

@@ -195,8 +195,8 @@ def settings(text: str) -> dict[str, str]:
     return {key: value for key, value in found.items() if key not in _STARTS}
 
 
-def table(text: str) -> list[dict[str, str]]:
-    """The rows of a table by column, names in capitals: between `|` (`-P`), or in words as `sinfo` prints them.
+def table(text: str) -> tuple[set[str], list[dict[str, str]]]:
+    """The columns of a table, names in capitals, and its rows: between `|` (`-P`), or in words as `sinfo` prints them.
 
     Lines before the header (`sinfo -l` has a date there) and rows of another length are left out; words in excess are
     of the last column (a reason).
@@ -211,8 +211,8 @@ def table(text: str) -> list[dict[str, str]]:
             lines, header = [each.rstrip().removesuffix("|") for each in lines], header[:-1]
         cells = (_cells(each, bar, len(header)) for each in lines[start + 1 :])
         names = [re.sub(r"\(.*\)", "", name).upper() for name in header]
-        return [dict(zip(names, row, strict=True)) for row in cells if len(row) == len(names)]
-    return []
+        return set(names), [dict(zip(names, row, strict=True)) for row in cells if len(row) == len(names)]
+    return set(), []
 
 
 def _cells(line: str, bar: bool, most: int = 0) -> list[str]:
