@@ -3,6 +3,7 @@ waits will start, what backfill may put before it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -193,3 +194,5 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     (parts,) = priorities(site, [one], fair, 900.0)
     assert parts["age"] == 1000 and parts["fair_share"] == pytest.approx(5000 / 3) and parts["qos"] == 300
     assert parts["job_size"] == 1000 * (1 / 1 + 32 / 64) / 2 and parts["partition"] == 1000
+    (small,) = priorities(replace(site, favors_small=True), [one], fair, 900.0)
+    assert small["job_size"] == 250 and small["age"] == parts["age"]

@@ -224,6 +224,19 @@ def test_files_that_say_that_there_is_nothing_are_read(tmp_path: Path) -> None:
     assert scenario == read(tmp_path, text)[0]
 
 
+def test_settings_that_the_scheduler_does_not_go_by_are_told(tmp_path: Path) -> None:
+    config = "PriorityFlags = {}\nPriorityWeightTRES = (null)\nPriorityWeightAge = 5\n"
+    notes = [
+        [
+            note
+            for note in read(tmp_path, dump(Ran("1", 0, 0, 60)), config=config.format(flags))[1].notes
+            if "go by" in note
+        ]
+        for flags in ("FAIR_TREE", "NO_FAIR_TREE")
+    ]
+    assert notes == [[], ["kept, but the scheduler slurm does not go by it: PriorityFlags=NO_FAIR_TREE"]]
+
+
 def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
     """Out of order, clocks that jump, over the limit, unknown partitions, twice, mixed encodings, a cut last line."""
     rows = [

@@ -134,6 +134,13 @@ CONFIG = [
     "SelectType",
     "SelectTypeParameters",
 ]
+IGNORED = {
+    "PriorityFlags": "FAIR_TREE",
+    "PriorityUsageResetPeriod": "NONE",
+    "PriorityWeightAssoc": 0.0,
+    "PriorityWeightTRES": "",
+}
+"""Settings that nobody goes by, with the value at which that changes nothing."""
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
 """Attributes of entities that name people or their accounts."""
 AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
@@ -302,6 +309,8 @@ class Site:
         known = settings(text)
         if told := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
             self._entry("config", known.get("clustername", "slurm")).update(told)
+            lost = [f"{name}={told[name]}" for name, usual in IGNORED.items() if told.get(name, usual) != usual]
+            self.notes += [f"kept, but the scheduler slurm does not go by it: {listed(lost)}"] if lost else []
         return bool(found or told)
 
     def _partition(self, record: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
     priority = PriorityWeightAge       x min(1, (now - eligible) / PriorityMaxAge)
              + PriorityWeightFairShare x F
-             + PriorityWeightJobSize   x (nodes / all nodes + CPUs / all CPUs) / 2
+             + PriorityWeightJobSize   x (nodes / all nodes + CPUs / all CPUs) / 2 (PriorityFavorSmall: 1 less that)
              + PriorityWeightPartition x PriorityJobFactor / the largest one
              + PriorityWeightQOS       x Priority of the QOS / the largest one
 
@@ -115,7 +115,7 @@ def priorities(
         parts = {
             "age": weight["PriorityWeightAge"] * age,
             "fair_share": weight["PriorityWeightFairShare"] * fair.get((ask.user, ask.account), 0.0),
-            "job_size": weight["PriorityWeightJobSize"] * size,
+            "job_size": weight["PriorityWeightJobSize"] * (1 - size if site.favors_small else size),
             "partition": weight["PriorityWeightPartition"] * (partition.factor / factor if partition else 0.0),
             "qos": weight["PriorityWeightQOS"] * site.qos_priority.get(ask.qos, 0.0) / qos,
         }

@@ -27,7 +27,7 @@ NODE = ("partitions", "cpus", "memory_mb", "weight")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPU", "MaxTRESPA")
 COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
 SETTINGS = (
-    *("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityFavorSmall", "PriorityFlags", "PriorityMaxAge"),
+    *("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityFavorSmall", "PriorityMaxAge"),
     *("PriorityWeightAge", "PriorityWeightFairShare", "PriorityWeightJobSize", "PriorityWeightPartition"),
     *("PriorityWeightQOS", "SchedulerParameters", "AccountingStorageEnforce"),
     *("SchedulerParameters 2", "SchedulerParameters 3"),
@@ -128,7 +128,7 @@ class SlurmSite:
 
     settings: Mapping[str, float]
     enforced: bool
-    fair_tree: bool
+    favors_small: bool
     partitions: Mapping[str, Partition]
     qos: Mapping[str, Caps]
     qos_priority: Mapping[str, float]
@@ -205,7 +205,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     return SlurmSite(
         settings=_settings(config),
         enforced="limits" in enforce or "all" in enforce,
-        fair_tree="NO_FAIR_TREE" not in str(config.get("PriorityFlags", "")),
+        favors_small=str(config.get("PriorityFavorSmall", "No")).lower() == "yes",
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
