@@ -15,7 +15,9 @@ else:
         def __getattr__(self, name: str) -> Any:
             import pyomo.environ
 
-            return getattr(pyomo.environ, name)
+            found = getattr(pyomo.environ, name)
+            setattr(self, name, found)
+            return found
 
     pyo = _Later()
 

@@ -10,9 +10,13 @@ from hypothesis import given, settings
 import workbench
 from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, stepped
 from tests.simulation.support import equal_runs
+from workbench.analysis.contract.programmes import difference
+from workbench.papers.gavel.formulations import makespan_bisection
+from workbench.papers.gavel.formulations.allocation import Stating
 from workbench.papers.gavel.formulations.levels import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
 from workbench.scenario.presets import presets
+from workbench.scheduling.solvers import watched
 from workbench.session.api import snapshot_at
 from workbench.testing import ContractError, same_programme
 
@@ -37,6 +41,32 @@ def test_so_are_those_of_the_iterations_of_water_filling(data):
     told = plain(data).with_numbers(gang=3.0 * data.gang)
     level = 0.1 * np.arange(len(data.jobs))
     same_programme("gavel.water_filling", LevelInstance.of(told, level, data.weight))
+
+
+@settings(max_examples=5)
+@given(data=DATA)
+def test_a_model_that_takes_on_the_numbers_of_the_next_step_states_them(data):
+    jobs = np.arange(len(data.jobs))
+    last = LevelInstance.of(plain(data), 0.1 * jobs, data.weight)
+    finish, steps = finish_data(data, 3.0, 2.0), stepped(data)
+    rho, most_s = finish.terms.least, makespan_bisection.bracket(steps)[1]
+    for name, knobs, turns in (
+        ("water_filling", {}, [last.at(active=last.active * (jobs % 2)), last, last.at(level=0.0 * last.level)]),
+        ("finish_time_fairness", {}, [finish, finish.at(largest=2.0 * rho), finish.at(largest=1.5 * rho)]),
+        ("makespan", {"method": "bisection"}, [steps.at(makespan_s=part * most_s) for part in (0.7, 0.9, 0.8)]),
+    ):
+        formulation = workbench.find_formulation(f"gavel.{name}")
+        stating = Stating(formulation, {**formulation.settle(knobs), "model": "pyomo"})
+        models = []
+        for turn in turns:
+            (model, _), programme = stating.posed(turn)
+            models.append(model)
+            assert difference(model, programme) is None
+            assert difference(model, formulation.assemble(turn, formulation.settle(knobs))) is None
+        assert models[0] is models[1] is models[2]
+        with watched():
+            (other, _), _ = stating.posed(turns[0])
+        assert other is not models[0]
 
 
 @pytest.mark.parametrize("name", CASES)

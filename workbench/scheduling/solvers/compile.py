@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,21 +35,26 @@ ORDER = pyo.SortComponents.deterministic
 EXPECTED = "a linear or mixed-integer linear model"
 
 
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """A programme, the variable of each column, the constraint of each row, and the objective, if there is one."""
-
-    programme: Programme
-    columns: list[Any]
-    rows: list[Any]
-    objective: Any | None = None
-
-
 class _Sum(NamedTuple):
     """`sum_i terms[i] variable_i + constant`; i: the `id` of a variable."""
 
     terms: dict[int, float]
     constant: float
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A programme, the variable of each column, the constraint of each row, and the objective, if there is one.
+
+    sums, visitor: of the rows, and what found them, for `compile_model` of the same model with other numbers.
+    """
+
+    programme: Programme
+    columns: list[Any]
+    rows: list[Any]
+    objective: Any | None = None
+    sums: list[_Sum] = field(default_factory=list)
+    visitor: LinearRepnVisitor | None = None
 
 
 _PAUSED = threading.Lock()
@@ -81,21 +86,42 @@ def built(build: Callable[[], pyo.ConcreteModel], start: bool = False) -> tuple[
         return model, compile_model(model, start)
 
 
-def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
+def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compiled) -> Compiled:
+    """What a model compiles to when `change` has given it other numbers: only rows that are new are looked through.
+
+    A parameter that changes may stand in the limits of the rows that stay; those in whose sum it stands are to be made
+    anew (`renewed`). Variables, objective and named expressions stay as they are.
+    """
+    with _nothing_collected():
+        change()
+        return compile_model(model, before=compiled)
+
+
+def renewed(constraint: pyo.Constraint) -> None:
+    """Make a constraint's rows anew by its rule, with the numbers that its set and parameters have now."""
+    rule, block = constraint.rule, constraint.parent_block()
+    constraint.clear()
+    for index in constraint.index_set():
+        constraint.add(index, rule(block, index))
+
+
+def compile_model(model: pyo.ConcreteModel, start: bool = False, before: Compiled | None = None) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
-    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. Raises
-    InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear, and
-    InputError for what is no model.
+    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. before:
+    see `again`. Raises InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is
+    not linear, and InputError for what is no model.
     """
     if not isinstance(model, pyo.ConcreteModel):
         raise InputError("model", model, "a pyomo ConcreteModel, as `build` returns")
     try:
         _check_components(model)
         objective = _objective(model)
-        visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
+        visitor = before.visitor if before else None
+        visitor = visitor or LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, visitor)
-        found = list(_constraints(model, visitor))
+        known = dict(zip(map(id, before.rows), before.sums, strict=True)) if before else {}
+        found = list(_constraints(model, visitor, known))
     except (InvalidConstraintError, ValueError) as error:
         raise SolverFailedError(model.name, str(error), EXPECTED) from error
     rows, sums = [row for row, _, _, _ in found], [part for _, part, _, _ in found]
@@ -128,7 +154,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         rows=_positions(model, pyo.Constraint, rows),
         made_by="model",
     )
-    return Compiled(programme, columns, rows, objective)
+    return Compiled(programme, columns, rows, objective, sums, visitor)
 
 
 def values_of(model: pyo.ConcreteModel) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
@@ -179,14 +205,17 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
 
 
 def _constraints(
-    model: pyo.ConcreteModel, visitor: LinearRepnVisitor
+    model: pyo.ConcreteModel, visitor: LinearRepnVisitor, known: Mapping[int, _Sum]
 ) -> Iterator[tuple[Any, _Sum, float | None, float | None]]:
-    """Each constraint, its sum, and the limits of the sum without its constant; those without a limit are left out."""
+    """Each constraint, its sum, and the limits of the sum without its constant; those without a limit are left out.
+
+    known: sums, by the `id` of the constraint.
+    """
     for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
         low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
         if low is None and high is None:
             continue
-        part = _linear(model, constraint, body, visitor)
+        part = known.get(id(constraint)) or _linear(model, constraint, body, visitor)
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
         if part.terms:

@@ -67,6 +67,11 @@ def stood_in() -> bool:
     return _STAND.get() is not None
 
 
+def looked_at() -> bool:
+    """Whether somebody watches the models that are solved, or answers for them."""
+    return stood_in() or _WATCHED.get() is not None
+
+
 def answer(model: Any, compiled: Compiled, solver: Solver, solve: Solve) -> Point:
     """The solution of a compiled model, told to whoever watches; solve: what solves its programme."""
     stand = _STAND.get()

@@ -31,6 +31,7 @@ from workbench.scheduling.solvers import (
     SolveReport,
     SolverFailedError,
     answer,
+    looked_at,
     stood_in,
 )
 
@@ -78,9 +79,11 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
     gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
 
-    m.speed = pyo.Param(keys.keys(), initialize=keys, doc="T^m_kj | throughput of job m in k on j | steps/s")
-    m.gang = pyo.Param(m.COMBINATIONS, initialize=gang, doc=GANG)
-    m.workers = pyo.Param(m.ACCELERATORS, initialize=workers, doc="c_a | workers | GPUs")
+    m.speed = pyo.Param(
+        keys.keys(), initialize=keys, within=pyo.Any, doc="T^m_kj | throughput of job m in k on j | steps/s"
+    )
+    m.gang = pyo.Param(m.COMBINATIONS, initialize=gang, within=pyo.Any, doc=GANG)
+    m.workers = pyo.Param(m.ACCELERATORS, initialize=workers, within=pyo.Any, doc="c_a | workers | GPUs")
 
     def bounds(m, unit, kind):
         return 0, most[unit, kind] if not scaled or most[unit, kind] == 0 else None
@@ -198,30 +201,22 @@ class ShareFormulation(Formulation[Data]):
         """
         return Merge.none(data)
 
-    def programme(self, data: Data, knobs: Knobs) -> Programme:
-        """The programme as the knobs want it made: assembled, or compiled from the stated model."""
-        return self.posed(data, knobs)[1]
+    def restate(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> None:
+        """Let the model of an earlier step of the same decision state this one, see `compile.again`; a formulation
+        that solves a sequence of programmes (`Stating`) has its own."""
+        raise NotImplementedError(f"{type(self).__name__}: restate")
 
     def answered(
-        self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
+        self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None, stating: Stating | None = None
     ) -> tuple[Programme, Point]:
-        """The same and its solution, told to whoever watches what models are solved; sequel: see `solve`."""
-        compiled, programme = self.posed(data, knobs)
+        """The programme as the knobs want it made, assembled or compiled from the stated model, and its solution, told
+        to whoever watches what models are solved; sequel: see `solve`; stating: the programmes of which it is one."""
+        compiled, programme = (stating or Stating(self, knobs)).posed(data)
 
         def solve(programme: Programme) -> Point:
             return self.solve(programme, data, knobs, solver, sequel)
 
         return programme, solve(programme) if compiled is None else answer(*compiled, solver, solve)
-
-    def posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
-        """The model and what it compiles to, None if it is assembled; the programme."""
-        found = self.assemble(data, knobs) if assembled(knobs) else None
-        if found is not None:
-            return None, found
-        from workbench.scheduling.solvers.compile import built
-
-        model, compiled = built(lambda: self.build(data, knobs))
-        return (model, compiled), compiled.programme
 
     def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:
         """The best shares: of the one programme, or of what repeats it."""
@@ -304,6 +299,30 @@ class ShareFormulation(Formulation[Data]):
         """
         wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
         return replace(solver.without_presolve(), method="interior") if wanted else solver
+
+
+class Stating:
+    """The programmes of one decision, one after the other. A stated model is built for the first of them; then it takes
+    on the numbers of the next, unless somebody looks at the models."""
+
+    def __init__(self, formulation: ShareFormulation[Any], knobs: Knobs) -> None:
+        self._formulation, self._knobs = formulation, knobs
+        self._stated: tuple[Any, Any] | None = None
+
+    def posed(self, data: Any) -> tuple[tuple[Any, Any] | None, Programme]:
+        """The model and what it compiles to, None if it is assembled; the programme."""
+        formulation, knobs = self._formulation, self._knobs
+        found = formulation.assemble(data, knobs) if assembled(knobs) else None
+        if found is not None:
+            return None, found
+        from workbench.scheduling.solvers.compile import again, built
+
+        if self._stated is None or looked_at():
+            self._stated = built(lambda: formulation.build(data, knobs))
+        else:
+            model, compiled = self._stated
+            self._stated = model, again(lambda: formulation.restate(model, data, knobs), model, compiled)
+        return self._stated, self._stated[1].programme
 
 
 Limits = tuple[npt.ArrayLike, npt.ArrayLike]

@@ -40,6 +40,7 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
+    Stating,
     Variable,
     feasible,
     lay_out,
@@ -52,7 +53,7 @@ from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Programme, Solver
+from workbench.scheduling.solvers import Point, Programme, Solver
 
 
 class Account(NamedTuple):
@@ -180,7 +181,7 @@ def build(data: FinishTimeInstance) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel("gavel_finish_time_fairness")
     lay_out(m, data)
     m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
-    m.left = pyo.Param(m.JOBS, initialize=data.column(left(data)), doc=LEFT)
+    m.left = pyo.Param(m.JOBS, initialize=data.column(left(data)), mutable=True, doc=LEFT)
     m.lacking = pyo.Var(doc="(ours) e | part of its need that the worst-off job lacks | 1")
 
     @m.Objective(sense=pyo.minimize, doc="(ours) the part that is lacking")
@@ -233,6 +234,14 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
         """The unsolved model for the rho that is tried."""
         return build(seen(data, knobs))
 
+    def restate(self, model: pyo.ConcreteModel, data: FinishTimeInstance, knobs: Knobs) -> None:
+        """For another rho."""
+        from workbench.scheduling.solvers.compile import renewed
+
+        known = seen(data, knobs)
+        model.left.store_values(known.column(left(known)))
+        renewed(model.finish_time)
+
     def assemble(self, data: FinishTimeInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         return assemble(seen(data, knobs))
@@ -243,28 +252,24 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
 
     def optimum(self, data: FinishTimeInstance, knobs: Knobs, solver: Solver) -> DividedTime:
         """The smallest rho, by a sequence of programmes; `iterations` are (rho, part, largest_rho)."""
-        known = seen(data, knobs)
+        known, stating = seen(data, knobs), Stating(self, knobs)
         method, tolerance = str(knobs.get("method", METHOD.default)), float(knobs.get("tolerance", TOLERANCE.default))
         interior = solver.method == "interior"
         # Only the last point is the answer; on the way to it vertices are exact.
         vertex, sequel = replace(solver, method="auto") if interior else solver, Sequel()
-        found = search(
-            known.terms, method, tolerance, lambda rho: self._attempt(data, known, rho, knobs, vertex, sequel)
-        )
-        shares = self._attempt(data, known, found.largest, knobs, solver, sequel).shares if interior else found.shares
+
+        def attempt(rho: float, solver: Solver) -> TriedRho:
+            programme, point = self.answered(data.at(largest=rho), knobs, solver, sequel, stating)
+            return self._tried(data, known, rho, programme, point)
+
+        found = search(known.terms, method, tolerance, lambda rho: attempt(rho, vertex))
+        shares = attempt(found.largest, solver).shares if interior else found.shares
         return DividedTime(shares, found.solved(found.largest), iterations=found.iterations)
 
-    def _attempt(
-        self,
-        data: FinishTimeInstance,
-        known: FinishTimeInstance,
-        rho: float,
-        knobs: Knobs,
-        solver: Solver,
-        sequel: Sequel,
+    def _tried(
+        self, data: FinishTimeInstance, known: FinishTimeInstance, rho: float, programme: Programme, point: Point
     ) -> TriedRho:
-        """Solve the programme for one rho."""
-        programme, point = self.answered(data.at(largest=rho), knobs, solver, sequel)
+        """What the programme for one rho came to."""
         values = programme.values(point)
         shares = self.shares(values, data)
         # A row's dual says how much more is lacking where the job needs more.

@@ -33,6 +33,7 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
+    Stating,
     Variable,
     feasible,
     lay_out,
@@ -133,6 +134,10 @@ class Makespan(ShareFormulation[StepsInstance]):
         known = seen(data, knobs)
         return bisection.build(known) if _bisects(knobs) else build(known)
 
+    def restate(self, model: pyo.ConcreteModel, data: StepsInstance, knobs: Knobs) -> None:
+        """For another makespan of the bisection."""
+        bisection.restate(model, seen(data, knobs))
+
     def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         known = seen(data, knobs)
@@ -166,11 +171,13 @@ class Makespan(ShareFormulation[StepsInstance]):
         known = seen(data, knobs)
         unit_s = bisection.bracket(known)[1]
         parts = data.in_parts(unit_s)
-        exact = solver.to_within(TOLERANCE)
+        exact, stating = solver.to_within(TOLERANCE), Stating(self, knobs)
 
         def attempt(makespan_s: float, solver: Solver) -> bisection.Attempt | None:
             try:
-                programme, point = self.answered(parts.at(makespan_s=makespan_s / unit_s), knobs, solver)
+                programme, point = self.answered(
+                    parts.at(makespan_s=makespan_s / unit_s), knobs, solver, stating=stating
+                )
             except InfeasibleError:
                 return None
             return bisection.Attempt(self.shares(programme.values(point), data), point.solved)

@@ -94,7 +94,7 @@ def build(data: StepsInstance) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel("gavel_makespan_bisection")
     lay_out(m, data)
     m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
-    m.makespan = pyo.Param(initialize=tried(data), doc="M | makespan | s")
+    m.makespan = pyo.Param(initialize=tried(data), mutable=True, doc="M | makespan | s")
 
     @m.Objective(sense=pyo.minimize, doc="(A.1) any allocation will do")
     def any_allocation(m):
@@ -105,6 +105,14 @@ def build(data: StepsInstance) -> pyo.ConcreteModel:
         return m.makespan / m.steps[job] * m.throughput[job] >= 1
 
     return m
+
+
+def restate(m: pyo.ConcreteModel, data: StepsInstance) -> None:
+    """Let the model of a makespan state another one."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    m.makespan.set_value(tried(data))
+    renewed(m.finished)
 
 
 def assemble(data: StepsInstance) -> Programme:

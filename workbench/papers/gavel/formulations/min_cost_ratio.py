@@ -26,7 +26,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from workbench.papers.gavel.formulations.allocation import Assembly, DividedTime, ShareFormulation, Variable, lay_out
+from workbench.papers.gavel.formulations.allocation import (
+    Assembly,
+    DividedTime,
+    ShareFormulation,
+    Stating,
+    Variable,
+    lay_out,
+)
 from workbench.papers.gavel.instance import PricedInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
@@ -139,7 +146,7 @@ class RatioFormulation(ShareFormulation[Data]):
         if not by_ratio(knobs):
             return super().optimum(data, knobs, solver)
         began = time.perf_counter()
-        first = self.programme(data, knobs)
+        _, first = Stating(self, knobs).posed(data)
         # Only the last point is the answer; on the way to it a vertex is exact.
         vertex = replace(solver, method="auto") if solver.method == "interior" else solver
         best = self.solve(first, data, knobs, vertex).solved

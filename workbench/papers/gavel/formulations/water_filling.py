@@ -39,6 +39,7 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
+    Stating,
     Variable,
     check,
     feasible,
@@ -77,13 +78,13 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
     """Return the unsolved linear programme of one iteration."""
     m = pyo.ConcreteModel(name)
     lay_out(m, data)
-    active = data.column(data.active)
-    m.job_weight = pyo.Param(m.JOBS, initialize=active, doc=JOB_WEIGHT)
-    m.level = pyo.Param(m.JOBS, initialize=data.column(data.level), doc="t_m | level reached so far | 1")
+    active, level = data.column(data.active), data.column(data.level)
+    m.job_weight = pyo.Param(m.JOBS, initialize=active, mutable=True, doc=JOB_WEIGHT)
+    m.level = pyo.Param(m.JOBS, initialize=level, mutable=True, doc="t_m | level reached so far | 1")
     m.equal = pyo.Param(
         m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
     )
-    m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="R | jobs whose weight is above 0")
+    m.RISING = pyo.Set(initialize=rising(data), doc="R | jobs whose weight is above 0")
     m.step = pyo.Var(bounds=(0, None), doc="(ours) t | smallest rise per weight | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(4.3) the slowest rise")
@@ -100,6 +101,22 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
         return m.throughput[job] / m.equal[job] >= m.level[job]
 
     return m
+
+
+def rising(data: LevelInstance) -> list[str]:
+    """R."""
+    return [data.jobs[row] for row in np.flatnonzero(data.active > 0).tolist()]
+
+
+def restate(m: pyo.ConcreteModel, data: LevelInstance) -> None:
+    """Let the model of an iteration state another one."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    m.job_weight.store_values(data.column(data.active))
+    m.level.store_values(data.column(data.level))
+    m.RISING.clear()
+    m.RISING.update(rising(data))
+    renewed(m.rise)
 
 
 def assemble(data: LevelInstance, name: str = "gavel_water_filling") -> Programme:
@@ -212,6 +229,10 @@ class Filling(ShareFormulation[Data]):
         """The unsolved programme of one iteration."""
         return build(self._now(data, knobs), self.model)
 
+    def restate(self, model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> None:
+        """Another iteration."""
+        restate(model, data)
+
     def assemble(self, data: Data, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         return assemble(self._now(data, knobs), self.model)
@@ -233,9 +254,9 @@ class Filling(ShareFormulation[Data]):
         merge = known.merged_alike(known.relative())
         merge = merge if how == "prices" and options.method != "interior" else merge.each()
         merge_s = time.perf_counter() - began
-        make: Any = self.programme  # of an iteration's numbers, too, see `build`
+        stating = Stating(self, knobs)
         found = (
-            phases(merge.posed, lambda now: make(now, knobs), options)
+            phases(merge.posed, lambda now: stating.posed(now)[1], options)
             if how == "prices"
             else fill(merge.posed, how, options)
         )
