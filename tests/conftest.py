@@ -25,6 +25,9 @@ settings.register_profile("many", settings.get_profile("default"), max_examples=
 settings.register_profile("long", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile("default")
 
+# Two workers beside each other: the threads of a system of a hundred rows cost a hundred times what it takes to solve.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell starts what runs in the background with Ctrl-C ignored, and so would be every program that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,18 +7,21 @@ room names a function `JobAtTime -> Explained` for each of its schedulers (`work
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-import pandas as pd
+import numpy as np
+import numpy.typing as npt
 
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.scenario.job import Job
-from workbench.scheduling.decision import in_sequences
+from workbench.scheduling.decision import IntArray
 from workbench.simulation.run import Run
+from workbench.simulation.schema import Cells
 
 State = Literal[
     "not_arrived",
@@ -193,8 +196,8 @@ class JobAtTime:
 
     def __post_init__(self) -> None:
         at_s = checked_time(self.run, self.at_s)
-        names = self.run.jobs["job"].tolist()
-        if self.job not in names:
+        if not isinstance(self.job, str) or self.job not in self.cells.place:
+            names = list(self.cells.place)
             raise InputError("job", self.job, f"a job of the run: {', '.join(names[:5])}{' ...' if names[5:] else ''}")
         object.__setattr__(self, "at_s", at_s)
 
@@ -203,8 +206,8 @@ class JobAtTime:
     @cached_property
     def row(self) -> dict[str, Any]:
         """The job's row of the table `jobs`: its whole course."""
-        place = self.run.jobs["job"].tolist().index(self.job)
-        return {str(name): self.run.jobs[name].iloc[place] for name in self.run.jobs.columns}
+        place = self.cells.place[self.job]
+        return {name: column[place] for name, column in self.cells.columns("jobs").items()}
 
     @cached_property
     def spec(self) -> Job:
@@ -218,7 +221,7 @@ class JobAtTime:
             return "finished"
         if self.row["arrival_s"] > self.at_s:
             return "not_arrived"
-        kinds = set(self._of(self._now)["kind"])
+        kinds = set(self._column("kind")[self._own])
         busy = next((state for kind, state in OF_KIND.items() if kind in kinds), None)
         if busy is None and self.job in self._refused:
             return "refused"
@@ -227,14 +230,15 @@ class JobAtTime:
     @cached_property
     def tasks(self) -> bool:
         """Whether the run's jobs are tasks in sequences (Hare)."""
-        return in_sequences(self.run.timeline)
+        return self.cells.tasks
 
     @cached_property
     def spans(self) -> tuple[tuple[float, float], ...]:
         """The times in which it has GPUs, in order, joined where they touch."""
-        rows = self._of(self.run.timeline).sort_values("start_s")
+        rows = self.cells.of_job(self.job)
         found: list[tuple[float, float]] = []
-        for start_s, end_s in zip(rows["start_s"].tolist(), rows["end_s"].tolist(), strict=True):
+        starts, ends = self._column("start_s")[rows], self._column("end_s")[rows]
+        for start_s, end_s in sorted(zip(starts.tolist(), ends.tolist(), strict=True)):
             if found and start_s <= found[-1][1]:
                 found[-1] = (found[-1][0], max(found[-1][1], end_s))
             else:
@@ -262,13 +266,12 @@ class JobAtTime:
     @cached_property
     def held(self) -> Mapping[str, int]:
         """`{node: GPUs}` that it has now."""
-        slots = self._of(self._now).drop_duplicates(["node", "slot"])
-        return {str(node): len(part) for node, part in slots.groupby("node", sort=False)}
+        return dict(Counter(self._column("node")[self._slots(self._own)]))
 
     @cached_property
     def held_types(self) -> frozenset[str]:
         """Types of the GPUs that it has now."""
-        return frozenset(map(str, self._of(self._now)["accelerator"]))
+        return frozenset(self._column("accelerator")[self._own])
 
     @cached_property
     def next_start_s(self) -> float | None:
@@ -278,21 +281,25 @@ class JobAtTime:
 
     def events(self, *names: str) -> list[dict[str, Any]]:
         """The job's events of these names until now, in order."""
-        found = self.run.events
-        keep = (found["job"] == self.job) & (found["time_s"] <= self.at_s) & found["event"].isin(names)
-        return [{str(key): value for key, value in row.items()} for row in found[keep].to_dict("records")]
+        rows = self._until("events", self.cells.rows("events", "job").get(self.job))
+        event, columns = self.cells.column("events", "event"), self.cells.columns("events")
+        return [
+            {name: column[row : row + 1].tolist()[0] for name, column in columns.items()}
+            for row in rows.tolist()
+            if event[row] in names
+        ]
 
     # What the scheduler said -----------------------------------------------------------------------------------------
 
     @cached_property
     def call(self) -> Call | None:
         """The latest call of the scheduler, None before the first."""
-        times_s = self.run.decisions["time_s"].to_numpy()
+        times_s = self.cells.column("decisions", "time_s")
         last = int(times_s.searchsorted(self.at_s, side="right")) - 1
         if last < 0:
             return None
-        row = self.run.decisions.iloc[last]
-        return Call(int(row["decision"]), float(row["time_s"]), str(row["cause"]))
+        number, cause = (self.cells.column("decisions", name)[last] for name in ("decision", "cause"))
+        return Call(int(number), float(times_s[last]), str(cause))
 
     @cached_property
     def recorded(self) -> bool:
@@ -308,42 +315,44 @@ class JobAtTime:
         """
         if not self.recorded:
             return None
-        found = self.run.reasons
-        own = found[(found["job"] == self.job) & (found["time_s"] <= self.at_s)]
-        if own.empty or (own["time_s"].iloc[-1] < self.since_s and not self.tasks):
+        own = self._until("reasons", self.cells.rows("reasons", "job").get(self.job))
+        if not len(own):
             return None
-        return Said(float(own["time_s"].iloc[-1]), str(own["code"].iloc[-1]), str(own["text"].iloc[-1]))
+        at_s, code, text = (self.cells.column("reasons", name)[own[-1]] for name in ("time_s", "code", "text"))
+        return None if at_s < self.since_s and not self.tasks else Said(float(at_s), str(code), str(text))
 
     def signals(self, name: str) -> tuple[float, dict[str, float]] | None:
         """A signal by job, of jobs that are there now, and when it was recorded; None if it was not (`recorded`).
 
         Recorded last, or where that leaves this job out: last with it, since it has what it has now.
         """
-        block = self._signals.get(name)
-        if block is None:
+        block = self._signals(name)
+        if not len(block):
             return None
-        mine = block[(block["job"] == self.job) & (block["time_s"] >= self.since_s)]
-        last = block["decision"].iloc[-1] if mine.empty else mine["decision"].iloc[-1]
-        own, present = block[block["decision"] == last], set(self.present)
-        values = {job: value for job, value in zip(own["job"], own["value"].tolist(), strict=True) if job in present}
-        return float(own["time_s"].iloc[-1]), values
+        decision, time_s, job, value = (
+            self.cells.column("signals", each) for each in ("decision", "time_s", "job", "value")
+        )
+        mine = self._signals(name, self.job)
+        mine = mine[time_s[mine] >= self.since_s]
+        own = block[decision[block] == decision[mine[-1] if len(mine) else block[-1]]]
+        present = set(self.present)
+        values = {name: number for name, number in zip(job[own], value[own].tolist(), strict=True) if name in present}
+        return float(time_s[own[-1]]), values
 
     def signal(self, name: str) -> float | None:
         """The job's own value of a signal as it was last recorded."""
-        block = self._signals.get(name)
-        own = None if block is None else block.loc[block["job"] == self.job, "value"]
-        return None if own is None or own.empty else float(own.iloc[-1])
+        own = self._signals(name, self.job)
+        return float(self.cells.column("signals", "value")[own[-1]]) if len(own) else None
 
     def of_cluster(self, name: str) -> float | None:
         """A signal of no job in particular (a price of a type) as it was last recorded."""
-        block = self._signals.get(name)
-        return None if block is None else float(block["value"].iloc[-1])
+        block = self._signals(name)
+        return float(self.cells.column("signals", "value")[block[-1]]) if len(block) else None
 
     @cached_property
     def by_arrival(self) -> Ties:
         """The order in which a snapshot has the jobs: by arrival, then as the scenario lists them."""
-        jobs = self.run.jobs
-        names = jobs["job"].to_numpy()[jobs["arrival_s"].to_numpy().argsort(kind="stable")]
+        names = self.cells.column("jobs", "job")[self.cells.column("jobs", "arrival_s").argsort(kind="stable")]
         return Ties("by arrival", {name: float(rank) for rank, name in enumerate(names)})
 
     def order(
@@ -358,35 +367,35 @@ class JobAtTime:
     @cached_property
     def present(self) -> tuple[str, ...]:
         """The jobs that have arrived and not gone, in the scenario's order."""
-        jobs = self.run.jobs
-        there = (jobs["arrival_s"] <= self.at_s) & ~(jobs["finish_s"] <= self.at_s)
-        return tuple(name for name in jobs.loc[there, "job"] if name not in self._refused)
+        name, arrival_s, finish_s = (self.cells.column("jobs", each) for each in ("job", "arrival_s", "finish_s"))
+        there = (arrival_s <= self.at_s) & ~(finish_s <= self.at_s)
+        return tuple(each for each in name[there] if each not in self._refused)
 
     @cached_property
     def waiting(self) -> tuple[str, ...]:
         """The jobs of these that have no GPUs."""
-        busy = {*self._now["job"], *self._now["with_job"]}
+        busy = {*self._column("job")[self._now], *self._column("with_job")[self._now]}
         return tuple(name for name in self.present if name not in busy)
 
     @cached_property
     def up(self) -> Mapping[str, int]:
         """GPUs of each type on nodes that are up."""
-        down = self._now[self._now["kind"] == "down"]["accelerator"].value_counts()
-        return {kind: gpus - int(down.get(kind, 0)) for kind, gpus in self.run.scenario.cluster.workers.items()}
+        down = Counter(self._column("accelerator")[self._now[self._column("kind")[self._now] == "down"]])
+        return {kind: gpus - down[kind] for kind, gpus in self.run.scenario.cluster.workers.items()}
 
     @cached_property
     def free(self) -> Mapping[str, int]:
         """GPUs of each type that nobody holds, on nodes that are up."""
-        held = self._holding.drop_duplicates(["node", "slot"])["accelerator"].value_counts()
-        return {kind: gpus - int(held.get(kind, 0)) for kind, gpus in self.up.items()}
+        held = Counter(self._column("accelerator")[self._slots(self._holding)])
+        return {kind: gpus - held[kind] for kind, gpus in self.up.items()}
 
     @cached_property
     def holders(self) -> Mapping[str, Mapping[str, int]]:
         """{type: {job: GPUs that it holds}} of all types."""
-        rows = self._holding.drop_duplicates(["node", "slot"])
+        rows = self._slots(self._holding)
         found: dict[str, dict[str, int]] = {kind: {} for kind in self.run.scenario.cluster.types}
-        for job, kind in zip(rows["job"], rows["accelerator"], strict=True):
-            found[str(kind)][str(job)] = found[str(kind)].get(str(job), 0) + 1
+        for job, kind in zip(self._column("job")[rows], self._column("accelerator")[rows], strict=True):
+            found[kind][job] = found[kind].get(job, 0) + 1
         return found
 
     def placement(self) -> Link:
@@ -443,7 +452,7 @@ class JobAtTime:
         """Steps/s of its gang alone on each type on which it can run at one of its sizes, or ran; 0 if not known."""
         table, job = self.run.scenario.table, self.spec
         sizes = {*job.sizes, 1} if self.tasks else set(self.sizes)
-        ran = set(self._of(self.run.timeline)["accelerator"])
+        ran = set(self._column("accelerator")[self.cells.of_job(self.job)])
         kinds = self.run.scenario.cluster.types
         able = [kind for kind in kinds if kind in ran or any(table.can_run(job.model, kind, n) for n in sizes)]
         return {kind: table.row(job.model, kind, job.gpus) for kind in able}
@@ -451,55 +460,93 @@ class JobAtTime:
     @cached_property
     def others(self) -> tuple[Holder, ...]:
         """Who else holds GPUs that the job could use, the most GPUs first; of types too small for it nobody does."""
-        rows = self._holding[self._holding["accelerator"].isin([k for k in self.usable if k not in self.too_small])]
-        mine = (rows["job"] == self.job) | (rows["with_job"] == self.job)
+        able = {kind for kind in self.usable if kind not in self.too_small}
+        units, job, other, kinds = (self._column(name) for name in ("unit", "job", "with_job", "accelerator"))
+        parts: dict[tuple[str, str, str], list[int]] = {}
+        for row in self._holding.tolist():
+            if kinds[row] in able and self.job not in (job[row], other[row]):
+                parts.setdefault((units[row], job[row], other[row]), []).append(row)
         found = []
-        for (unit, job, other), part in rows[~mine].groupby(["unit", "job", "with_job"], sort=False):
-            gpus = part.drop_duplicates(["node", "slot"])["accelerator"].value_counts(sort=False)
-            counts = {str(kind): int(count) for kind, count in gpus.items()}
-            since_s, until_s = float(part["start_s"].min()), float(part["end_s"].max())
-            names = (str(job), str(other)) if other else (str(job),)
-            found += [Holder(name, str(unit), counts, since_s, until_s) for name in names]
+        for (unit, *names), part in parts.items():
+            rows = np.array(part)
+            counts = dict(Counter(kinds[self._slots(rows)]))
+            since_s, until_s = float(self._column("start_s")[rows].min()), float(self._column("end_s")[rows].max())
+            found += [Holder(name, unit, counts, since_s, until_s) for name in names if name]
         return tuple(sorted(found, key=lambda each: -sum(each.gpus.values())))
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _now(self) -> pd.DataFrame:
-        """The intervals of the timeline that contain now (at the run's end: that end with it)."""
-        found, at_s = self.run.timeline, self.at_s
-        covers = (found["start_s"] <= at_s) & (found["end_s"] > at_s)
-        if at_s == self.run.end_s:
-            gone = set(self.run.jobs.loc[self.run.jobs["finish_s"] <= at_s, "job"])
-            covers |= (found["end_s"] == at_s) & ~found["job"].isin(gone)
-        return found[covers]
-
     @property
-    def _holding(self) -> pd.DataFrame:
-        """Those of them in which a slot is taken: nobody needs it to synchronise."""
-        return self._now[~self._now["kind"].isin(["down", "sync"])]
+    def cells(self) -> Cells:
+        """The run's tables as arrays."""
+        return self.run.cells
 
-    def _of(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a part of the timeline that are of this job, alone or in a pair."""
-        return rows[(rows["job"] == self.job) | (rows["with_job"] == self.job)]
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        """A column of the timeline."""
+        return self.cells.column("timeline", name)
+
+    @cached_property
+    def _now(self) -> IntArray:
+        """The positions of the intervals of the timeline that contain now (at the run's end: that end with it)."""
+        return np.flatnonzero(self._contain_now(slice(None)))
+
+    def _contain_now(self, rows: slice | IntArray) -> npt.NDArray[np.bool_]:
+        """Whether intervals of the timeline do."""
+        end_s = self._column("end_s")[rows]
+        found = (self._column("start_s")[rows] <= self.at_s) & (end_s > self.at_s)
+        if self.at_s == self.run.end_s:
+            last = np.flatnonzero(end_s == self.at_s)
+            gone = set(self.cells.column("jobs", "job")[self.cells.column("jobs", "finish_s") <= self.at_s])
+            found[last] = [job not in gone for job in self._column("job")[rows][last]]
+        return found
+
+    @cached_property
+    def _own(self) -> IntArray:
+        """Those of them that are of this job, alone or in a pair."""
+        rows = self.cells.of_job(self.job)
+        return rows[self._contain_now(rows)]
+
+    @cached_property
+    def _holding(self) -> IntArray:
+        """Those of them in which a slot is taken: nobody needs it to synchronise."""
+        return self._now[self.cells.taken[self._now]]
+
+    def _slots(self, rows: IntArray) -> list[int]:
+        """Of intervals of the timeline the first of each slot."""
+        slots = zip(self._column("node")[rows], self._column("slot")[rows].tolist(), strict=True)
+        first: dict[tuple[str, int], int] = {}
+        for row, slot in zip(rows.tolist(), slots, strict=True):
+            first.setdefault(slot, row)
+        return list(first.values())
+
+    def _until(self, table: str, rows: IntArray | None) -> IntArray:
+        """The rows until now of some of a table, which is in order of time."""
+        if rows is None:
+            return np.empty(0, dtype=np.int64)
+        return rows[self.cells.column(table, "time_s")[rows] <= self.at_s]
 
     @cached_property
     def _refused(self) -> frozenset[str]:
         """The jobs that have been refused by now."""
-        refused = self.run.jobs.loc[self.run.jobs["verdict"] == "refused", "job"]
-        if refused.empty:
+        refused = self.cells.column("jobs", "verdict") == "refused"
+        if not refused.any():
             return frozenset()
-        verdicts = self.run.events[self.run.events["event"] == "verdict"].drop_duplicates("job", keep="last")
-        told = set(verdicts.loc[verdicts["time_s"] <= self.at_s, "job"])
-        return frozenset(name for name in refused if name in told)
+        job, time_s = (self.cells.column("events", name) for name in ("job", "time_s"))
+        last = {job[row]: time_s[row] for row in self.cells.rows("events", "event").get("verdict", ())}
+        return frozenset(
+            name for name in self.cells.column("jobs", "job")[refused] if last.get(name, math.inf) <= self.at_s
+        )
 
-    @cached_property
-    def _signals(self) -> Mapping[str, pd.DataFrame]:
-        """What has been recorded by now, by signal; nothing once decisions are not recorded any more."""
+    def _signals(self, name: str, job: str | None = None) -> IntArray:
+        """The rows of a signal that have been recorded by now, or those of a job in it.
+
+        None once decisions are not recorded any more.
+        """
         if not self.recorded:
-            return {}
-        until = int(self.run.signals["time_s"].to_numpy().searchsorted(self.at_s, side="right"))
-        return {str(name): part for name, part in self.run.signals.iloc[:until].groupby("signal", sort=False)}
+            return np.empty(0, dtype=np.int64)
+        if job is None:
+            return self._until("signals", self.cells.rows("signals", "signal").get(name))
+        return self._until("signals", self.cells.rows("signals", "signal", "job").get((name, job)))
 
 
 Explainer = Callable[[JobAtTime], Explained]

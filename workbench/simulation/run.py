@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
@@ -17,7 +18,7 @@ from workbench.base.files import new_folder, parse_json
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario, read_json
 from workbench.scheduling.solvers.report import MadeBy
-from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES
+from workbench.simulation.schema import KINDS, TABLES, WALL_TIMES, Cells
 from workbench.version import VERSION
 
 if TYPE_CHECKING:
@@ -97,6 +98,11 @@ class Run:
         """A table by name."""
         found: pd.DataFrame = getattr(self, name)
         return found
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The tables as arrays, kept: what is told of one job at one time is read of these."""
+        return Cells({table.name: self.table(table.name) for table in TABLES})
 
     def _head(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in HEAD} | {"knobs": dict(self.knobs), "scenario": self.scenario}

@@ -119,7 +119,7 @@ def unrecorded(moment: JobAtTime) -> str:
 
 
 def _asked_next(moment: JobAtTime) -> str:
-    times_s = moment.run.decisions["time_s"].to_numpy()
+    times_s = moment.cells.column("decisions", "time_s")
     later = times_s[times_s > moment.at_s]
     return f"is asked next at {clock(later[0])}" if len(later) else "is not asked again in this run"
 

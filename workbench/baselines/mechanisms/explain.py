@@ -27,10 +27,10 @@ def by_signal(
 
 def arrival(moment: JobAtTime) -> Order:
     """The order of arrival of the jobs that are there; ties are by position in the scenario."""
-    jobs, present = moment.run.jobs, set(moment.present)
-    arrivals_s = {job: s for job, s in zip(jobs["job"], jobs["arrival_s"].tolist(), strict=True) if job in present}
+    arrivals_s, cells = moment.run.cells.column("jobs", "arrival_s"), moment.run.cells
+    present_s = {job: float(arrivals_s[cells.place[job]]) for job in moment.present}
     ties = moment.by_arrival._replace(rule="as the scenario lists them")
-    return Order("arrival", "s", arrivals_s, "lowest", moment.at_s, ties)
+    return Order("arrival", "s", present_s, "lowest", moment.at_s, ties)
 
 
 def told(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from workbench.base.errors import counted
@@ -163,13 +164,11 @@ def _left_over(moment: JobAtTime, block: pd.DataFrame) -> str:
 
 def shares_now(moment: JobAtTime) -> pd.DataFrame | None:
     """The shares in force: those recorded last."""
-    found = moment.run.shares
-    until = int(found["time_s"].to_numpy().searchsorted(moment.at_s, side="right"))
+    until = int(moment.cells.column("shares", "time_s").searchsorted(moment.at_s, side="right"))
     if until == 0:
         return None
-    last = found["decision"].iloc[until - 1]
-    block: pd.DataFrame = found[found["decision"] == last]
-    return block
+    last = moment.cells.column("shares", "decision")[until - 1]
+    return moment.run.shares.iloc[moment.cells.rows("shares", "decision")[last]]
 
 
 def _shares_in_words(moment: JobAtTime, shares: Mapping[str, float], block: pd.DataFrame) -> str:
@@ -191,10 +190,10 @@ def _clock(block: pd.DataFrame) -> str:
 
 def given_out(moment: JobAtTime, block: pd.DataFrame) -> dict[str, float]:
     """GPUs of each type that the job could use and that the shares of all add up to."""
-    gpus: Mapping[Any, int] = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
-    held = block["share"] * [gpus[unit.split(" + ")[0]] for unit in block["unit"]]
-    sums = held.groupby(block["accelerator"]).sum()
-    return {kind: float(sums.get(kind, 0.0)) for kind in moment.usable if kind not in moment.too_small}
+    gpus, place, sums = moment.cells.column("jobs", "gpus"), moment.cells.place, dict[str, float]()
+    for unit, kind, share in zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True):
+        sums[kind] = sums.get(kind, 0.0) + share * int(gpus[place[unit.split(" + ")[0]]])
+    return {kind: sums.get(kind, 0.0) for kind in moment.usable if kind not in moment.too_small}
 
 
 def _received(priority: float | None, shares: Mapping[str, float]) -> float | None:
@@ -308,12 +307,13 @@ def by_type(moment: JobAtTime, block: pd.DataFrame, best: Mapping[str, float]) -
     kinds = set(moment.run.scenario.cluster.types)
     if call is None or not set(block["accelerator"]) <= kinds:
         return None
-    time_s = _received_s(moment, float(block["time_s"].iloc[0]), call.time_s)
-    total_s = time_s.groupby(level="accelerator").sum()
+    time_s, total_s = _received_s(moment, float(block["time_s"].iloc[0]), call.time_s), dict[str, float]()
+    for (_, kind), seconds in time_s.items():
+        total_s[kind] = total_s.get(kind, 0.0) + seconds
     found: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
     rows = zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True)
     for unit, kind, share in rows:
-        got_s = float(time_s.get((unit, kind), 0.0))
+        got_s = time_s.get((unit, kind), 0.0)
         unit_s = float(moment.run.knobs["round_s"] if _by_rounds(moment) else total_s.get(kind, 0.0))
         value = (share * unit_s / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
         for name in unit.split(" + "):
@@ -326,12 +326,14 @@ def _close(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=FULL)
 
 
-def _received_s(moment: JobAtTime, since_s: float, until_s: float) -> pd.Series[float]:
+def _received_s(moment: JobAtTime, since_s: float, until_s: float) -> dict[tuple[str, str], float]:
     """Seconds that units have had on types between two times, by unit and accelerator."""
-    rows = moment.run.timeline
-    rows = rows[(rows["end_s"] > since_s) & (rows["start_s"] < until_s) & ~rows["kind"].isin(["down", "sync"])]
-    seconds = rows["end_s"].clip(upper=until_s) - rows["start_s"].clip(lower=since_s)
-    gpus = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
-    per_gang = seconds / rows["job"].map(gpus)
-    sums: pd.Series[float] = per_gang.groupby([rows["unit"].astype(str), rows["accelerator"].astype(str)]).sum()
-    return sums
+    cells, names = moment.cells, ("start_s", "end_s", "unit", "accelerator", "job")
+    start_s, end_s, unit, kind, job = (cells.column("timeline", name) for name in names)
+    rows = np.flatnonzero((end_s > since_s) & (start_s < until_s) & cells.taken)
+    gang = cells.column("jobs", "gpus")[[cells.place[name] for name in job[rows]]]
+    seconds = (np.minimum(end_s[rows], until_s) - np.maximum(start_s[rows], since_s)) / gang
+    found: dict[tuple[str, str], float] = {}
+    for key, each in zip(zip(unit[rows], kind[rows], strict=True), seconds.tolist(), strict=True):
+        found[key] = found.get(key, 0.0) + each
+    return found
