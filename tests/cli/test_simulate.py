@@ -23,15 +23,15 @@ def test_simulate(ask):
 
 
 def test_a_belief_by_name(ask):
-    options = ["simulate", "preset:gavel_sharing", "--scheduler", "gavel.max_min_fairness", "--until", "60 h"]
+    options = ["simulate", "preset:gavel_sharing", "--scheduler", "gavel.max_min_fairness", "--until", "20 h"]
     options += ["--set", "space_sharing=on"]
     found = ask(*options, "--belief", "low_rank:profiled=0,rank=2")
     assert found["belief"] == "low_rank:profiled=0.0,rank=2" and ask(*options)["belief"] == "oracle"
     run = workbench.simulate(
-        "preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=216_000.0, belief=found["belief"]
+        "preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=72_000.0, belief=found["belief"]
     )
     assert found["metrics"]["utilisation"] == pytest.approx(workbench.summary(run)["utilisation"])
-    assert run != workbench.simulate("preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=216_000.0)
+    assert run != workbench.simulate("preset:gavel_sharing", found["scheduler"], space_sharing=True, until_s=72_000.0)
 
 
 def test_unknown_numbers_are_null(ask):

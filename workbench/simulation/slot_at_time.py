@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
 from workbench.base.errors import InputError, one_of
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 from workbench.simulation.job_at_time import JobAtTime, checked_time
 from workbench.simulation.run import Run
 
@@ -35,18 +37,29 @@ class SlotAtTime:
         object.__setattr__(self, "accelerator", known[self.gpu])
 
     @cached_property
-    def rows(self) -> pd.DataFrame:
-        """The intervals of its timeline, a task's synchronisation apart, in order."""
+    def rows(self) -> IntArray:
+        """The positions of the intervals of its timeline, a task's synchronisation apart, in order."""
         node, _, slot = self.gpu.rpartition("/")
-        found = self.run.timeline
-        mine = (found["node"] == node) & (found["slot"] == int(slot)) & (found["kind"] != "sync")
-        return found[mine].sort_values("start_s")
+        cells = self.run.cells
+        mine = cells.rows("timeline", "node", "slot").get((node, int(slot)), np.empty(0, dtype=np.int64))
+        mine = mine[cells.column("timeline", "kind")[mine] != "sync"]
+        found: IntArray = mine[cells.column("timeline", "start_s")[mine].argsort(kind="stable")]
+        return found
+
+    @cached_property
+    def _times_s(self) -> tuple[FloatArray, FloatArray]:
+        """When they start and end."""
+        start_s, end_s = (self.run.cells.column("timeline", name)[self.rows] for name in ("start_s", "end_s"))
+        return start_s, end_s
 
     @cached_property
     def now(self) -> dict[str, Any] | None:
         """The interval that contains now, None while nobody has it."""
-        rows = self.rows[(self.rows["start_s"] <= self.at_s) & (self.rows["end_s"] > self.at_s)]
-        return None if rows.empty else {str(name): rows[name].iloc[0] for name in rows.columns}
+        start_s, end_s = self._times_s
+        rows = self.rows[(start_s <= self.at_s) & (end_s > self.at_s)]
+        if not len(rows):
+            return None
+        return {name: column[rows[0]] for name, column in self.run.cells.columns("timeline").items()}
 
     @property
     def unit(self) -> str:
@@ -68,10 +81,9 @@ class SlotAtTime:
         """From when to when nobody has it, as far as the run goes; where somebody has, the time of that interval."""
         if self.now is not None:
             return float(self.now["start_s"]), float(self.now["end_s"])
-        before, after = self.rows[self.rows["end_s"] <= self.at_s], self.rows[self.rows["start_s"] > self.at_s]
-        return float(before["end_s"].max() if len(before) else 0.0), float(
-            after["start_s"].min() if len(after) else self.run.end_s
-        )
+        start_s, end_s = self._times_s
+        before, after = end_s[end_s <= self.at_s], start_s[start_s > self.at_s]
+        return float(before.max(initial=0.0)), float(after.min(initial=self.run.end_s))
 
     @cached_property
     def could(self) -> tuple[str, ...]:

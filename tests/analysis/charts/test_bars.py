@@ -169,7 +169,7 @@ def bars(*rows: tuple[float, float, float, str, str]) -> pd.DataFrame:
 def test_a_few_bars_are_left_alone() -> None:
     few = bars((0, 0, 1, "a", "run"), (0, 1, 2, "b", "run"))
     assert thinned_bars(few, 2.0, 28.0) == (few, "")
-    assert "subtitle" not in gantt(*everything(), cluster=CLUSTER).chart.to_dict()["title"]
+    assert "subtitle" not in gantt(*everything(), cluster=CLUSTER).named()["title"]
 
 
 def test_short_neighbours_become_one_and_long_bars_stay() -> None:
@@ -247,7 +247,7 @@ def test_a_hundred_and_fifty_thousand_intervals_are_drawn_with_a_note(by: Any, c
         drawing = gantt(table, jobs_named(named), by=by)
     drawn = drawing.data["bars"]
     assert 1000 < len(drawn) <= MOST_BARS and sum(map(len, drawing.data.values())) < 2 * MOST_BARS
-    assert f"{count:,} bars drawn as" in drawing.chart.to_dict()["title"]["subtitle"]
+    assert f"{count:,} bars drawn as" in drawing.named()["title"]["subtitle"]
     assert len(drawing.table) == len(table), "the numbers have all"
     if by == "slot":
         assert "several short bars" in set(drawing.data["key"]["text"])

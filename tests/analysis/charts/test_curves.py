@@ -55,12 +55,10 @@ def test_a_saturated_point_is_a_mark_without_a_value() -> None:
 def test_a_logarithmic_axis_has_its_ticks_where_the_points_are_while_they_are_few() -> None:
     few = pd.DataFrame({"line": "a", "x": [120.0, 3.0, 30.0], "y": 1.0})
     many = pd.DataFrame({"line": "a", "x": [float(n) for n in range(1, 20)], "y": 1.0})
-    axes = [
-        curve(frame, **TITLES, log_x=True).chart.to_dict()["layer"][0]["encoding"]["x"]["axis"] for frame in (few, many)
-    ]
+    axes = [curve(frame, **TITLES, log_x=True).named()["layer"][0]["encoding"]["x"]["axis"] for frame in (few, many)]
     assert axes[0]["values"] == [3.0, 30.0, 120.0] and "tickCount" not in axes[0]
     measured = few.assign(x=few["x"] * 0.293395734212)  # its ticks would be labelled with every digit
-    assert "values" not in curve(measured, **TITLES, log_x=True).chart.to_dict()["layer"][0]["encoding"]["x"]["axis"]
+    assert "values" not in curve(measured, **TITLES, log_x=True).named()["layer"][0]["encoding"]["x"]["axis"]
     assert "values" not in axes[1] and "tickCount" in axes[1]
 
 
@@ -137,7 +135,7 @@ def test_means_and_intervals_by_hand_in_hours():
     assert found["a", 60.0] == pytest.approx((4, 4 - half, 4 + half, 3))
     half = 4.302652729911275 * math.sqrt(3) / math.sqrt(3)
     assert found["a", 120.0] == pytest.approx((2, 2 - half, 2 + half, 3))
-    spec = drawing.chart.to_dict()
+    spec = drawing.named()
     assert spec["title"]["text"] == "Mean JCT by round"
     assert spec["title"]["subtitle"] == "means of up to 3 runs with their 95 % confidence interval"
     line = spec["layer"][1]["encoding"]
@@ -167,7 +165,7 @@ def test_a_point_with_a_failed_run_is_left_out_and_said():
     frame = results(("a", 60.0, 0, 10.0), ("a", 60.0, 1, None), ("a", 90.0, 0, 20.0), ("a", 90.0, 1, 30.0))
     drawing = charts.sweep(frame, x="round_s")
     assert [row[:3] for row in rows(drawing)] == [("a", 90.0, 25.0)]
-    assert "1 point without a value or with a failed run left out" in drawing.chart.to_dict()["title"]["subtitle"]
+    assert "1 point without a value or with a failed run left out" in drawing.named()["title"]["subtitle"]
     nothing = charts.sweep(frame.head(2), x="round_s")
     assert len(nothing.table) == 0 and nothing.data["message"]["text"].tolist() == ["No values"]
 
@@ -175,13 +173,13 @@ def test_a_point_with_a_failed_run_is_left_out_and_said():
 def test_one_seed_has_no_interval():
     drawing = charts.sweep(results(("a", 60.0, 0, 10.0), ("a", 90.0, 0, 20.0)), x="round_s")
     assert drawing.table["low"].isna().all() and drawing.table["y"].tolist() == [10, 20]
-    assert "subtitle" not in drawing.chart.to_dict()["title"]
+    assert "subtitle" not in drawing.named()["title"]
 
 
 def test_texts_and_truths_are_dots_with_bars():
     frame = TWO.assign(order=np.where(TWO["round_s"] == 3600, "first", "second")).drop(columns="round_s")
     drawing = charts.sweep(frame, x="order")
-    kinds = [layer["mark"]["type"] for layer in drawing.chart.to_dict()["layer"]]
+    kinds = [layer["mark"]["type"] for layer in drawing.named()["layer"]]
     assert kinds == ["rule", "point", "text"] and set(drawing.table["x"]) == {"first", "second"}
     truths = charts.sweep(frame.assign(order=frame["order"] == "first"), x="order").table
     assert list(truths[["line", "x"]].itertuples(index=False, name=None)) == [
@@ -193,7 +191,7 @@ def test_units_of_other_measures():
     frame = results(("a", 60.0, 0, 10.0), utilisation=0.5, cost_usd=2.0, restarts=3)
     assert charts.sweep(frame, x="round_s", y="wall_s").table["y"].tolist() == [1.0]
     titles = [
-        charts.sweep(frame, x="round_s", y=y).chart.to_dict()["layer"][1]["encoding"]["y"]["title"]
+        charts.sweep(frame, x="round_s", y=y).named()["layer"][1]["encoding"]["y"]["title"]
         for y in ("wall_s", "utilisation", "cost_usd", "restarts")
     ]
     assert titles == ["Wall time of the run (s)", "Utilisation (share)", "Cost (USD)", "Restarts"]

@@ -20,7 +20,7 @@ from workbench.simulation.schema import KINDS
 
 
 def layers(drawing: Drawing) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = drawing.chart.to_dict()["layer"]
+    found: list[dict[str, Any]] = drawing.named()["layer"]
     return found
 
 
@@ -31,7 +31,7 @@ def layer(drawing: Drawing, data: str, mark: str) -> dict[str, Any]:
 @pytest.mark.parametrize("by", ["slot", "job"])
 def test_data_are_named_and_the_specification_holds_none(by: Any) -> None:
     drawing = gantt(*everything(), cluster=CLUSTER, by=by)
-    spec = drawing.chart.to_dict()
+    spec = drawing.named()
     assert {part["data"]["name"] for part in spec["layer"]} == set(drawing.data)
     assert "datasets" not in spec and "values" not in json.dumps([part["data"] for part in spec["layer"]])
     assert spec["width"] == "container"
@@ -43,14 +43,14 @@ def test_data_are_named_and_the_specification_holds_none(by: Any) -> None:
 @pytest.mark.parametrize("by", ["slot", "job"])
 def test_the_same_scenario_has_the_same_specification_whatever_was_decided(by: Any) -> None:
     table, rows, asked = everything()
-    one = gantt(table, rows, asked, cluster=CLUSTER, by=by, end_s=7 * ROUND_S).chart.to_dict()
-    assert gantt(table.head(4), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).chart.to_dict() == one
-    assert gantt(table.head(0), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).chart.to_dict() == one
+    one = gantt(table, rows, asked, cluster=CLUSTER, by=by, end_s=7 * ROUND_S).named()
+    assert gantt(table.head(4), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).named() == one
+    assert gantt(table.head(0), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).named() == one
 
 
 def test_parameters_select_a_job_and_play_back() -> None:
     drawing = gantt(*everything(), cluster=CLUSTER, selected="j1", until_s=900.0)
-    spec = drawing.chart.to_dict()
+    spec = drawing.named()
     values = {param["name"]: param.get("value") for param in spec["params"]}
     assert values["selected"] == "j1" and values["until"] == 900.0
     assert drawing.params == {"selected": "j1", "until": 900.0}
@@ -159,7 +159,7 @@ def test_many_rounds_are_thinned_and_the_key_says_so() -> None:
 def test_many_rows_stay_within_the_height_and_labels_do_not_overlap() -> None:
     names: dict[str, float | None] = {f"job {i}": 100.0 for i in range(300)}
     drawing = gantt(timeline(interval("a-0", 0, "job 3", 0, 100)), jobs_named(names), by="job", max_height=600)
-    height = drawing.chart.to_dict()["height"]
+    height = drawing.named()["height"]
     assert height == pytest.approx(600)
     shown = drawing.data["rows"].query("text != ''")["y0"]
     assert shown.diff().min() * height / 300 >= theme.LABEL_PX
@@ -189,7 +189,7 @@ def test_any_name_is_only_data(by: Any) -> None:
     finish: dict[str, float | None] = {name: 60.0 * (i + 1) for i, name in enumerate(HOSTILE)}
     table = timeline(*(interval("a-0", i % 2, name, 60 * i, 60 * i + 60) for i, name in enumerate(HOSTILE)))
     drawing = gantt(table, jobs_named(finish), cluster=CLUSTER, by=by, selected=HOSTILE[0])
-    spec = drawing.chart.to_dict()
+    spec = drawing.named()
     selected = next(param for param in spec["params"] if param["name"] == "selected")
     assert selected["value"] == HOSTILE[0]
     assert not any(name in json.dumps(spec["layer"], ensure_ascii=False) for name in HOSTILE)
@@ -210,7 +210,7 @@ def test_twenty_thousand_bars_are_usable() -> None:
     names: dict[str, float | None] = {f"job {i}": None for i in range(200)}
     with at_most(5):
         drawing = gantt(table, jobs_named(names), decisions(*(360.0 * k for k in range(417))))
-        drawing.chart.to_dict()
+        drawing.named()
     assert len(drawing.data["bars"]) == len(table) > 20_000
     assert (drawing.data["bars"]["label"] != "").sum() <= 4000
 

@@ -32,7 +32,7 @@ from workbench.simulation.schema import SHARES
 
 def titles(drawing: Drawing) -> set[str]:
     found = set()
-    for part in drawing.chart.to_dict()["layer"]:
+    for part in drawing.named()["layer"]:
         for channel in ("x", "y"):
             title = part.get("encoding", {}).get(channel, {}).get("title")
             if isinstance(title, str):
@@ -55,7 +55,7 @@ def test_allocation_fills_in_zeros_and_keeps_the_order() -> None:
         [0.001, 0],
     ]
     assert cells["text"].tolist() == ["1.00", "", "", "0.25", "", "", "~0", ""]
-    fill = drawing.chart.to_dict()["layer"][0]["encoding"]["fill"]
+    fill = drawing.named()["layer"][0]["encoding"]["fill"]
     assert fill["scale"]["domain"] == [0, 1]
     assert cells[["job", "with_job"]].iloc[-1].tolist() == ["a", "b"]
 
@@ -146,8 +146,8 @@ def test_jct_cdf_of_several_runs() -> None:
     assert titles(drawing) == {"Job completion time (s)", "Share of jobs (%)"}
     lines = drawing.data["lines"]
     assert lines[lines["run"] == "fifo"][["jct_s", "share"]].values.tolist() == [[0, 0], [100, 0.5], [200, 1], [200, 1]]
-    assert drawing.chart.to_dict()["title"]["subtitle"] == "jobs not finished: las: 1"
-    encoding = drawing.chart.to_dict()["layer"][0]["encoding"]
+    assert drawing.named()["title"]["subtitle"] == "jobs not finished: las: 1"
+    encoding = drawing.named()["layer"][0]["encoding"]
     assert encoding["color"]["scale"]["domain"] == encoding["strokeDash"]["scale"]["domain"] == ["fifo", "las"]
     assert jct_cdf(jobs(a=None)).data["message"]["text"].tolist() == ["No job finished"]
     assert jct_cdf({}).data["message"]["text"].tolist() == ["No job finished"]
@@ -191,9 +191,9 @@ def test_utilisation_stacks_types_and_says_its_bins() -> None:
     held = drawing.data["held"]
     assert (held["high"] - held["low"] == held["gpus"]).all() and held["high"].max() <= 4
     assert drawing.data["capacity"]["gpus"].tolist() == [4]
-    assert "subtitle" not in drawing.chart.to_dict()["title"]
+    assert "subtitle" not in drawing.named()["title"]
     coarse = utilisation(table, cluster=CLUSTER, most_points=5)
-    assert coarse.chart.to_dict()["title"]["subtitle"] == "means over bins of 8 min 24 s"
+    assert coarse.named()["title"]["subtitle"] == "means over bins of 8 min 24 s"
     assert utilisation(timeline()).data["message"]["text"].tolist() == ["Nothing ran"]
 
 

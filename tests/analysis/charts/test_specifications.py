@@ -245,7 +245,7 @@ def test_a_redraw_costs_no_altair() -> None:
 
 
 def test_the_legend_of_an_allocation_is_no_higher_than_one_row() -> None:
-    legend = charts.allocation(GIVEN.head(1)).chart.to_dict()["layer"][0]["encoding"]["fill"]["legend"]
+    legend = charts.allocation(GIVEN.head(1)).named()["layer"][0]["encoding"]["fill"]["legend"]
     assert (legend["orient"], legend["direction"]) == ("bottom", "horizontal")
 
 
@@ -255,7 +255,7 @@ def test_many_jobs_are_percentiles_and_one_is_itself() -> None:
     found = drawing.data["received"].sort_values("t")
     short = -np.arange(4000) / 4000
     assert found[["low", "middle", "high"]].iloc[0].tolist() == pytest.approx(np.percentile(short, [5, 50, 95]))
-    assert "percentile" in drawing.chart.to_dict()["title"]["subtitle"] and len(drawing.table) == len(table)
+    assert "percentile" in drawing.named()["title"]["subtitle"] and len(drawing.table) == len(table)
     assert set(charts.received(table, "j7").data["received"]["unit"]) == {"j7"}
 
 

@@ -43,8 +43,15 @@ ROWS = [
 
 def draw(rows: list[dict[str, Any]] = ROWS, **options: Any) -> Drawing:
     drawing = charts.tasks(rows, ["a", "b"], GPUS, **options)
-    assert drawing.named() == drawing.chart.to_dict(validate=True)
+    spec = drawing.named()
+    if spec not in VALID:
+        assert spec == drawing.chart.to_dict(validate=True)
+        VALID.append(spec)
     return drawing
+
+
+VALID: list[dict[str, Any]] = []
+"""The specifications that have been held against Vega-Lite's schema already."""
 
 
 def test_a_barrier_is_where_the_last_task_of_a_round_has_synchronised() -> None:

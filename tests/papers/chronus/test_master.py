@@ -166,7 +166,7 @@ def test_the_last_plan_carries_the_guarantees_where_lifting_fails():
     assert LeaseSelection().run(data, {**LeaseSelection().settle({}), "model": "printed"}).objective == 300
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 3))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 2, 3))])
 def test_300_guaranteed_jobs_on_768_gpus_within_half_a_percent_of_the_bound_in_two_seconds(seed):
     data = guaranteed_crowd(300, seed)
     with at_most(2.0):

@@ -20,9 +20,9 @@ from workbench.papers.hare.formulations.task_formulation import (
     known_schedule,
     schedule_of,
     schedule_result,
-    units_of,
 )
 from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hare.lessons.three_jobs import SECONDS
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 EXACT = Exact()
@@ -30,6 +30,7 @@ SOLVER = pytest.mark.parametrize("solver", ["highs", "glpk"])
 TWO = HareInstance.made(
     [[2, 3], [1, 2]], [[1, 1], [0, 1]], rounds=[2, 1], tasks=[1, 2], weight=[2, 1], arrival_s=[0, 1]
 )
+FIG_1 = HareInstance.made(np.array(SECONDS), rounds=(1, 1, 2), tasks=2)
 
 
 @SOLVER
@@ -157,10 +158,8 @@ def test_the_known_schedule_is_a_solution_of_the_model():
 
 
 def test_a_time_limit_gives_no_worse_than_the_known_schedule():
-    rng = np.random.default_rng(3)
-    data = HareInstance.made(rng.integers(2, 9, (6, 3)), rng.integers(0, 3, (6, 3)), rounds=2, tasks=2)
-    known = known_schedule(data)
-    found = EXACT.run(data, {}, Solver(node_limit=1))
+    known = known_schedule(FIG_1)
+    found = EXACT.run(FIG_1, {}, Solver(node_limit=1))
     assert found.status in ("feasible", "optimal") and found.objective <= known.objective + 1e-6
     assert found.bound <= found.objective + 1e-6
 
@@ -180,13 +179,11 @@ def test_solved_model_without_a_known_schedule():
 
 
 def test_a_solve_that_stops_by_itself_says_so(monkeypatch):
-    monkeypatch.setattr(exact, "LIMIT_S", 1.0)
-    rng = np.random.default_rng(3)
-    data = HareInstance.made(rng.integers(2, 9, (8, 3)), rng.integers(0, 3, (8, 3)), rounds=2, tasks=2)
-    units = units_of(data)
-    known = units.worth * known_schedule(units.instance(data)).objective  # ties may fall otherwise in other units
-    found = EXACT.run(data, {})
-    assert found.status == "time_limit" and found.bound < found.objective <= known + 1e-6
+    """Fig. 1's eight tasks, of which a proof takes seconds."""
+    monkeypatch.setattr(exact, "PROVEN_TASKS", 7)
+    monkeypatch.setattr(exact, "LIMIT_S", 0.5)
+    found = EXACT.run(FIG_1, {})
+    assert found.status == "time_limit" and found.bound < found.objective <= known_schedule(FIG_1).objective + 1e-6
 
 
 @pytest.mark.parametrize(("rounds", "limit_s"), [((2, 2, 3), None), ((2, 2, 4), exact.LIMIT_S)])

@@ -4,6 +4,7 @@ more than a page can draw, with a note that says what was put together. Plain ta
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -190,9 +191,11 @@ def preemptions(timeline: pd.DataFrame, jobs: pd.DataFrame, events: pd.DataFrame
     horizon = float(by_job["end_s"].max())
     finish = dict(zip(jobs["job"], jobs["finish_s"], strict=True))
     lost_at: list[tuple[str, float, str]] = []
-    for job, found in by_job.groupby("job", sort=False):
-        until = np.maximum.accumulate(found["end_s"].to_numpy(float))
-        gap = found["start_s"].to_numpy(float)[1:] > until[:-1] + SAME_S
+    of, start_s, end_s = (by_job[name].to_numpy() for name in ("job", *names))
+    first = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+    for begin, end in itertools.pairwise([*first.tolist(), len(of)]):
+        job, until = of[begin], np.maximum.accumulate(end_s[begin:end])
+        gap = start_s[begin + 1 : end] > until[:-1] + SAME_S
         ends = [*until[:-1][gap].tolist(), float(until[-1])]
         done = finish.get(job, np.nan)
         last = horizon if np.isnan(done) else min(float(done), horizon)
