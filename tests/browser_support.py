@@ -438,15 +438,20 @@ def wait_for_text(page: Page, selector: str, pattern: str) -> str:
     return page.locator(selector).first.text_content() or ""
 
 
-def see_chart(page: Page, tab: str, view: str, label: str) -> None:
-    """Open a tab of a lab's results and see its chart drawn.
+def open_page(page: Page, name: str) -> None:
+    """Open one of the five pages of a lab."""
+    page.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").get_by_text(name, exact=True).click()
+
+
+def see_chart(page: Page, chart: str, view: str, label: str) -> None:
+    """Choose a chart of a lab's page Measures and see it drawn.
 
     view: the class of the chart after `wb-view-`; label: what its description for a screen reader says.
     """
-    page.locator(".wb-results .lm-TabBar-tab").get_by_text(tab, exact=True).click()
+    open_page(page, "Measures")
+    page.locator(".wb-chart-which select").select_option(label=chart)
     drawn(page, view, label)
-    chart = page.locator(f".wb-view-{view}")
-    chart.locator("canvas").scroll_into_view_if_needed()
+    page.locator(f".wb-view-{view} canvas").scroll_into_view_if_needed()
 
 
 def drawn(page: Page, view: str, label: str) -> None:

@@ -47,6 +47,7 @@ HURRY = Knob("hurry", False, "Goes first", kind="bool")
         ({"name": "My Room"}, "room, name: got 'My Room'; expected the name of its package"),
         ({"name": 3}, "room, name: got 3"),
         ({"title": 3}, "room mine, title: got 3; expected text"),
+        ({"picture": "radar"}, "room mine, picture: got 'radar'; expected one of gantt, tasks, leases"),
         ({"schedulers": Idle}, "room mine, schedulers: got <class .*Idle'>; expected a tuple of Schedulers"),
         ({"schedulers": (Idle)}, "expected a tuple of Schedulers: "),
         ({"schedulers": [Idle()]}, "expected a tuple of Schedulers: "),

@@ -1,4 +1,4 @@
-"""The lab of Chronus in a real browser: its tabs, a deadline that is dragged, a knob that is varied."""
+"""The lab of Chronus in a real browser: its pages, a deadline that is dragged, a knob that is varied."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tests.browser_support import (
     Problems,
     Server,
     browser_test,
+    drawn,
+    open_page,
     run_notebook,
     see_chart,
     shot,
@@ -29,7 +31,6 @@ lab.set("chronus")
 lab
 """
 CHARTS = (
-    ("Leases", "leases", "Leases and deadlines"),
     ("Rewards", "rewards", "Rewards of the jobs"),
     ("Clusters", "clusters", "GPUs of the logical clusters"),
 )
@@ -40,8 +41,10 @@ def test_the_lab_of_chronus_from_the_first_leases_to_a_dragged_deadline(
     page: Page, lab_server: Server, problems: Problems
 ) -> None:
     open_solved(page, lab_server)
-    for tab, view, label in CHARTS:
-        see_chart(page, tab, view, label)
+    drawn(page, "gantt", "Leases and deadlines")
+    shot(page, "chronus-leases")
+    for chart, view, label in CHARTS:
+        see_chart(page, chart, view, label)
         shot(page, f"chronus-{view}")
     explain_a_verdict(page)
     drag_a_deadline(page)
@@ -52,7 +55,7 @@ def test_the_lab_of_chronus_from_the_first_leases_to_a_dragged_deadline(
 @browser_test
 def test_the_lab_of_chronus_without_code(page: Page, voila_server: Server, problems: Problems) -> None:
     open_solved(page, voila_server)
-    see_chart(page, "Leases", "leases", "Leases and deadlines")
+    drawn(page, "gantt", "Leases and deadlines")
     shot(page, "chronus-voila")
     drag_a_deadline(page)
 
@@ -62,16 +65,12 @@ def open_solved(page: Page, server: Server) -> None:
     solve_first(page)
 
 
-def open_tab(page: Page, name: str) -> None:
-    page.locator(".wb-results .lm-TabBar-tab").get_by_text(name, exact=True).click()
-
-
 def explain_a_verdict(page: Page) -> None:
     """A refused job is told the earliest deadline; with that it is guaranteed, and Undo takes it back."""
-    open_tab(page, "Admission")
+    open_page(page, "Why")
     told = ".wb-admission-told"
     wait_for_text(page, told, ": best effort.*earliest deadline that would be accepted")
-    see_chart(page, "Admission", "admission", "best effort")
+    drawn(page, "admission", "best effort")
     shot(page, "chronus-admission")
     page.locator("button.wb-admission-accept").click()
     solved_until(page, told, "job-[0-9]+: guaranteed")
@@ -131,10 +130,10 @@ def solved_again(page: Page) -> None:
 
 def vary_a_knob(page: Page) -> None:
     """Three runs are made and set beside each other; the lab's own run stays."""
-    open_tab(page, "Vary")
+    open_page(page, "Vary")
     page.locator(".wb-vary-what select").select_option(label="Rewards of the jobs")
     shot(page, "chronus-vary-before")
     page.locator("button.wb-vary-run").click()
     wait_for_text(page, ".wb-vary-said", "3 of 3 runs made")
-    see_chart(page, "Vary", "vary", "Rewards of the jobs")
+    drawn(page, "vary", "Rewards of the jobs")
     shot(page, "chronus-vary")

@@ -52,9 +52,8 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
 def open_admission(lab: Lab, job: str) -> dict[str, Any]:
     """Choose a job on the page and have it explained."""
     lab._results.select(job)
-    tabs = lab._results._tabs
-    tabs.selected_index = titles(lab).index("JCT")
-    tabs.selected_index = titles(lab).index("Admission")
+    lab._results.open("Measures")
+    lab._results.open("Why")
     found: dict[str, Any] = lab.waiter.explain()
     return found
 
@@ -63,11 +62,12 @@ def verdicts(lab: Lab) -> dict[str, str]:
     return dict(zip(lab.run.jobs["job"], lab.run.jobs["verdict"], strict=True))
 
 
-def test_the_tabs_of_clusters_and_admission_are_there_for_runs_that_have_some(lab: Lab) -> None:
-    assert {"Leases", "Rewards", "Clusters", "Admission", "Vary"} < set(titles(lab))
+def test_clusters_and_admission_are_there_for_runs_that_have_some(lab: Lab) -> None:
+    assert {"Leases", "Rewards", "Clusters"} < set(titles(lab))
+    assert lab._results.admission.box.layout.display is None
     solve(lab, scheduler="srtf")
-    assert {"Leases", "Rewards", "Vary"} < set(titles(lab))
-    assert not {"Clusters", "Admission"} & set(titles(lab))
+    assert {"Leases", "Rewards"} < set(titles(lab)) and "Clusters" not in titles(lab)
+    assert lab._results.admission.box.layout.display == "none"
     lab.open(preset("start_here"))
     solve(lab, scheduler="chronus")
     assert not {"Leases", "Rewards"} & set(titles(lab)), "no job has a deadline"
@@ -108,8 +108,8 @@ def test_what_belongs_to_the_cluster_is_no_signal_of_a_job(lab: Lab) -> None:
 
 def test_each_verdict_is_explained_and_the_explanation_agrees_with_it(lab: Lab) -> None:
     page, known = lab._results.admission, verdicts(lab)
-    asked = [name for _, name in page._job.options]
-    assert asked == [job.name for job in lab.scenario.jobs if job.rewards]
+    asked = [job.name for job in lab.scenario.jobs if job.rewards]
+    assert known[str(lab._results.explained.job)] == "best_effort", "people ask first about a job that was refused"
     some = [[job for job in asked if known[job] == verdict][:SOME] for verdict in dict.fromkeys(map(known.get, asked))]
     assert len(some) > 1
     for job in itertools.chain(*some):
@@ -165,13 +165,12 @@ def test_the_editor_says_the_verdict_and_dragging_to_the_right_turns_it(lab: Lab
 
 def test_an_older_question_is_not_answered_on_the_page_of_a_newer_one(lab: Lab) -> None:
     page = lab._results.admission
-    first, second = [name for _, name in page._job.options][:2]
+    first, second = [job.name for job in lab.scenario.jobs if job.rewards][:2]
     open_admission(lab, first)
     told = page._told.value
-    lab._results._tabs.selected_index = titles(lab).index("Admission")
-    page._job.value = second
+    lab._results.select(second)
     late = lab.waiter.asked[-1]
-    page._job.value = first
+    lab._results.select(first)
     request, hear = late
     assert request["asked"][0]["given"]["job"] == second
     snapshot = snapshot_at(lab.scenario, 0.0, offline=True)

@@ -9,6 +9,7 @@ from tests.browser_support import (
     Server,
     browser_test,
     comes_true,
+    open_page,
     run_notebook,
     shot,
     solve_first,
@@ -30,7 +31,7 @@ def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problem
     cell = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab.set("gavel.water_filling")\nlab'
     run_notebook(page, lab_server, "formulation.ipynb", cell)
     solve_first(page)
-    page.locator(".wb-results .lm-TabBar-tab", has_text="Formulation").click()
+    open_page(page, "Model")
     look_at(page, "water_filling")
     before = page.locator(f"{PAGE} .wb-statement").inner_text()
     page.locator(".wb-scheduler select").select_option(label=find_scheduler("gavel.min_cost_slo").title)

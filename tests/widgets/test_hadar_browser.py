@@ -10,6 +10,7 @@ from tests.browser_support import (
     Server,
     browser_test,
     comes_true,
+    open_page,
     run_notebook,
     see_chart,
     shot,
@@ -39,7 +40,7 @@ def test_the_lab_of_hadar_shows_prices_and_payoffs_and_explains(
 
 def explain_a_job_and_a_time(page: Page) -> None:
     """A job chosen in the list, a time typed, the table of those it lost to."""
-    page.locator(".wb-results .lm-TabBar-tab").filter(has_text="Explain").click()
+    open_page(page, "Why")
     wait_for_text(page, TOLD, "At .* job-0 ")
     page.locator(".wb-explain-job select").select_option("job-3")
     wait_for_text(page, TOLD, "At 0 s job-3 waits")

@@ -11,8 +11,8 @@ from tests.browser_support import (
     browser_test,
     comes_true,
     drawn,
+    open_page,
     run_notebook,
-    see_chart,
     shot,
     solve_first,
     soon,
@@ -24,8 +24,7 @@ from widgets import HareLab
 
 HareLab("hare_testbed")
 """
-PAGES = ".wb-pages > .lm-TabBar .lm-TabBar-tab"
-SAID = ".wb-page:not(.lm-mod-hidden) .wb-page-status"
+SAID = ".wb-beside ~ .wb-page .wb-page-status"
 
 
 @browser_test
@@ -45,8 +44,9 @@ def the_story(page: Page, where: str) -> None:
     """A run, then each page."""
     solve_first(page)
     shot(page, f"hare-{where}-run")
-    see_chart(page, "Tasks", "tasks", r"Tasks by GPU: \d+ tasks of 24 jobs on 15 GPUs")
+    drawn(page, "gantt", r"Tasks by GPU: \d+ tasks of 24 jobs on 15 GPUs")
     shot(page, f"hare-{where}-tasks")
+    open_page(page, "Vary")
     figure_1(page, where)
     synchronisation(page, where)
     what_if(page, where)
@@ -54,7 +54,7 @@ def the_story(page: Page, where: str) -> None:
 
 
 def turn_to(page: Page, title: str) -> None:
-    page.locator(PAGES).get_by_text(title, exact=True).click()
+    page.locator(".wb-beside button").get_by_text(title, exact=True).click()
 
 
 def figure_1(page: Page, where: str) -> None:
@@ -77,7 +77,7 @@ def synchronisation(page: Page, where: str) -> None:
     for letter in "abc":
         drawn(page, f"synchronisation-{letter}", "6 tasks of 4 jobs on 3 GPUs")
     shot(page, f"hare-{where}-synchronisation")
-    page.locator(".wb-sync-jobs select").select_option(label="of the tab Run")
+    page.locator(".wb-sync-jobs select").select_option(label="of the lab")
     drawn(page, "synchronisation-a", "tasks of 24 jobs on 15 GPUs")
     wait_for_text(page, SAID, "adaptive .*x relaxed")
     shot(page, f"hare-{where}-synchronisation-run")
@@ -107,5 +107,5 @@ def bounds(page: Page, where: str) -> None:
     wait_for_text(page, SAID, "Claimed")
     drawn(page, "bounds", "1 lower bound and 3 schedules")
     shot(page, f"hare-{where}-bounds")
-    turn_to(page, "Run")
-    page.locator("button.wb-solve").wait_for()
+    turn_to(page, "This lab's run")
+    page.locator("button.wb-vary-run").wait_for()

@@ -107,11 +107,12 @@ def test_only_hares_lab_has_them(lab: Any) -> None:
 
 
 def test_nothing_is_asked_until_a_page_is_opened_and_once_for_the_same(lab: Any) -> None:
-    tabs, before = lab.widget.children[-1], len(lab.waiter.asked)
-    tabs.selected_index = 1
+    choice, before = lab._beside.choice, len(lab.waiter.asked)
+    lab._results.open("Vary")
+    choice.value = 1
     assert len(lab.waiter.asked) == before + 1
-    tabs.selected_index = 0
-    tabs.selected_index = 1
+    choice.value = 0
+    choice.value = 1
     assert len(lab.waiter.asked) == before + 1
 
 

@@ -52,7 +52,7 @@ def test_the_lab_of_hops_from_the_first_plan_to_an_estimator(
 
 def change_lambda(page: Page) -> None:
     """Another lambda is solved, and the two runs are set against each other."""
-    trade_off = page.locator(".wb-results .lm-TabBar-tab").filter(has_text="Trade-off")
+    trade_off = page.locator(".wb-chart-which option").filter(has_text="Trade-off")
     expect(trade_off).to_have_count(0)
     before = page.locator(STATUS).inner_text()
     knob = page.locator(".wb-knob-lambda input")
@@ -67,6 +67,7 @@ def change_lambda(page: Page) -> None:
 
 def learn_speeds(page: Page) -> None:
     """An estimator has knobs, and its errors a page."""
+    page.locator("button.wb-set-up").click()
     page.locator(".wb-left .lm-TabBar-tab").nth(3).click()
     choice = page.locator(".wb-belief select")
     knob = page.locator(".wb-left .wb-knob-transfer")

@@ -1,4 +1,4 @@
-"""The lab on Hops: tabs for its queue, plans, gains and fragments, and what was tried set against each other."""
+"""The lab on Hops: charts for its queue, plans, gains and fragments, and what was tried set against each other."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, crowd: Scenario) -> Lab
     return lab
 
 
-def test_the_tabs_of_the_queue_are_there_for_who_has_one(lab: Lab) -> None:
+def test_the_charts_of_the_queue_are_there_for_who_has_one(lab: Lab) -> None:
     assert {"Plan", "Window", "Gains", "Fairness", "Signals"} < set(titles(lab))
     solve(lab, scheduler="sia")
     assert not {"Plan", "Window", "Gains"} & set(titles(lab)) and "Fairness" in titles(lab)
@@ -77,7 +77,7 @@ def test_weights_times_gains_are_the_objective_of_a_round_with_one_plan(lab: Lab
     assert first["time_s"] == 0.0 and (table["weight"] * table["gain"]).sum() == pytest.approx(first["objective"])
 
 
-def test_the_error_of_the_layers_shrinks_in_the_tab_of_the_estimator(lab: Lab) -> None:
+def test_the_error_of_the_layers_shrinks_in_the_chart_of_the_estimator(lab: Lab) -> None:
     """Fig. 7b."""
     assert "Estimator" not in titles(lab)
     solve(lab, belief="layered")
@@ -210,7 +210,7 @@ def test_only_charts_of_a_time_are_drawn_again_by_the_playback(lab: Lab) -> None
         assert (look_at(lab, tab) is not before) == (tab in OF_TIME), tab
 
 
-def test_other_labs_have_no_tabs_of_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_labs_have_no_charts_of_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     lab = GavelLab()

@@ -63,15 +63,13 @@ def test_many_rounds_are_taken_several_at_a_time_and_few_one_by_one() -> None:
     assert playback.step > 1 and MOST_FRAMES / 2 < frames <= MOST_FRAMES
 
 
-def test_in_a_lab_every_schedule_follows_and_the_controls_stand_by_the_tabs_that_they_are_for() -> None:
-    results = Results(lambda _: None, lambda _: None, lambda _: pytest.fail("nothing is asked"))
+def test_in_a_lab_every_schedule_follows() -> None:
+    own = {page: (ipywidgets.HTML(), lambda: None) for page in ("Model", "Vary")}
+    results = Results(lambda _: None, lambda _: None, lambda _: pytest.fail("nothing is asked"), "gantt", (), own)
     results.show(workbench.simulate(workbench.preset("start_here"), "gavel.max_min_fairness"))
     results.playback.number = 0
-    schedules = [results._gantt, results._pages["Leases"], results._pages["Tasks"], results.admission.page]
-    assert [page.view.params for page in schedules] == [{"until": results.playback.until_s}] * 4
-    for tab, there in (("Queue", False), ("Allocation", True), ("Metrics", False)):
-        results.open(tab)
-        assert ("wb-with-tab" in results._tools._dom_classes) == there, tab
+    schedules = [results._gantt, results.admission.page]
+    assert [page.view.params for page in schedules] == [{"until": results.playback.until_s}] * 2
 
 
 def test_the_rounds_of_several_runs_are_all_of_theirs_up_to_the_longest_end() -> None:

@@ -25,7 +25,7 @@ SMALLEST = """() => {
 }"""
 SCROLLING = """() => [...document.querySelectorAll(".wb-presenting .wb-chart-box")]
     .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth).length"""
-PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-editors", ".wb-result-tabs"].map(s => {
+PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-editors", ".wb-stage"].map(s => {
     const e = document.querySelector(".wb-lab " + s), r = e.getBoundingClientRect();
     return [s, Math.round(r.width), Math.round(r.height), getComputedStyle(e).fontSize];
 })"""
@@ -45,7 +45,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     lab = page.locator(".wb-lab")
     chart = page.locator(".wb-view-gantt svg.marks")
     chart.wait_for()
-    expect(lab).to_have_attribute("data-panel", "schedule")
+    expect(lab).to_have_attribute("data-panel", "result")
     box = lab.bounding_box()
     assert box == {"x": 0, "y": 0, **HALL}
     titles = page.locator(".wb-present-which option").all_inner_texts()
@@ -74,7 +74,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     assert lab.evaluate("e => e.popover === null && !e.dataset.panel && !e.dataset.magnify")
     page.locator(".wb-round").focus()
     page.keyboard.press("Alt+p")
-    expect(lab).to_have_attribute("data-panel", "schedule")
+    expect(lab).to_have_attribute("data-panel", "result")
     page.locator(".wb-present-leave").click()
     page.locator(".wb-present-begin").wait_for()
 

@@ -114,7 +114,7 @@ def refuse_what_is_too_large(page: Page) -> None:
     """In words and unsent; the page goes on, and takes a file that is not much smaller."""
     put(page, ".wb-upload-open", "year.csv", "x", ABOVE_LIMIT_BYTES)
     wait_for_text(page, ".wb-trace-said", r"year.csv: got 12.0 MB; expected at most 8 MB here; workbench convert")
-    put(page, ".wb-what-if .wb-top .wb-upload", "year.csv", "x", ABOVE_LIMIT_BYTES)
+    put(page, ".wb-what-if .wb-left .wb-upload", "year.csv", "x", ABOVE_LIMIT_BYTES)
     wait_for_text(page, ".wb-filed", r"year.csv: got 12.0 MB; expected at most 8 MB here; open a larger one")
     shot(page, "upload-refused")
     page.locator(".wb-trace-format select").select_option("helios")

@@ -16,7 +16,7 @@ from widgets.compare_lab.tables import FOR_ALL
 from widgets.editors.setting import jsonable
 from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.parts.presenter import Panel
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
@@ -135,11 +135,11 @@ class CompareLab(LabShell[CompareSetting]):
     # Layout ----------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        panel, left = self._scenario, self._left()
-        body = sides(left, w.VBox([self._bar.box, self._results.box]))
+        panel = self._scenario
+        body = self._frame.sides([self._drawer()], w.VBox([self._bar.box, self._results.box]), open=True)
         self.widget = whole(self._frame.top, panel.about, body, css=OWN_CSS, name="wb-compare")
 
-    def _left(self) -> w.VBox:
+    def _drawer(self) -> w.Tab:
         self._seeds = w.BoundedIntText(
             value=1, min=1, max=MOST_SEEDS, description="Runs each", layout=w.Layout(width="11em"),
             style={"description_width": "5.5em"},
@@ -154,7 +154,7 @@ class CompareLab(LabShell[CompareSetting]):
             FOR_ALL: w.VBox([panel.core.box, panel.belief.box, panel.also]),
         }
         self._tabs = tabs_of(tabs, "wb-editors")
-        return w.VBox([self._tabs])
+        return self._tabs
 
     # Presenting ------------------------------------------------------------------------------------------------------
 

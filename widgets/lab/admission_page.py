@@ -23,6 +23,7 @@ from workbench.analysis.explanation.admission import (
     sentences,
     verdict_s,
 )
+from workbench.base.errors import InputError
 from workbench.scenario.rewards import moved
 from workbench.simulation.run import Run
 
@@ -31,17 +32,13 @@ MARGIN_S = 1.0
 
 
 class AdmissionPage:
-    """Choose a job, see its verdict explained. picked: told which was chosen; edited: told new rewards by job."""
+    """The verdict on a job, explained, for runs with verdicts. edited: told new rewards by job."""
 
-    def __init__(self, picked: Callable[[str], None], edited: Callable[[Rewards], None]) -> None:
-        self._picked, self._edited = picked, edited
+    def __init__(self, edited: Callable[[Rewards], None]) -> None:
+        self._edited = edited
         self._run: Run | None = None
         self._found: Mapping[str, Any] | None = None
         self._shown: tuple[int, str] | None = None
-        self._quiet = False
-        self._job = w.Dropdown(description="Job", layout=w.Layout(width="22em"), style={"description_width": "2em"})
-        self._job.add_class("wb-admission-job")
-        self._job.observe(lambda change: self._on_job(change["new"]), "value")
         self._accept = w.Button(description="Set the earliest deadline", icon="check", layout=w.Layout(width="auto"))
         self._accept.add_class("wb-admission-accept")
         self._accept.tooltip = "Move this job's deadlines so that the last one is the earliest that would be accepted"
@@ -50,52 +47,39 @@ class AdmissionPage:
         self._told.add_class("wb-verdict")
         self._told.add_class("wb-admission-told")
         self.page = ChartPage("admission", "admission")
-        row = w.HBox([self._job, self._accept])
+        row = w.HBox([self._accept, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._said, self._told, self.page.box])
+        self.box = w.VBox([self._told, row, self.page.box])
         self._asked = StudyQuestion(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
 
     # Showing ---------------------------------------------------------------------------------------------------------
 
     def show_run(self, run: Run) -> None:
-        """Offer the jobs of another run; the chosen one stays if it has a verdict in this one too."""
+        """Take another run."""
         self._run, self._shown = run, None
-        asked_about = jobs_asked_about(run)
-        verdicts = dict(zip(run.jobs["job"], run.jobs["verdict"], strict=True))
-        options = [(f"{job}: {verdicts[job].replace('_', ' ')}", job) for job in asked_about]
-        refused = next((job for job in asked_about if verdicts[job] != "guaranteed"), None)
-        before, self._quiet = self._job.value, True
-        self._job.options = options
-        self._job.value = before if before in asked_about else refused or (asked_about[0] if asked_about else None)
-        self._quiet = False
+        self.box.layout.display = None if has_verdicts(run) else "none"
 
-    def select(self, job: str | None) -> None:
-        """Choose a job that was selected elsewhere."""
-        if self._run is not None and job in [name for _, name in self._job.options]:
-            self._quiet = True
-            self._job.value = job
-            self._quiet = False
-
-    def opened(self) -> None:
-        """Explain the chosen job, if the page shows another one."""
-        job, run = self._job.value, self._run
-        if run is None or job is None or not has_verdicts(run):
-            self._told.value = "<p>No job of this run with a deadline has a verdict.</p>"
-            return
-        if self._shown == (id(run), job):
+    def show(self, job: str | None) -> None:
+        """Explain the verdict on a job, if another one is shown."""
+        run = self._run
+        if run is None or job is None or not has_verdicts(run) or self._shown == (id(run), job):
             return
         self._shown, self._found = (id(run), job), None
         self._accept.disabled = True
-        self._asked.ask([(run.scenario, question(run, job))])
-
-    def _on_job(self, job: str | None) -> None:
-        if not self._quiet and job is not None:
-            self._picked(job)
-            self.opened()
+        try:
+            asked, why = question(run, job) if job in jobs_asked_about(run) else None, f"{job} asked for no guarantee."
+        except InputError as error:
+            asked, why = None, f"What would have been accepted is not known: that needs {error.expected}."
+        for part in (self._accept, self.page.box):
+            part.layout.display = "none" if asked is None else None
+        if asked is None:
+            self._told.value = f"<p>{html.escape(why)}</p>"
+        else:
+            self._asked.ask([(run.scenario, asked)])
 
     def _on_found(self, found: Mapping[str, Any]) -> None:
         run = self._run
-        if run is None or found["job"] != self._job.value:
+        if run is None or self._shown != (id(run), found["job"]):
             return
         self._found = found
         self._accept.disabled = found["earliest_s"] is None

@@ -16,7 +16,6 @@ from widgets.lab.trials import TriedRun, names
 from workbench.analysis import charts, metrics
 from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import By
-from workbench.analysis.explanation.admission import has_verdicts
 from workbench.base.units import format_duration
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
@@ -117,7 +116,7 @@ def _by_job(run: Run) -> pd.Series[bool]:
 
 
 def signal_names(run: Run) -> list[str]:
-    """The signals that the tab Signals can show, as they were first recorded."""
+    """The signals that the chart Signals can show, as they were first recorded."""
     return list(run.signals["signal"][_by_job(run)].unique())
 
 
@@ -223,7 +222,7 @@ def _trade_off(look: Look) -> Drawing:
 
 def _estimator(look: Look) -> Drawing:
     """How the estimator's speeds come nearer to the true ones (Hops's Fig. 7b)."""
-    assert look.errors is not None  # else the tab is not there
+    assert look.errors is not None  # else the chart is not there
     learns = maker(look.belief).estimator.learns
     return charts.speed_errors({look.belief: look.errors}, title=f"Error of believed {learns}")
 
@@ -269,7 +268,7 @@ PAGES: Mapping[str, Callable[[Look], Drawing]] = {
     "Estimator": _estimator,
     "Trade-off": _trade_off,
 }
-"""The chart of each tab."""
+"""Each chart, and the main pictures besides the Gantt chart."""
 
 
 def _recorded(*signals: str) -> Callable[[Look], bool]:
@@ -286,7 +285,6 @@ ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
     "Leases": _with_deadlines,
     "Rewards": _with_deadlines,
     "Clusters": _recorded(*CLUSTERS.values()),
-    "Admission": lambda look: has_verdicts(look.run),
     "Tasks": lambda look: in_sequences(look.run.timeline),
     "Plan": _recorded("priority", "place", "gain"),
     "Window": _recorded(*charts.QUEUE_SIGNALS[:2]),
@@ -301,4 +299,4 @@ ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
     "Estimator": lambda look: look.errors is not None,
     "Trade-off": lambda look: len(look.tried) > 1,
 }
-"""The tabs that are there only for runs with something to show in them."""
+"""The charts that are there only for runs with something to show in them."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import ipywidgets as w
 
@@ -12,23 +11,17 @@ from widgets.editors.mistakes import told
 from widgets.editors.setting import jsonable
 from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import StudyQuestion
 from widgets.work.work import Message, Workplace
 from workbench.analysis.explanation import Explanation, explain, longest_wait_s
-from workbench.analysis.explanation.admission import (
-    STUDY,
-    has_verdicts,
-    jobs_asked_about,
-    question,
-    sentences,
-    verdict_s,
-)
+from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
 from workbench.analysis.explanation.counterfactual import Otherwise, on_its_own, with_node
 from workbench.base.errors import InputError
 from workbench.base.units import format_duration, parse_duration
 from workbench.simulation.run import Run
 
 EXPECTED = "a time of the run"
+GUARANTEED = "guaranteed"
+"""The verdict about which nobody asks; a job with another one is explained first."""
 
 
 class ExplainPage:
@@ -55,28 +48,28 @@ class ExplainPage:
         self._said, self._told = StatusLine(), w.HTML()
         self._told.add_class("wb-verdict")
         self._told.add_class("wb-explain-told")
-        self._verdict = w.HTML()
-        self._verdict.add_class("wb-verdict")
-        self._verdict.add_class("wb-explain-verdict")
-        self._asked_of: tuple[int, str] | None = None
-        self._asking = StatusLine()
-        self._asked = StudyQuestion(STUDY, self._asking, lambda _, found: self._on_verdict(found), lambda: "")
         self._otherwise = OtherwiseRow(work, self._question)
         row = w.HBox([self._job, self._at, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._otherwise.box, self._told, self._asking, self._verdict])
+        self.box = w.VBox([row, self._told, self._otherwise.box])
 
     def show_run(self, run: Run) -> None:
         """Offer the jobs of another run; the chosen one stays if it is there."""
         self._run, self._shown, self._played_s = run, None, None
-        self._asked_of = None
         self._otherwise.show_run(run)
         names = run.jobs["job"].tolist()
+        verdicts = dict(zip(names, run.jobs["verdict"], strict=True)) if has_verdicts(run) else {}
+        refused = [job for job in jobs_asked_about(run) if verdicts.get(job, GUARANTEED) != GUARANTEED]
         before, self._quiet = self._job.value, True
         self._job.options = names
-        self._job.value = before if before in names else next(iter(names), None)
+        self._job.value = before if before in names else next(iter([*refused, *names]), None)
         self._quiet = False
         self._find_time()
+
+    @property
+    def job(self) -> str | None:
+        """The job that is chosen; None without a run."""
+        return None if self._job.value is None else str(self._job.value)
 
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""
@@ -108,26 +101,11 @@ class ExplainPage:
                 self._told.value = page_of(explain(run, str(job), at_s))
                 self._shown = wanted
                 self._otherwise.forget()
-                self._ask_of_verdict(run, str(job), at_s)
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
             self._said.tone, self._said.text = "bad", f"Expected {expected}"
         else:
             self._said.tone, self._said.text = "note", ""
-
-    def _ask_of_verdict(self, run: Run, job: str, at_s: float) -> None:
-        """Of a run with verdicts, have the worker look what would have been accepted; it is shown below."""
-        known = has_verdicts(run) and job in jobs_asked_about(run) and verdict_s(run, job) <= at_s
-        if not known or len(run.scenario.cluster.types) > 1:
-            self._verdict.value, self._asked_of = "", None
-        elif self._asked_of != (id(run), job):
-            self._verdict.value, self._asked_of = "", (id(run), job)
-            self._asked.ask([(run.scenario, question(run, job))])
-
-    def _on_verdict(self, found: Mapping[str, Any]) -> None:
-        if self._run is not None and self._asked_of == (id(self._run), found["job"]):
-            told = (f"<p>{html.escape(sentence)}</p>" for sentence in sentences(self._run, found))
-            self._verdict.value = "<p>Its verdict, asked again:</p>" + "".join(told)
 
     def _question(self, kind: str | None) -> Otherwise:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""

@@ -20,7 +20,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.scheduling.contract import Scheduler
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
-INVALID = "Correct what is marked on the left first: the size of the problem depends on it."
+INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
 
 
 class FormulationPage:
@@ -112,7 +112,7 @@ class FormulationPage:
         if message["kind"] == "error":
             self.say(told(WorkbenchError.from_json(message)))
         elif message["kind"] == "cancelled":
-            self.say("Cancelled. Open this tab again to see it.")
+            self.say("Cancelled. Open this page again to see it.")
         elif message["kind"] == "done":
             self.stale = False
             self._show(message)

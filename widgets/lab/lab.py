@@ -1,4 +1,4 @@
-"""A lab: edit cluster, jobs and knobs on the left, solve, and watch the rounds on the right.
+"""A lab: turn a knob beside the main picture, and watch the rounds; cluster, jobs and all else are set in a drawer.
 
 Every paper's lab has this shape. It is built from what the paper's room declares (schedulers, knobs, formulations);
 nothing here knows a paper.
@@ -24,8 +24,8 @@ from widgets.lab import words
 from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
 from widgets.lab.results import Results, drawings
 from widgets.lab.scenario_panel import ScenarioPanel
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
-from widgets.lab.side_page import beside, pages_of
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
+from widgets.lab.side_page import PageChoice, pages_of
 from widgets.lab.vary_page import VaryPage
 from widgets.parts.presenter import Panel
 from widgets.work.process import process_work
@@ -80,14 +80,11 @@ class Lab(LabShell[LabSetting]):
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
         self._knobs = KnobPanel(self._on_change)
-        self._results = Results(self._scenario.mark, self._scenario.editors.set_rewards, self._varies)
         self._vary = VaryPage(self._check, self._varies)
         self._varied, self._described = ThreadWork(), ThreadWork()
-        self._results.add_page("Vary", self._vary.box, self._vary.opened)
         self._formulation = FormulationPage(self._describe, self._solve_exactly)
-        self._results.add_page("Formulation", self._formulation.box, self._describe)
         self._pages = [make(self) for make in pages_of(room.name)]
-        self._build()
+        self._build(room.picture)
         self._open(self._start, self._start_with)
         when_idle(drawings)
 
@@ -178,42 +175,38 @@ class Lab(LabShell[LabSetting]):
 
     # Layout ----------------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self, picture: str) -> None:
         self._note = w.HTML()
         panel = self._scenario
+        self._beside = PageChoice(self._vary.box, self._vary.opened, self._pages)
+        own = {
+            "Model": (self._formulation.box, self._describe),
+            "Vary": (self._beside.box, self._beside.opened),
+        }
+        about = (panel.about, self._note)
+        self._results = Results(panel.mark, panel.editors.set_rewards, self._varies, picture, about, own)
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
         self._tabs = tabs_of(tabs, "wb-editors")
-        left = w.VBox([self._choice.widget, self._choice.left_out, self._knobs.main, self._note, self._tabs])
-        self._body = beside(sides(left, w.VBox([self._bar.box, self._results.box])), self._pages)
-        self.widget = whole(self._frame.top, panel.about, self._body)
+        knobs = w.HBox([self._choice.widget, self._knobs.main])
+        knobs.add_class("wb-main-knobs")
+        right = w.VBox([self._bar.box, knobs, self._choice.left_out, self._results.box])
+        self.widget = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False), name="wb-instrument")
 
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
-        front = partial(self._front, 0)
-        found = [Panel("Scheduler", "scheduler", front), *panels_of(self._tabs, "editors", front)]
-        if self._run is not None:
-            found.append(Panel("Schedule", "schedule", front))
-            found += [Panel(name, "result", partial(self._open_result, name)) for name in self._results.titles]
-        return found + [Panel(page.title, "side", partial(self._front, i)) for i, page in enumerate(self._pages, 1)]
+        return [*panels_of(self._results.pages, "result"), *panels_of(self._tabs, "editors", self._open_drawer)]
 
-    def _front(self, number: int) -> None:
-        """Bring the lab's own body (0) or one of the pages beside it to the front."""
-        if isinstance(self._body, w.Tab):
-            self._body.selected_index = number
-
-    def _open_result(self, name: str) -> None:
-        self._front(0)
-        self._results.open(name)
+    def _open_drawer(self) -> None:
+        self._frame.setup.value = True
 
     def _keep(self) -> Callable[[], None]:
-        result = self._results.opened
-        rows = kept_open(self._tabs, *([self._body] if isinstance(self._body, w.Tab) else []))
+        rows, drawer = kept_open(self._tabs, self._results.pages), self._frame.setup.value
 
         def restore() -> None:
             rows()
-            self._results.open(result)
+            self._frame.setup.value = drawer
 
         return restore
 

@@ -1,10 +1,11 @@
-"""What a run looks like: Gantt with playback, metrics, charts, tables. One selection links them all."""
+"""What a run looks like: the main picture with playback, and five pages below it. One selection links them all."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 import ipywidgets as w
 import pandas as pd
@@ -25,9 +26,10 @@ from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 
+PAGES = ("Schedule", "Model", "Why", "Measures", "Vary")
+"""The pages of every lab, in this order."""
 CHARTS = {
-    "Tasks": ("tasks", "tasks"),
-    "Leases": ("leases", "leases"),
+    "JCT": ("completion times", "jct"),
     "Rewards": ("rewards", "rewards"),
     "Clusters": ("logical clusters", "clusters"),
     "Plan": ("plan", "plan"),
@@ -35,7 +37,6 @@ CHARTS = {
     "Gains": ("gains", "gains"),
     "Allocation": ("allocation", "allocation"),
     "Received": ("time received", "received"),
-    "JCT": ("completion times", "jct"),
     "Fairness": ("fairness", "fairness"),
     "Latency": ("latency ratio", "latency"),
     "GPUs in use": ("GPUs in use", "used"),
@@ -47,22 +48,31 @@ CHARTS = {
     "Estimator": ("errors of the estimator", "estimator"),
     "Trade-off": ("trade-off", "tradeoff"),
 }
-"""The tabs with a chart: what it is called on its buttons, and in the names of its files."""
-OF_JOB, OF_TIME = ("Received", "Gains"), ("Plan", "Window", "Allocation", "Explain")
-"""The tabs of the selected job, and those of the time that playback has come to."""
-PLAYED = ("Tasks", "Leases")
-"""The tabs with a schedule, which playback goes through as it does through the Gantt chart."""
-WITH_PLAYBACK = (*PLAYED, *OF_TIME, "Admission")
-"""The tabs that its controls are for, where one panel is presented at a time."""
+"""The charts of the page Measures: what each is called on its buttons, and in the names of its files."""
+OF_JOB, OF_TIME = ("Received", "Gains"), ("Plan", "Window", "Allocation")
+"""The charts of the selected job, and those of the time that playback has come to."""
+PICTURE = "Schedule in numbers"
+"""What the main picture is called among the charts, where its numbers and its export are."""
+PICTURES = {"tasks": "Tasks", "leases": "Leases"}
+"""The main pictures besides the Gantt chart, by the names that rooms declare; a run may have nothing to show in one."""
+BY = {"By GPU": "slot", "By job": "job"}
+"""The rows of the Gantt chart."""
+HINTS = {
+    "By GPU": "One row for each GPU",
+    "By job": "One row for each job",
+    "Tasks": "Each task, and the barriers of rounds",
+    "Leases": "The leases of each job, and its deadlines",
+}
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 
 
 class Results:
-    """The right side of a lab.
+    """The right side of a lab: `stage`, the main picture with its playback, and `pages`.
 
     picked: told the name of the selected job, or None; rewarded: told new rewards of jobs, which a person made here;
-    work: who works for a scheduler of that name.
+    work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule begins
+    with; own: the pages that are the lab's own, each with what is called when somebody looks at it.
     """
 
     def __init__(
@@ -70,99 +80,118 @@ class Results:
         picked: Callable[[str | None], None],
         rewarded: Callable[[Rewards], None],
         work: Callable[[str], Workplace],
+        picture: str,
+        about: Sequence[w.Widget],
+        own: Mapping[str, tuple[w.Widget, Callable[[], None]]],
     ) -> None:
         self._picked = picked
+        self._picture = PICTURES.get(picture, "By GPU")
         self.rewards = RewardEditor(rewarded, self.select)
-        self.admission = AdmissionPage(self.select, rewarded)
+        self.admission = AdmissionPage(rewarded)
         self.explained = ExplainPage(self.select, work)
         self._run: Run | None = None
         self._selected: str | None = None
         self._mind: list[str] = []
         self._setting_up = False
-        self._opened: dict[str, Callable[[], None]] = {
-            "Admission": self.admission.opened,
-            "Explain": self.explained.opened,
-        }
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._trials = Trials()
         self._belief = DEFAULT
         self._errors: pd.DataFrame | None = None
-        self._gantt = ChartPage("Gantt", "gantt")
+        self._gantt = ChartPage("the schedule", "gantt")
         self._gantt.view.on_job(self.select)
         self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
         self._job.add_class("wb-job")
         self._note.add_class("wb-outdated")
-        self._tabs = self._make_tabs()
-        self._tools = self._make_tools()
-        self.box = w.VBox([self._note, self._tools, self._gantt.box, self._job, self._tabs])
+        self._make_charts()
+        self.stage = self._make_stage()
+        self._fill: dict[str, Callable[[], None]] = {
+            "Schedule": self._show_table,
+            "Why": self._explain,
+            "Measures": self._draw_chart,
+            **{page: opened for page, (_, opened) in own.items()},
+        }
+        boxes: dict[str, w.Widget] = {
+            "Schedule": w.VBox([*about, self._which, self._table]),
+            "Why": w.VBox([self.explained.box, self.admission.box]),
+            "Measures": self._make_measures(),
+            **{page: box for page, (box, _) in own.items()},
+        }
+        self.pages = w.Tab([boxes[page] for page in PAGES], titles=PAGES)
+        self.pages.add_class("wb-pages")
+        self.pages.observe(lambda _: self._draw_page(), "selected_index")
+        self.box = w.VBox([self.stage, self.pages])
         self.box.add_class("wb-results")
         self.box.add_class("wb-played")
-        self._parts = (self._tools, self._gantt.box, self._tabs)
-        for part in self._parts:
-            part.layout.display = "none"
 
     # Parts -----------------------------------------------------------------------------------------------------------
 
-    def _make_tools(self) -> w.HBox:
-        self._by = w.ToggleButtons(
-            options=[("By GPU", "slot"), ("By job", "job")], tooltips=["One row for each GPU", "One row for each job"]
-        )
+    def _make_stage(self) -> w.VBox:
+        self._by = w.ToggleButtons(options=[*BY], tooltips=[HINTS[name] for name in BY])
         self._by.style.button_width = "5.5em"
         self._by.add_class("wb-by")
-        self._by.observe(lambda _: self._draw_gantt(), "value")
-        played = [self._gantt, *(self._pages[tab] for tab in PLAYED), self.admission.page]
-        self.playback = Playback([page.view for page in played], self._on_time)
-        tools = w.HBox([self._by, self.playback])
-        tools.add_class("wb-tools")
-        return tools
+        self._by.observe(lambda _: self._draw_picture(), "value")
+        self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
+        self._tools = w.HBox([self._by, self.playback])
+        self._tools.add_class("wb-tools")
+        picture = w.VBox([self._gantt.view])
+        picture.add_class("wb-picture")
+        stage = w.VBox([self._tools, picture, self._note, self._job])
+        stage.add_class("wb-stage")
+        self._tools.layout.visibility = "hidden"
+        return stage
 
-    def _make_tabs(self) -> w.Tab:
+    def _make_charts(self) -> None:
         self._pages = {tab: ChartPage(name, file) for tab, (name, file) in CHARTS.items()}
         for page in self._pages.values():
             page.view.on_job(self.select)
         names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
-        self._which = w.Dropdown(options=names, description="Table", layout=w.Layout(width="97%"))
+        self._which = w.Dropdown(options=names, value="jobs", description="Table", layout=w.Layout(width="97%"))
         self._which.add_class("wb-which")
-        self._which.observe(lambda _: self._show_table(), "value")
+        self._which.observe(lambda _: self._draw_page(), "value")
         self._table = w.HTML()
         self._signal = w.Dropdown(options=[TOGETHER], description="Signal", layout=w.Layout(width="20em"))
         self._signal.add_class("wb-signal")
-        self._signal.observe(lambda _: self._draw_tab(), "value")
-        charts = {name: page.box for name, page in self._pages.items()}
-        charts["Signals"] = w.VBox([self._signal, self._pages["Signals"].box])
-        charts["Rewards"] = w.VBox([self.rewards.box, self._pages["Rewards"].box])
-        self._bar: dict[str, w.Widget] = {
-            "Metrics": self._metrics,
-            "Explain": self.explained.box,
-            "Admission": self.admission.box,
-            **charts,
-            "Tables": w.VBox([self._which, self._table]),
-        }
-        tabs = w.Tab([*self._bar.values()], titles=tuple(self._bar))
-        tabs.add_class("wb-result-tabs")
-        tabs.observe(lambda _: self._draw_tab(), "selected_index")
-        return tabs
+        self._signal.observe(lambda _: self._draw_page(), "value")
 
-    def _choose_tabs(self, run: Run) -> None:
-        """Leave out the tabs in which the run has nothing to show; the open one stays open if it is still there."""
-        look = drawings().Look(run, tried=self._trials.made, belief=self._belief, errors=self._errors)
-        only_with = drawings().ONLY_WITH
-        names = tuple(name for name in self._bar if name not in only_with or only_with[name](look))
-        if names == self._tabs.titles:
-            return
-        open_tab = self.opened
-        self._setting_up = True
-        self._tabs.selected_index = None
-        self._tabs.children = [self._bar[name] for name in names]
-        self._tabs.titles = names
-        self._tabs.selected_index = names.index(open_tab) if open_tab in names else 0
+    def _make_measures(self) -> w.HBox:
+        """The numbers, and beside them the chart that is chosen."""
+        self._boxes: dict[str, w.Widget] = {name: page.box for name, page in self._pages.items()}
+        self._boxes["Signals"] = w.VBox([self._signal, self._pages["Signals"].box])
+        self._boxes["Rewards"] = w.VBox([self.rewards.box, self._pages["Rewards"].box])
+        self._boxes[PICTURE] = self._gantt.tools
+        self._chart = w.Dropdown(options=["JCT"], description="Chart", layout=w.Layout(width="20em"))
+        self._chart.add_class("wb-chart-which")
+        self._chart.observe(lambda _: self._draw_page(), "value")
+        self._charts = w.VBox([self._boxes["JCT"]])
+        numbers, charts = w.VBox([self._metrics]), w.VBox([self._chart, self._charts])
+        numbers.add_class("wb-metrics")
+        charts.add_class("wb-page-charts")
+        found = w.HBox([numbers, charts])
+        found.add_class("wb-page")
+        return found
+
+    def _offer(self, run: Run) -> None:
+        """Offer the pictures and charts in which the run has something to show; what is open stays if it has it."""
+        looks = drawings()
+        look = looks.Look(run, tried=self._trials.made, belief=self._belief, errors=self._errors)
+        there = [name for name in looks.PAGES if name not in looks.ONLY_WITH or looks.ONLY_WITH[name](look)]
+        pictures = [*(name for name in PICTURES.values() if name in there), *BY]
+        before, self._setting_up = self._by.value if self._shown > 1 else self._picture, True
+        if list(self._by.options) != pictures:
+            self._by.options, self._by.tooltips = pictures, [HINTS[name] for name in pictures]
+        self._by.value = before if before in pictures else "By GPU"
+        charts = [*(name for name in CHARTS if name in there), PICTURE]
+        if list(self._chart.options) != charts:
+            before = self._chart.value
+            self._chart.options = charts
+            self._chart.value = before if before in charts else charts[0]
         self._setting_up = False
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
     def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None) -> None:
-        """Show a run; the selection stays if its job is still there. Only the chart of the open tab is drawn.
+        """Show a run; the selection stays if its job is still there. Only what is in sight is drawn.
 
         belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`).
         """
@@ -176,19 +205,18 @@ class Results:
         measures = metrics.summary(run)
         self._mind = [f"Warning: {text}" for text in measures.warnings]
         self.outdated(False)
-        self._draw_gantt()
         self._trials.add(run, measures, belief)
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
-        self._choose_tabs(run)
+        self._offer(run)
+        self._draw_picture()
         looks = drawings()
         names = looks.signal_names(run)
         self._offer_signals(names, together=len(names) <= FEW and looks.signals_alike(run))
         self._metrics.value = html_table(_short(metrics.table(measures)), scrolls=False)
         self._show_job()
-        self._draw_tab()
-        for part in self._parts:
-            part.layout.display = None
+        self._draw_page()
+        self._tools.layout.visibility = "visible"
 
     def outdated(self, old: bool) -> None:
         """What to mind of the run: that it is from before the last change, its warnings."""
@@ -207,60 +235,66 @@ class Results:
         if job == self._selected:
             return
         self._selected = job
-        for page in (self._gantt, *self._pages.values()):
+        for page in (self._gantt, self.admission.page, *self._pages.values()):
             page.view.selected = job
         self.rewards.select(job)
-        self.admission.select(job)
         self.explained.select(job)
         self._show_job()
-        self._draw_tab()
+        self._draw_page()
         self._picked(job)
-
-    def add_page(self, title: str, page: w.Widget, opened: Callable[[], None]) -> None:
-        """One more tab, at the end; `opened` is called when somebody looks at it."""
-        self._bar[title] = page
-        self._tabs.children, self._tabs.titles = [*self._bar.values()], tuple(self._bar)
-        self._opened[title] = opened
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The tabs that the run has something to show in."""
-        return tuple(self._tabs.titles)
+        """The pictures and charts in which the run has something to show."""
+        return (*self._by.options, *self._chart.options)
 
     @property
     def opened(self) -> str:
-        """The tab that is open."""
-        return str(self._tabs.titles[self._tabs.selected_index or 0])
+        """The page that is open."""
+        return PAGES[self.pages.selected_index or 0]
 
-    def open(self, tab: str) -> None:
-        """Open a tab, if the run has it."""
-        if tab in self.titles:
-            self._tabs.selected_index = self.titles.index(tab)
+    def open(self, name: str) -> None:
+        """Open a page; or a picture, or a chart on the page Measures, if the run has it."""
+        if name in PAGES:
+            self.pages.selected_index = PAGES.index(name)
+        elif name in self._by.options:
+            self._by.value = name
+            self.open("Schedule")
+        elif name in self._chart.options:
+            self._chart.value = name
+            self.open("Measures")
 
-    def _draw_gantt(self) -> None:
-        if self._run is None:
+    def _look(self, **more: Any) -> Any:
+        return drawings().Look(self._run, tried=self._trials.made, belief=self._belief, errors=self._errors, **more)
+
+    def _draw_picture(self) -> None:
+        if self._run is None or self._setting_up:
             return
-        self._gantt.show(drawings().gantt(self._run, self._by.value), self._selected)
+        by, looks = str(self._by.value), drawings()
+        drawing = looks.gantt(self._run, BY[by]) if by in BY else looks.PAGES[by](self._look())
+        self._gantt.show(drawing, self._selected)
 
     def _on_time(self) -> None:
         """Playback has come to another time."""
         self.explained.played(self.playback.until_s)
-        if self.opened in OF_TIME:
-            self._draw_tab()
+        if self.opened == "Why" or self._chart.value in OF_TIME:
+            self._draw_page()
 
-    def _draw_tab(self) -> None:
-        """Fill the open tab, if it shows something else."""
-        name = self.opened
-        if self._run is None or self._setting_up:
+    def _draw_page(self) -> None:
+        """Fill the open page, if it shows something else."""
+        if not self._setting_up:
+            self._fill[self.opened]()
+
+    def _explain(self) -> None:
+        self.explained.opened()
+        self.admission.show(self.explained.job)
+
+    def _draw_chart(self) -> None:
+        """Draw the chart that is chosen on the page Measures."""
+        if self._run is None:
             return
-        if name in WITH_PLAYBACK:
-            self._tools.add_class("wb-with-tab")
-        else:
-            self._tools.remove_class("wb-with-tab")
-        if name == "Tables":
-            self._show_table()
-        if name in self._opened:
-            self._opened[name]()
+        name = str(self._chart.value)
+        self._charts.children = (self._boxes[name],)
         if name not in self._pages:
             return
         job = self._selected if name in OF_JOB else None
@@ -270,12 +304,11 @@ class Results:
         if self._drawn.get(name) == wanted:
             return
         self._drawn[name] = wanted
-        looks = drawings()
-        look = looks.Look(self._run, job, until_s, signal, self._trials.made, self._belief, self._errors)
-        self._pages[name].show(looks.PAGES[name](look), self._selected)
+        look = self._look(job=job, at_s=until_s, signal=signal)
+        self._pages[name].show(drawings().PAGES[name](look), self._selected)
 
     def _offer_signals(self, names: list[str], together: bool) -> None:
-        """The choice of the tab Signals; what was chosen stays if the run has it. together: at first all are shown."""
+        """The choice of the chart Signals; what was chosen stays if it is there. together: all are shown at first."""
         before, self._setting_up = self._signal.value, True
         self._signal.options = [TOGETHER, *names]
         first = TOGETHER if together else names[0]

@@ -165,7 +165,7 @@ class LabShell(ABC, Generic[AnySetting]):
 
 
 class LabFrame(Generic[AnySetting]):
-    """The line at the top: presets, the scenario's file, Undo, Redo, Reset, Present.
+    """The line at the top: presets, the drawer, Undo, Redo, Reset, Present; in the drawer the scenario's file.
 
     open: told the scenario of a preset or a file; save: the scenario for a file, raises WorkbenchError while something
     is wrong; reset: opens again what was opened last; go_to: puts a setting into the controls; panels, keep: as
@@ -199,9 +199,33 @@ class LabFrame(Generic[AnySetting]):
         self.redo = _tool("Redo", "repeat", "Do again what was undone", self._on_redo)
         self.reset = _tool("Reset", "refresh", "Back to the scenario that was opened last", reset)
         heading = w.HTML(f"<h2>{html.escape(title)}</h2>")
-        controls = [self.presets, *self.file.controls, self.undo, self.redo, self.reset]
+        self.setup = w.ToggleButton(description="Set-up", icon="sliders", layout=w.Layout(width="auto"))
+        self.setup.tooltip = "The drawer with all that can be set, and the scenario's file"
+        self.setup.add_class("wb-set-up")
+        controls = [self.presets, self.setup, self.undo, self.redo, self.reset]
         self.top = w.HBox([heading, *controls, *more, self.presenter.bar, self.file.said])
         self.top.add_class("wb-top")
+
+    def sides(self, left: Sequence[w.Widget], right: w.VBox, *, open: bool) -> w.HBox:
+        """The drawer with what is set and the scenario's file, on the left, and what came of it, on the right.
+
+        open: whether the drawer is open at first.
+        """
+        file = w.HBox(self.file.controls)
+        file.add_class("wb-tools")
+        drawer = w.VBox([*left, file])
+        drawer.add_class("wb-left")
+        right.add_class("wb-right")
+
+        def fold(_: Any = None) -> None:
+            drawer.layout.display = None if self.setup.value else "none"
+
+        self.setup.observe(fold, "value")
+        self.setup.value = open
+        fold()
+        body = w.HBox([drawer, right])
+        body.add_class("wb-body")
+        return body
 
     def heard(self, setting: AnySetting | None) -> bool:
         """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""
@@ -228,15 +252,6 @@ class LabFrame(Generic[AnySetting]):
             self.presets.value = ""
             self.file.name.value = FILE
             self._open(preset(name))
-
-
-def sides(left: w.VBox, right: w.VBox) -> w.HBox:
-    """What is set, on the left, and what came of it, on the right."""
-    left.add_class("wb-left")
-    right.add_class("wb-right")
-    body = w.HBox([left, right])
-    body.add_class("wb-body")
-    return body
 
 
 def whole(*rows: w.Widget, css: str = "", name: str = "") -> w.VBox:
@@ -302,10 +317,10 @@ class SolveBar:
         does: str = "Solve",
         tooltip: str = "Solve and simulate",
     ) -> None:
-        self.solve = w.Button(description=does, icon="play", button_style="primary", tooltip=tooltip)
+        self.solve = w.Button(description=does, icon="play", button_style="primary", tooltip=f"{tooltip} (Alt+S)")
         self.cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop what is running")
-        self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="auto", flex="1 1 3em"))
-        self._status = StatusLine(layout=w.Layout(flex="1 1 100%"))
+        self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="auto", flex="0 1 8em"))
+        self._status = StatusLine(layout=w.Layout(flex="1 1 20em"))
         for widget, name in ((self.solve, "solve"), (self.cancel, "cancel"), (self._status, "status")):
             widget.add_class(f"wb-{name}")
         self.solve.on_click(lambda _: solve())
@@ -333,7 +348,7 @@ class SolveBar:
         self._busy = busy
         self.cancel.disabled = not busy
         self._bar.value = 0.0
-        self._bar.layout.visibility = "visible" if busy else "hidden"
+        self._bar.layout.display = None if busy else "none"
 
     def say(self, state: str, text: str) -> None:
         """Show a state with its text; Solve can be pressed unless the input is wrong."""

@@ -1,4 +1,4 @@
-"""Pages that stand beside a lab's runs, over its whole width: what a paper's lab shows besides."""
+"""Pages beside a lab's runs, on its page Vary: what a paper's lab shows besides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from workbench.scenario.scenario import Scenario
 
-RUN = "Run"
+RUN = "This lab's run"
 
 
 class Host(Protocol):
@@ -48,17 +48,27 @@ def pages_of(paper: str) -> Sequence[MakePage]:
     return pages
 
 
-def beside(body: w.Widget, pages: Sequence[SidePage]) -> w.Widget:
-    """The lab's own body, in a row of tabs with its pages if it has any."""
-    if not pages:
-        return body
-    tabs = w.Tab([body, *(page.box for page in pages)], titles=(RUN, *(page.title for page in pages)))
-    tabs.add_class("wb-pages")
+class PageChoice:
+    """Pages in the place of one: what shows the lab's own runs, and those of the paper to choose from.
 
-    def on_tab(change: dict[str, object]) -> None:
-        number = change["new"]
-        if isinstance(number, int) and number > 0:
-            pages[number - 1].opened()
+    own, opened: the first, and what is called when somebody looks at it.
+    """
 
-    tabs.observe(on_tab, "selected_index")
-    return tabs
+    def __init__(self, own: w.Widget, opened: Callable[[], None], pages: Sequence[SidePage]) -> None:
+        self._opened = [opened, *(page.opened for page in pages)]
+        self._boxes = [own, *(page.box for page in pages)]
+        options = [(text, number) for number, text in enumerate([RUN, *(page.title for page in pages)])]
+        self.choice = w.ToggleButtons(options=options)
+        self.choice.style.button_width = "auto"
+        self.choice.add_class("wb-beside")
+        self.choice.layout.display = None if pages else "none"
+        self.choice.observe(lambda _: self._turn(), "value")
+        self.box = w.VBox([self.choice, own])
+
+    def _turn(self) -> None:
+        self.box.children = (self.choice, self._boxes[self.choice.value])
+        self.opened()
+
+    def opened(self) -> None:
+        """Bring what is in sight up to date."""
+        self._opened[self.choice.value]()

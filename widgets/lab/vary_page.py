@@ -193,7 +193,7 @@ class VaryPage:
         """Offer what the scheduler that is chosen now has to vary; a choice stays while it is there."""
         setting = self._setting()
         if setting is None:
-            self._say("bad", "Correct what is marked on the left first.")
+            self._say("bad", "Correct what is marked in Set-up first.")
             return
         offered = offered_by(find_scheduler(setting.scheduler), setting.scenario)
         if offered != list(self._what.options):
@@ -226,7 +226,7 @@ class VaryPage:
         """Make the runs, one after the other."""
         setting = self._setting()
         if setting is None:
-            self._say("bad", "Correct what is marked on the left first.")
+            self._say("bad", "Correct what is marked in Set-up first.")
             return
         try:
             todo = variants_of(str(self._what.value), str(self._values.value), setting)

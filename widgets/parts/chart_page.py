@@ -22,15 +22,15 @@ FORMATS = ("png", "svg", "html", "csv")
 
 
 class ChartPage:
-    """A view with its tools. name: what the export is called on the button; file: what its files are called."""
+    """A view with its tools, below it in `box`. name: what the export is called on the button; file: what its files are
+    called."""
 
     def __init__(self, name: str, file: str) -> None:
         self.view = VegaView(aria_label=name, layout=w.Layout(width="100%"))
         self.view.add_class(f"wb-view-{file}")
         self.drawing: Drawing | None = None
         self._name, self._file = name, file
-        self.tools = w.HBox()
-        self.tools.add_class("wb-chart-tools")
+        self.tools = w.VBox()
         self.box = w.VBox([self.view, self.tools])
 
     def show(self, drawing: Drawing, selected: str | None) -> None:
@@ -61,8 +61,9 @@ class ChartPage:
         export.on_click(lambda _: self.export())
         self._download = Download() if on_dashboard() else None
         hidden = [self._download] if self._download is not None else []
-        self.tools.children = [self._numbers, self._format, export, self._said, *hidden]
-        self.box.children = [self.view, self.tools, self._table]
+        row = w.HBox([self._numbers, self._format, export, self._said, *hidden])
+        row.add_class("wb-chart-tools")
+        self.tools.children = [row, self._table]
 
     def export(self) -> None:
         """Write the chart under a name that is still free; on a dashboard the browser gets it instead."""

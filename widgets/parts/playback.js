@@ -1,7 +1,8 @@
 // Play, pause and scrub through rounds: see playback.py. Only the number of the round travels; the kernel tells the
 // charts what to show, and a chart that is slower than the frames draws the last of those that it was told.
 
-const OTHERS_KEYS = "input, select, textarea, button, [contenteditable=true], [role=tab], .jp-InputArea-editor";
+const OTHERS_KEYS =
+  "input, select, textarea, button, [contenteditable=true], [role=tab], [role=slider], .jp-InputArea-editor";
 
 function button(className) {
   const found = Object.assign(document.createElement("button"), { className, type: "button" });
@@ -125,7 +126,8 @@ function render({ model, el }) {
     if (!act || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || model.get("last") === 0) return;
     const target = event.target;
     const mine = el.contains(target);
-    const charts = el.closest(".wb-played")?.contains(target) && !target.closest(OTHERS_KEYS);
+    const played = target.closest?.(".wb-played");
+    const charts = played && played === el.closest(".wb-played") && !target.closest(OTHERS_KEYS);
     if (!mine && !charts && !presented(target)) return;
     if (mine && (target === speed || (target.tagName === "BUTTON" && event.key === " "))) return;
     event.preventDefault();

@@ -1,4 +1,4 @@
-// Makes a lab fill the window in large type, one panel at a time: see presenter.py. The lab becomes a popover, which
+// Makes a lab fill the window in large type, one panel at a time: see presenter.py. Alt+S presses Solve. The lab becomes a popover, which
 // lies above everything whatever it stands in; lab.css shows the panel that `data-panel` names, and charts redraw
 // themselves by `data-magnify` (vega_view.js).
 
@@ -79,6 +79,10 @@ function render({ model, el }) {
   }
 
   function pressed(event) {
+    if (event.altKey && event.code === "KeyS" && (model.get("on") || lab()?.contains(event.target))) {
+      act(event, () => lab()?.querySelector(".wb-solve")?.click());
+      return;
+    }
     if (!model.get("on")) {
       if (event.altKey && event.code === "KeyP" && lab()?.contains(event.target)) act(event, () => set("on", true));
       return;

@@ -64,7 +64,7 @@ class Presenter:
     def _begin(self) -> None:
         self._restore = self._keep()
         self._panels = self._ask()
-        first = next((i for i, panel in enumerate(self._panels) if panel.kind in ("schedule", "result")), 0)
+        first = next((i for i, panel in enumerate(self._panels) if panel.kind == "result"), 0)
         self._offer(first)
 
     def _offer(self, number: int) -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scheduler_choice import titles
 from widgets.editors.setting import jsonable
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, sides, tabs_of, whole
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.lab.words import about, noted
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.files import Download
@@ -297,12 +297,12 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._tabs = tabs_of(pages, "wb-result-tabs")
         results = w.VBox([self._tabs])
         results.add_class("wb-results")
-        body = sides(left, w.VBox([self._bar.box, results]))
+        body = self._frame.sides([left], w.VBox([self._bar.box, results]), open=True)
         self.widget = whole(self._frame.top, body, css=OWN_CSS, name="wb-what-if")
         self._frame.file.save_button.tooltip = "Save the scenario with today's scheduler and knobs, without the change"
 
     def _panels(self) -> list[Panel]:
-        return [Panel("Question", "scheduler", lambda: None), *panels_of(self._tabs, "result")]
+        return [Panel("Question", "editors", lambda: None), *panels_of(self._tabs, "result")]
 
     def _keep(self) -> Callable[[], None]:
         return kept_open(self._tabs)

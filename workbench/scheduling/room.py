@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
 """From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
 
+PICTURES = ("gantt", "tasks", "leases")
+"""The schedule; tasks with the barriers of their rounds; leases of each job and its deadlines."""
 _WORD = r"[a-z][a-z0-9_]*"
 _PART = re.compile(rf"(?:({_WORD})\.)?{_WORD}")
 
@@ -37,6 +39,7 @@ class Room:
     symbols: by idea (`workbench.analysis.symbols.IDEAS`, or one of its own), the letters of its formulations that stand
     for it, each as `formulation symbol`, the room left out of the name; several separated by semicolons.
     example: the built-in scenario on which its models are built to be read.
+    picture: the main picture of its lab, one of `PICTURES`; a run with nothing to show in it has the Gantt chart.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Room:
     estimators: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
     example: str = "start_here"
+    picture: str = "gantt"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(_WORD, self.name):
@@ -58,6 +62,8 @@ class Room:
         for part in ("title", "citation", "notebook", "example"):
             if not isinstance(getattr(self, part), str):
                 raise InputError(f"{where}, {part}", getattr(self, part), "text")
+        if self.picture not in PICTURES:
+            raise InputError(f"{where}, picture", self.picture, one_of(self.picture, PICTURES))
         object.__setattr__(self, "title", self.title or self.name)
         self._check_offered(f"{where}, formulations", self.formulations, Formulation)
         self._check_offered(f"{where}, schedulers", self.schedulers, Scheduler)

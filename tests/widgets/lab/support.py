@@ -66,15 +66,16 @@ def solve(lab: Any, **knobs: Any) -> None:
 
 
 def titles(lab: Lab) -> tuple[str, ...]:
-    """The tabs of the results."""
-    found: tuple[str, ...] = lab._results._tabs.titles
+    """The pictures on the stage and the charts of the page Measures."""
+    found: tuple[str, ...] = lab._results.titles
     return found
 
 
-def look_at(lab: Lab, tab: str) -> Drawing:
-    """Open a tab."""
-    lab._results._tabs.selected_index = titles(lab).index(tab)
-    drawing = lab._results._pages[tab].drawing
+def look_at(lab: Lab, chart: str) -> Drawing:
+    """Open a picture or a chart."""
+    assert chart in titles(lab)
+    lab._results.open(chart)
+    drawing = lab._results._pages.get(chart, lab._results._gantt).drawing
     assert drawing is not None
     return drawing
 

@@ -105,11 +105,10 @@ def test_it_is_no_part_of_the_scenario_or_its_file(work: Waiter) -> None:
 
 def test_the_tab_of_the_estimator_is_there_for_one_that_learns(work: Waiter) -> None:
     lab = solved(GavelLab(), work)
-    tabs = lab._results._tabs
-    assert "Estimator" not in tabs.titles
+    assert "Estimator" not in lab._results.titles
     lab.set(belief="pmi")
     work.answer()
-    tabs.selected_index = tabs.titles.index("Estimator")
+    lab._results.open("Estimator")
     drawing = lab._results._pages["Estimator"].drawing
     assert drawing is not None and set(drawing.table["line"]) == {"pmi"}
     assert drawing.table["x"].iloc[0] == 0.0 and drawing.table["x"].is_monotonic_increasing
@@ -118,7 +117,7 @@ def test_the_tab_of_the_estimator_is_there_for_one_that_learns(work: Waiter) -> 
     lab.open(lab.scenario.replace(colocated=[]))
     lab.set(belief="low_rank")
     solved(lab, work)
-    assert "Estimator" not in tabs.titles, "no pairs, nothing to learn of them"
+    assert "Estimator" not in lab._results.titles, "no pairs, nothing to learn of them"
 
 
 def test_speeds_of_pairs_have_errors_of_their_own(work: Waiter) -> None:
@@ -128,8 +127,7 @@ def test_speeds_of_pairs_have_errors_of_their_own(work: Waiter) -> None:
     lab = GavelLab(scenario.replace(jobs=at_once, core=core))
     lab.set(space_sharing=True, belief="low_rank:profiled=0")
     solved(lab, work)
-    tabs = lab._results._tabs
-    tabs.selected_index = tabs.titles.index("Estimator")
+    lab._results.open("Estimator")
     drawing = lab._results._pages["Estimator"].drawing
     assert drawing is not None and "Error of believed speeds of pairs" in drawing.named()["title"]["text"]
     assert drawing.table["y"].iloc[-1] < drawing.table["y"].iloc[0]
@@ -140,8 +138,7 @@ def test_runs_with_other_estimators_are_told_apart(work: Waiter) -> None:
     for belief in ("pmi", "oracle", "pmi"):
         lab.set(belief=belief)
         work.answer()
-    tabs = lab._results._tabs
-    tabs.selected_index = tabs.titles.index("Trade-off")
+    lab._results.open("Trade-off")
     drawing = lab._results._pages["Trade-off"].drawing
     assert drawing is not None
     assert drawing.table["name"].tolist() == ["oracle", "pmi"]
@@ -157,7 +154,7 @@ def test_the_real_worker_learns_or_says_what_is_missing() -> None:
         lab.set(belief="pmi")
         lab.solve()
         await until(lambda: lab.state == "done")
-        assert "Estimator" in lab._results._tabs.titles
+        assert "Estimator" in lab._results.titles
         jobs(lab).edit(0, "steps", "1000")
         await until(lambda: lab.state == "done" and lab.run.scenario.jobs[0].steps == 1000)
         expected = workbench.simulate(lab.scenario, "hops", lab.knobs, belief="pmi")

@@ -1,11 +1,11 @@
-"""The tab Explain of a lab: which job, which time, and what it says."""
+"""The page Why of a lab: which job, which time, and what it says."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from tests.load import at_most
-from tests.widgets.lab.support import Waiter, titles
+from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
 from workbench.analysis.explanation import longest_wait_s, one_more
 
@@ -14,14 +14,14 @@ def opened(work: Waiter) -> GavelLab:
     lab = GavelLab()
     lab.solve()
     work.answer()
-    lab._results.open("Explain")
+    lab._results.open("Why")
     return lab
 
 
 def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
-    assert "Explain" in titles(lab) and page._job.value == "vision"
+    assert page._job.value == "vision"
     assert "vision waits: it has had no GPUs since" in page._told.value
     lab._results.select("game")
     assert page._job.value == "game" and "game" in page._told.value

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.load import at_most
-from tests.widgets.lab.support import Waiter
+from tests.widgets.lab.support import Waiter, titles
 from widgets import GavelLab
+from widgets.lab.results import PAGES
 from widgets.parts.files import MOST_BYTES
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.presets import preset
@@ -90,8 +91,8 @@ def test_tags_in_a_file_are_text_on_the_page(work: Waiter) -> None:
         lab._results.select(tag)
         shown = [lab._scenario.about.value, lab._note.value, lab._results._job.value, lab._results._metrics.value]
         shown += [lab._results._table.value, lab._scenario.also.value]
-        for number in range(len(lab._results._tabs.titles)):
-            lab._results._tabs.selected_index = number
+        for name in (*PAGES, *titles(lab)):
+            lab._results.open(name)
             shown.append(lab._results._table.value)
         assert not any("<img" in text for text in shown)
 

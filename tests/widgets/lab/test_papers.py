@@ -65,7 +65,7 @@ def test_what_a_room_gains_appears_in_its_lab(work: Waiter, grown: list[str]) ->
     lab._choice.widget.value = grown[4]
     assert lab.scheduler == grown[4] and lab._choice.widget.tooltip == f"More, number 4 ({grown[4]})"
     assert lab.state == "edited"
-    lab._results._tabs.selected_index = lab._results._tabs.titles.index("Formulation")
+    lab._results.open("Model")
     lab.solve()
     work.answer()
     lab._describe()

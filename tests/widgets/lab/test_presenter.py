@@ -1,9 +1,10 @@
-"""Presenting a lab: which panels there are, that each is brought to the front, and that leaving restores the tabs."""
+"""Presenting a lab: which panels there are, that each is brought to the front, and that leaving restores all."""
 
 from __future__ import annotations
 
-from tests.widgets.lab.support import Waiter, titles
+from tests.widgets.lab.support import Waiter
 from widgets import GavelLab, HareLab, Lab
+from widgets.lab.results import PAGES
 
 
 def shown(lab: Lab) -> str:
@@ -15,60 +16,36 @@ def go_to(lab: Lab, title: str) -> None:
     lab._frame.presenter.bar.number = lab._frame.presenter.bar.titles.index(title)
 
 
-def test_every_panel_is_one_part_of_the_lab_and_before_a_run_there_is_no_schedule(work: Waiter) -> None:
+def test_every_page_and_every_part_of_the_drawer_is_a_panel(work: Waiter) -> None:
     lab = GavelLab()
     lab._frame.presenter.bar.on = True
-    assert lab._frame.presenter.bar.titles == ["Scheduler", "Cluster", "Jobs", "Throughputs", "Knobs"]
-    assert shown(lab) == "Scheduler"
-    lab.solve()
-    work.answer()
-    found = lab._frame.presenter.bar.titles
-    assert found == ["Scheduler", "Cluster", "Jobs", "Throughputs", "Knobs", "Schedule", *titles(lab)]
-    assert lab._frame.presenter.bar.kinds == ["scheduler"] + ["editors"] * 4 + ["schedule"] + ["result"] * len(
-        titles(lab)
-    )
+    assert lab._frame.presenter.bar.titles == [*PAGES, "Cluster", "Jobs", "Throughputs", "Knobs"]
+    assert lab._frame.presenter.bar.kinds == ["result"] * 5 + ["editors"] * 4
 
 
-def test_it_begins_with_the_schedule_and_opens_the_tab_of_each_panel(work: Waiter) -> None:
+def test_it_begins_with_the_schedule_and_opens_the_page_of_each_panel(work: Waiter) -> None:
     lab = GavelLab()
     lab.solve()
     work.answer()
     lab._frame.presenter.bar.on = True
     assert shown(lab) == "Schedule"
-    for name in titles(lab):
+    for name in PAGES:
         go_to(lab, name)
         assert lab._results.opened == name
-        page = lab._results._pages.get(name)
-        assert page is None or page.drawing is not None, "an opened chart is drawn"
     for number, name in enumerate(lab._tabs.titles):
         go_to(lab, name)
-        assert lab._tabs.selected_index == number
+        assert lab._tabs.selected_index == number and lab._frame.setup.value
 
 
-def test_leaving_opens_the_tabs_again_that_were_open(work: Waiter) -> None:
+def test_leaving_opens_what_was_open(work: Waiter) -> None:
     lab = HareLab()
     lab.solve()
     work.answer()
     lab._tabs.selected_index = 2
     lab._results.open("Queue")
-    lab._body.selected_index = 3
     lab._frame.presenter.bar.on = True
     for number in range(len(lab._frame.presenter.bar.titles)):
         lab._frame.presenter.bar.number = number
-    assert lab._frame.presenter.bar.kinds[-1] == "side" and lab._body.selected_index == len(lab._pages)
+    assert lab._frame.setup.value
     lab._frame.presenter.bar.on = False
-    assert (lab._tabs.selected_index, lab._results.opened, lab._body.selected_index) == (2, "Queue", 3)
-
-
-def test_a_run_with_other_tabs_keeps_the_panel_or_goes_to_the_first(work: Waiter) -> None:
-    lab = GavelLab()
-    lab.solve()
-    work.answer()
-    lab._frame.presenter.bar.on = True
-    for panel, stays in (("Queue", "Queue"), ("Received", "Scheduler")):
-        lab.set("gavel.max_min_fairness")
-        work.answer()
-        go_to(lab, panel)
-        lab.set("fifo")
-        work.answer()
-        assert "Received" not in lab._frame.presenter.bar.titles and shown(lab) == stays
+    assert (lab._tabs.selected_index, lab._results.opened, lab._frame.setup.value) == (2, "Measures", False)

@@ -1,12 +1,23 @@
-"""A lab's tabs: selection, numbers and exports, playback, and which charts there are."""
+"""A lab's pages: selection, numbers and exports, playback, and which charts there are."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+import widgets
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab, HadarLab
+from widgets.lab.results import PICTURE
 from workbench.base.units import format_duration
+
+LABS = {
+    "GavelLab": ("start_here", "By GPU"),
+    "HareLab": ("hare_example", "Tasks"),
+    "ChronusLab": ("chronus_example", "Leases"),
+}
+"""The picture with which each begins."""
 
 
 def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
@@ -26,12 +37,12 @@ def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
     lab._results._gantt.view.picked = {}
 
 
-def test_a_warning_of_the_run_stands_above_its_gantt_chart(work: Waiter) -> None:
+def test_a_warning_of_the_run_stands_below_its_gantt_chart(work: Waiter) -> None:
     lab = GavelLab(scheduler="gavel.max_throughput")
     lab.solve()
     work.answer()
-    note, _, gantt, *_ = lab._results.box.children
-    assert gantt is lab._results._gantt.box
+    _, picture, note, _ = lab._results.stage.children
+    assert picture.children == (lab._results._gantt.view,)
     assert note.value.startswith("<p class='wb-note'>Warning: Rounds did not keep to the shares of time: translation")
     lab.set("gavel.max_min_fairness")
     lab.solve()
@@ -59,27 +70,13 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
     lab.solve()
     work.answer()
     results = lab._results
-    pages = {"Gantt": results._gantt} | results._pages
-    for name, page in pages.items():
-        if name in (
-            "Leases",
-            "Rewards",
-            "Clusters",
-            "Plan",
-            "Window",
-            "Gains",
-            "Latency",
-            "Prices",
-            "Signals",
-            "Entities",
-            "Estimator",
-            "Tasks",
-            "Trade-off",
-        ):
-            assert name not in results._tabs.titles  # the first scenario and scheduler have none
+    none = ("Rewards", "Clusters", "Plan", "Window", "Gains", "Latency", "Prices", "Signals", "Entities", "Estimator")
+    for name, page in ({PICTURE: results._gantt} | results._pages).items():
+        if name in (*none, "Trade-off"):
+            assert name not in results.titles  # the first scenario and scheduler have none
             continue
-        if name != "Gantt":
-            results._tabs.selected_index = results._tabs.titles.index(name)
+        results.open(name)
+        assert results.opened == "Measures" and results._charts.children == (results._boxes[name],)
         assert page._table.value == ""
         page._numbers.value = True
         assert "<table" in page._table.value
@@ -109,21 +106,34 @@ def test_playback_shows_less_and_then_all_again(work: Waiter) -> None:
     assert results._gantt.view.params == {"until": None}
 
 
-def test_tabs_with_nothing_to_show_are_left_out_and_the_open_one_stays(work: Waiter) -> None:
+def test_charts_with_nothing_to_show_are_left_out_and_the_open_one_stays(work: Waiter) -> None:
     lab = GavelLab()
     lab.solve()
     work.answer()
-    tabs = lab._results._tabs
-    assert {"Allocation", "Received"} < set(tabs.titles) and not {"Prices", "Entities"} & set(tabs.titles)
-    for opened, stays in (("Queue", "Queue"), ("Received", "Metrics")):
+    results = lab._results
+    assert {"Allocation", "Received"} < set(results.titles) and not {"Prices", "Entities"} & set(results.titles)
+    for opened, stays in (("Queue", "Queue"), ("Received", "JCT")):
         lab.set("gavel.max_min_fairness")
         work.answer()
-        tabs.selected_index = tabs.titles.index(opened)
+        results.open(opened)
         lab.set("fifo")
         work.answer()
-        assert not {"Allocation", "Received"} & set(tabs.titles) and tabs.titles[-1] == "Formulation"
-        assert tabs.titles[tabs.selected_index] == stays
-        assert list(tabs.children) == [lab._results._bar[name] for name in tabs.titles]
+        assert not {"Allocation", "Received"} & set(results.titles) and results.opened == "Measures"
+        assert results._chart.value == stays and results._charts.children == (results._boxes[stays],)
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_every_lab_has_the_same_five_pages_and_begins_with_its_papers_picture(name: str, work: Waiter) -> None:
+    scenario, picture = LABS[name]
+    lab = getattr(widgets, name)(scenario)
+    lab.solve()
+    work.answer()
+    assert lab._results.pages.titles == ("Schedule", "Model", "Why", "Measures", "Vary")
+    assert lab._results._by.options[0] == lab._results._by.value == picture
+    assert lab._results._gantt.drawing is not None and not lab._frame.setup.value
+    lab._results.open("By job")
+    lab._results.show(lab.run)
+    assert lab._results._by.value == "By job", "what was chosen stays"
 
 
 def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:
@@ -131,7 +141,7 @@ def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) 
     lab.solve()
     work.answer()
     results = lab._results
-    results._tabs.selected_index = results._tabs.titles.index("Allocation")
+    results.open("Allocation")
     page, jobs = results._pages["Allocation"], set(lab.run.jobs["job"])
     assert page.drawing is not None and set(page.drawing.table["unit"]) == jobs
     results.playback.number = results.playback.last - 1
@@ -146,11 +156,11 @@ def test_recorded_signals_and_entities_have_charts(work: Waiter) -> None:
     lab.solve()
     work.answer()
     results = lab._results
-    results._tabs.selected_index = results._tabs.titles.index("Signals")
+    results.open("Signals")
     drawing = results._pages["Signals"].drawing
     assert drawing is not None and set(drawing.table["signal"]) == {"rho"}
     assert set(drawing.table["job"]) == set(lab.run.jobs["job"])
-    results._tabs.selected_index = results._tabs.titles.index("Entities")
+    results.open("Entities")
     drawing = results._pages["Entities"].drawing
     assert drawing is not None and lab._scenario.editors.tables["entities"].rows[0]["name"] in set(
         drawing.table["group"]
@@ -163,10 +173,10 @@ def test_prices_have_a_chart_of_their_own(work: Waiter) -> None:
     lab.solve()
     work.answer()
     results = lab._results
-    results._tabs.selected_index = results._tabs.titles.index("Prices")
+    results.open("Prices")
     drawing = results._pages["Prices"].drawing
     assert drawing is not None and set(drawing.table["series"]) == {"v100", "p100", "k80"}
-    results._tabs.selected_index = results._tabs.titles.index("Signals")
+    results.open("Signals")
     drawing = results._pages["Signals"].drawing
     assert drawing is not None and set(drawing.table["signal"]) == {"payoff", "utility"}
 
@@ -176,7 +186,7 @@ def test_received_of_one_job_is_a_part_of_received_of_all(work: Waiter) -> None:
     lab.solve()
     work.answer()
     results = lab._results
-    results._tabs.selected_index = results._tabs.titles.index("Received")
+    results.open("Received")
     page = results._pages["Received"]
     assert page.drawing is not None
     whole = page.drawing.table

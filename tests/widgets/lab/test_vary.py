@@ -48,7 +48,7 @@ def lab(work: Measurer) -> Lab:
     lab.set("srtf")
     lab.solve()
     work.answer()
-    lab._results._tabs.selected_index = lab._results._tabs.titles.index("Vary")
+    lab._results.open("Vary")
     return lab
 
 

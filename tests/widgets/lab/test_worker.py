@@ -140,7 +140,6 @@ def test_the_formulation_page_solves_the_problem_that_an_algorithm_is_for() -> N
 def test_the_formulation_page_is_filled_when_looked_at() -> None:
     async def story() -> None:
         lab = GavelLab("gavel_example")
-        tabs = lab._results._tabs
         lab.solve()
         lab._describe()  # while the simulation is being done: neither takes the other's place
         await until(lambda: lab.state == "done" and not lab._formulation.stale)
@@ -152,7 +151,7 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         assert "The ratio of total throughput to total cost" in lab._formulation._statement.value
         assert "def throughput_to_cost(m)" in lab._formulation._rest.value
         lab.set("las")
-        tabs.selected_index = tabs.titles.index("Formulation")
+        lab._results.open("Model")
         assert "solves no optimisation problem" in lab._formulation._statement.value
         assert "rules of its own" in lab._formulation._route.value
         assert lab._formulation._exact.layout.display == "none"

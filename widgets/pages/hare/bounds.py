@@ -20,7 +20,7 @@ from workbench.papers.hare.algorithms.studies import BOUNDS, OURS
 
 
 class BoundsPage:
-    """How far Algorithm 1 can be from the best there is, for the jobs of the tab Run, all known ahead."""
+    """How far Algorithm 1 can be from the best there is, for the jobs of the lab, all known ahead."""
 
     title = "Bounds"
 
@@ -44,7 +44,7 @@ class BoundsPage:
             "<p class='wb-note'>Light bars are lower bounds: no schedule of these jobs is below any of them. Dark bars "
             "are schedules. What lies between the best bound (the dashed line) and the lowest schedule is not known: "
             "the bound may be weak, or the schedule. The objective is the sum of weight x completion time, with all "
-            "jobs known ahead and free switches. The tab Formulation solves the problem itself.</p>"
+            "jobs known ahead and free switches. The page Model solves the problem itself.</p>"
         )
         left = w.VBox([self.rounds, text, self._missing])
         left.add_class("wb-page-controls")
@@ -59,7 +59,7 @@ class BoundsPage:
             scenario = self._host.scenario
         except WorkbenchError as error:
             self._shown = None
-            self._asked.refuse(f"On the tab Run: {what_is_wrong(error)}")
+            self._asked.refuse(f"In the drawer Set-up: {what_is_wrong(error)}")
             return
         wanted = (scenario.key(), self.rounds.value)
         if wanted != self._shown:

@@ -197,7 +197,7 @@ class SynchronisationPage:
         self._missing = w.HTML()
         options = [("Fig. 4's (reconstructed)", "hare_synchronisation"), ("Fig. 1's", "hare_example")]
         self.jobs = w.Dropdown(
-            options=[*options, ("of the tab Run", "")], description="Jobs", style=SLIDER, layout={"width": "97%"}
+            options=[*options, ("of the lab", "")], description="Jobs", style=SLIDER, layout={"width": "97%"}
         )
         self.jobs.add_class("wb-sync-jobs")
         self.more = w.SelectionSlider(
@@ -237,7 +237,7 @@ class SynchronisationPage:
             scenario = preset(self.jobs.value) if self.jobs.value else self._host.scenario
         except WorkbenchError as error:
             self._shown = None
-            self._asked.refuse(f"On the tab Run: {what_is_wrong(error)}")
+            self._asked.refuse(f"In the drawer Set-up: {what_is_wrong(error)}")
             return
         given = {"more_work": self.more.value, "most_rounds": self.rounds.value}
         wanted = (scenario.key(), *given.values())

@@ -103,7 +103,7 @@ class WhatIfPage:
         self.whole = w.Button(description="Draw the figure", icon="line-chart", layout=w.Layout(width="auto"))
         self.whole.tooltip = "For every value; with so many GPUs and jobs that takes a while"
         self.whole.on_click(lambda _: self._ask(whole=True))
-        open_it = w.Button(description="Open in Run", icon="external-link", layout=w.Layout(width="auto"))
+        open_it = w.Button(description="Open in the lab", icon="external-link", layout=w.Layout(width="auto"))
         open_it.tooltip = "Make these jobs and GPUs the lab's scenario, to simulate it with every scheduler"
         open_it.add_class("wb-what-open")
         open_it.on_click(lambda _: self._open())
@@ -242,7 +242,7 @@ class WhatIfPage:
 
     def _open(self) -> None:
         self._host.open(self.chosen.scenario())
-        self._asked.say("done", "Opened: it is the scenario of the tab Run now.")
+        self._asked.say("done", "Opened: it is the scenario of the lab now.")
 
     def _reset(self) -> None:
         self._quiet = True

@@ -26,4 +26,5 @@ ROOM = Room(
         "completion (follows)": "leases s_ip",
     },
     example="chronus_example",
+    picture="leases",
 )

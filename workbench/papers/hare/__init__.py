@@ -37,4 +37,5 @@ ROOM = Room(
         "completion (follows)": "exact C_n",
     },
     example="hare_example",
+    picture="tasks",
 )
