@@ -12,7 +12,6 @@ from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, st
 from tests.simulation.support import equal_runs
 from workbench.analysis.contract.programmes import difference
 from workbench.papers.gavel.formulations import makespan_bisection
-from workbench.papers.gavel.formulations.allocation import Stating
 from workbench.papers.gavel.formulations.levels import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
 from workbench.scenario.presets import presets
@@ -50,22 +49,24 @@ def test_a_model_that_takes_on_the_numbers_of_the_next_step_states_them(data):
     last = LevelInstance.of(plain(data), 0.1 * jobs, data.weight)
     finish, steps = finish_data(data, 3.0, 2.0), stepped(data)
     rho, most_s = finish.terms.least, makespan_bisection.bracket(steps)[1]
+    slos = [data, data.with_numbers(steps=0.5 * data.steps, slo_s=0.9 * data.slo_s), data.without(jobs % 2 == 0)]
     for name, knobs, turns in (
         ("water_filling", {}, [last.at(active=last.active * (jobs % 2)), last, last.at(level=0.0 * last.level)]),
         ("finish_time_fairness", {}, [finish, finish.at(largest=2.0 * rho), finish.at(largest=1.5 * rho)]),
         ("makespan", {"method": "bisection"}, [steps.at(makespan_s=part * most_s) for part in (0.7, 0.9, 0.8)]),
+        ("min_cost_slo", {"infeasible": "drop"}, slos),
+        ("min_cost_slo", {"infeasible": "drop", "objective": "ratio"}, slos),
     ):
         formulation = workbench.find_formulation(f"gavel.{name}")
-        stating = Stating(formulation, {**formulation.settle(knobs), "model": "pyomo"})
-        models = []
+        settled, models = {**formulation.settle(knobs), "model": "pyomo"}, []
         for turn in turns:
-            (model, _), programme = stating.posed(turn)
+            (model, _), programme = formulation.posed(turn, settled)
             models.append(model)
             assert difference(model, programme) is None
-            assert difference(model, formulation.assemble(turn, formulation.settle(knobs))) is None
+            assert difference(model, formulation.assemble(turn, settled)) is None
         assert models[0] is models[1] is models[2]
         with watched():
-            (other, _), _ = stating.posed(turns[0])
+            (other, _), _ = formulation.posed(turns[0], settled)
         assert other is not models[0]
 
 

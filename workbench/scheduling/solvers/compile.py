@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,19 +42,30 @@ class _Sum(NamedTuple):
     constant: float
 
 
+class _Row(NamedTuple):
+    """A constraint, its sum, and the limits of the sum without its constant, None for none."""
+
+    constraint: Any
+    sum: _Sum
+    low: float | None
+    high: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """A programme, the variable of each column, the constraint of each row, and the objective, if there is one.
 
-    sums, visitor: of the rows, and what found them, for `compile_model` of the same model with other numbers.
+    For other numbers of the same model (`again`): sums: of the rows; position: of the columns, by the `id` of their
+    variables; visitor: what found the sums.
     """
 
     programme: Programme
     columns: list[Any]
     rows: list[Any]
-    objective: Any | None = None
-    sums: list[_Sum] = field(default_factory=list)
-    visitor: LinearRepnVisitor | None = None
+    objective: Any | None
+    sums: list[_Sum]
+    position: Mapping[int, int]
+    visitor: LinearRepnVisitor
 
 
 _PAUSED = threading.Lock()
@@ -94,7 +105,15 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     """
     with _nothing_collected():
         change()
-        return compile_model(model, before=compiled)
+        known = dict(zip(map(id, compiled.rows), compiled.sums, strict=True))
+        found = list(_constraints(model, compiled.visitor, known))
+        position, before = compiled.position, compiled.programme
+        used = {at for part in found for at in part.sum.terms}
+        if len(used) != len(position) or not used <= position.keys():
+            return compile_model(model)  # other columns
+        programme = replace(before, **_rows(model, found, position))
+        rows, sums = [row.constraint for row in found], [row.sum for row in found]
+        return replace(compiled, programme=programme, rows=rows, sums=sums)
 
 
 def renewed(constraint: pyo.Constraint) -> None:
@@ -105,44 +124,31 @@ def renewed(constraint: pyo.Constraint) -> None:
         constraint.add(index, rule(block, index))
 
 
-def compile_model(model: pyo.ConcreteModel, start: bool = False, before: Compiled | None = None) -> Compiled:
+def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
-    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. before:
-    see `again`. Raises InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is
-    not linear, and InputError for what is no model.
+    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. Raises
+    InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear, and
+    InputError for what is no model.
     """
     if not isinstance(model, pyo.ConcreteModel):
         raise InputError("model", model, "a pyomo ConcreteModel, as `build` returns")
     try:
         _check_components(model)
         objective = _objective(model)
-        visitor = before.visitor if before else None
-        visitor = visitor or LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
+        visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, visitor)
-        known = dict(zip(map(id, before.rows), before.sums, strict=True)) if before else {}
-        found = list(_constraints(model, visitor, known))
+        found = list(_constraints(model, visitor, {}))
     except (InvalidConstraintError, ValueError) as error:
         raise SolverFailedError(model.name, str(error), EXPECTED) from error
-    rows, sums = [row for row, _, _, _ in found], [part for _, part, _, _ in found]
-    columns = _columns(model, [value, *sums], visitor.var_map)
+    columns = _columns(model, [value, *(row.sum for row in found)], visitor.var_map)
     position = {id(variable): i for i, variable in enumerate(columns)}
-    counts = [len(part.terms) for part in sums]
-    entries = [position[at] for part in sums for at in part.terms]
     cost = np.zeros(len(columns))
     cost[[position[at] for at in value.terms]] = list(value.terms.values())
     bounds = [variable.bounds for variable in columns]
     values = [variable.value for variable in columns] if start else []
     programme = Programme(
         cost=cost,
-        matrix=Columns.of(
-            np.repeat(np.arange(len(found)), counts),
-            entries,
-            [coefficient for part in sums for coefficient in part.terms.values()],
-            (len(found), len(columns)),
-        ),
-        row_lower=_limits([low for _, _, low, _ in found], -math.inf),
-        row_upper=_limits([high for _, _, _, high in found], math.inf),
         lower=_limits([low for low, _ in bounds], -math.inf),
         upper=_limits([high for _, high in bounds], math.inf),
         integer=np.array([not variable.is_continuous() for variable in columns], dtype=bool),
@@ -151,10 +157,24 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, before: Compile
         start=_limits(values, math.nan) if start else None,
         name=model.name,
         columns=_positions(model, pyo.Var, columns),
-        rows=_positions(model, pyo.Constraint, rows),
         made_by="model",
+        **_rows(model, found, position),
     )
-    return Compiled(programme, columns, rows, objective, sums, visitor)
+    rows, sums = [row.constraint for row in found], [row.sum for row in found]
+    return Compiled(programme, columns, rows, objective, sums, position, visitor)
+
+
+def _rows(model: pyo.ConcreteModel, found: list[_Row], position: Mapping[int, int]) -> dict[str, Any]:
+    """What a programme says of its rows; position: of each column, by the `id` of its variable."""
+    entries = [position[at] for row in found for at in row.sum.terms]
+    coefficients = [coefficient for row in found for coefficient in row.sum.terms.values()]
+    number = np.repeat(np.arange(len(found)), [len(row.sum.terms) for row in found])
+    return {
+        "matrix": Columns.of(number, entries, coefficients, (len(found), len(position))),
+        "row_lower": _limits([row.low for row in found], -math.inf),
+        "row_upper": _limits([row.high for row in found], math.inf),
+        "rows": _positions(model, pyo.Constraint, [row.constraint for row in found]),
+    }
 
 
 def values_of(model: pyo.ConcreteModel) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
@@ -204,13 +224,8 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
     return objectives[0] if objectives else None
 
 
-def _constraints(
-    model: pyo.ConcreteModel, visitor: LinearRepnVisitor, known: Mapping[int, _Sum]
-) -> Iterator[tuple[Any, _Sum, float | None, float | None]]:
-    """Each constraint, its sum, and the limits of the sum without its constant; those without a limit are left out.
-
-    known: sums, by the `id` of the constraint.
-    """
+def _constraints(model: pyo.ConcreteModel, visitor: LinearRepnVisitor, known: Mapping[int, _Sum]) -> Iterator[_Row]:
+    """Each constraint that has a limit; known: sums, by the `id` of the constraint."""
     for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
         low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
         if low is None and high is None:
@@ -219,7 +234,7 @@ def _constraints(
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
         if part.terms:
-            yield constraint, part, low, high
+            yield _Row(constraint, part, low, high)
             continue
         slack = PROVEN * max(1.0, abs(part.constant))
         if not ((low is None or low <= slack) and (high is None or high >= -slack)):

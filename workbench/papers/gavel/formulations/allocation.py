@@ -4,10 +4,11 @@ and the assembly of programmes.
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -168,17 +169,47 @@ class DividedTime:
 
 Data = TypeVar("Data", bound=AllocationInstance)
 
+_mine = threading.local()
+"""`last`: the last model that this thread stated."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Stated:
+    """A model that stated some data, and what it compiled to."""
+
+    formulation: ShareFormulation[Any]
+    data: AllocationInstance
+    knobs: Knobs
+    model: Any
+    compiled: Any
+
+    def like(self, formulation: ShareFormulation[Any], data: AllocationInstance, knobs: Knobs) -> bool:
+        """Whether it states these numbers but for those that the formulation varies."""
+        varies, own = formulation.varies, self.data
+        if not varies or formulation is not self.formulation or type(data) is not type(own) or knobs != self.knobs:
+            return False
+        names = (each.name for each in fields(data) if each.name not in varies)
+        return all(_equal(getattr(data, name), getattr(own, name)) for name in names)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one is other or not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+        return one is other or (isinstance(one, tuple) and not hasattr(one, "_fields") and one == other)
+    return np.array_equal(one, other)
+
 
 class ShareFormulation(Formulation[Data]):
     """A formulation whose values are shares of time; what it reports of them is its own.
 
     A programme is stated by the model or assembled (knob `model`); what happens to it is the same for both: which equal
     jobs are `merged` before, `solve`, and what repeats it (`optimum`). instance: the class of its numbers; whole: the
-    variable by which `share` is scaled, in a programme that has it.
+    variable by which `share` is scaled, in a programme that has it; varies: the fields of its numbers that differ from
+    one programme of a decision, or of one round, to the next (`restate`).
     """
 
     instance: type[Data]
     whole: ClassVar[str] = ""
+    varies: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def repeats(self) -> bool:
@@ -201,22 +232,44 @@ class ShareFormulation(Formulation[Data]):
         """
         return Merge.none(data)
 
-    def restate(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> None:
-        """Let the model of an earlier step of the same decision state this one, see `compile.again`; a formulation
-        that solves a sequence of programmes (`Stating`) has its own."""
-        raise NotImplementedError(f"{type(self).__name__}: restate")
-
     def answered(
-        self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None, stating: Stating | None = None
+        self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
     ) -> tuple[Programme, Point]:
-        """The programme as the knobs want it made, assembled or compiled from the stated model, and its solution, told
-        to whoever watches what models are solved; sequel: see `solve`; stating: the programmes of which it is one."""
-        compiled, programme = (stating or Stating(self, knobs)).posed(data)
+        """The programme as the knobs want it made and its solution, told to whoever watches what models are solved;
+        sequel: see `solve`."""
+        compiled, programme = self.posed(data, knobs)
 
         def solve(programme: Programme) -> Point:
             return self.solve(programme, data, knobs, solver, sequel)
 
         return programme, solve(programme) if compiled is None else answer(*compiled, solver, solve)
+
+    def posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
+        """The model and what it compiles to, None if it is assembled; the programme.
+
+        The model of the programme before takes on these numbers, if no others differ than those that `restate` knows
+        (`varies`), unless somebody looks at the models.
+        """
+        found = self.assemble(data, knobs) if assembled(knobs) else None
+        if found is not None:
+            return None, found
+        from workbench.scheduling.solvers.compile import again, built
+
+        last: _Stated | None = vars(_mine).pop("last", None)
+        if looked_at():
+            model, compiled = built(lambda: self.build(data, knobs))
+        else:
+            if last is None or not last.like(self, data, knobs):
+                model, compiled = built(lambda: self.build(data, knobs))
+            else:
+                model = last.model
+                compiled = again(lambda: self.restate(model, data, knobs), model, last.compiled)
+            _mine.last = _Stated(self, data, knobs, model, compiled)
+        return (model, compiled), compiled.programme
+
+    def restate(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> None:
+        """Let the model of other numbers of the fields that it `varies` state these, see `compile.again`."""
+        raise NotImplementedError(f"{type(self).__name__}: restate")
 
     def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:
         """The best shares: of the one programme, or of what repeats it."""
@@ -299,30 +352,6 @@ class ShareFormulation(Formulation[Data]):
         """
         wanted = knobs.get("optimum") == "interior" and solver.method == "auto"
         return replace(solver.without_presolve(), method="interior") if wanted else solver
-
-
-class Stating:
-    """The programmes of one decision, one after the other. A stated model is built for the first of them; then it takes
-    on the numbers of the next, unless somebody looks at the models."""
-
-    def __init__(self, formulation: ShareFormulation[Any], knobs: Knobs) -> None:
-        self._formulation, self._knobs = formulation, knobs
-        self._stated: tuple[Any, Any] | None = None
-
-    def posed(self, data: Any) -> tuple[tuple[Any, Any] | None, Programme]:
-        """The model and what it compiles to, None if it is assembled; the programme."""
-        formulation, knobs = self._formulation, self._knobs
-        found = formulation.assemble(data, knobs) if assembled(knobs) else None
-        if found is not None:
-            return None, found
-        from workbench.scheduling.solvers.compile import again, built
-
-        if self._stated is None or looked_at():
-            self._stated = built(lambda: formulation.build(data, knobs))
-        else:
-            model, compiled = self._stated
-            self._stated = model, again(lambda: formulation.restate(model, data, knobs), model, compiled)
-        return self._stated, self._stated[1].programme
 
 
 Limits = tuple[npt.ArrayLike, npt.ArrayLike]

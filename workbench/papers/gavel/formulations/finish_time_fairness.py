@@ -40,7 +40,6 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
-    Stating,
     Variable,
     feasible,
     lay_out,
@@ -218,6 +217,7 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
 
     name = NAME
     instance = FinishTimeInstance
+    varies = frozenset({"largest"})
     title = "Gavel: finish-time fairness (Themis)"
     reading = (
         "The objective is the largest rho: (time since arrival + steps left / steps/s) over the time that the job "
@@ -252,14 +252,14 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
 
     def optimum(self, data: FinishTimeInstance, knobs: Knobs, solver: Solver) -> DividedTime:
         """The smallest rho, by a sequence of programmes; `iterations` are (rho, part, largest_rho)."""
-        known, stating = seen(data, knobs), Stating(self, knobs)
+        known = seen(data, knobs)
         method, tolerance = str(knobs.get("method", METHOD.default)), float(knobs.get("tolerance", TOLERANCE.default))
         interior = solver.method == "interior"
         # Only the last point is the answer; on the way to it vertices are exact.
         vertex, sequel = replace(solver, method="auto") if interior else solver, Sequel()
 
         def attempt(rho: float, solver: Solver) -> TriedRho:
-            programme, point = self.answered(data.at(largest=rho), knobs, solver, sequel, stating)
+            programme, point = self.answered(data.at(largest=rho), knobs, solver, sequel)
             return self._tried(data, known, rho, programme, point)
 
         found = search(known.terms, method, tolerance, lambda rho: attempt(rho, vertex))

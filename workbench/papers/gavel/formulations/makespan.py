@@ -33,7 +33,6 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
-    Stating,
     Variable,
     feasible,
     lay_out,
@@ -105,6 +104,7 @@ class Makespan(ShareFormulation[StepsInstance]):
     name = NAME
     instance = StepsInstance
     whole = "makespan"
+    varies = frozenset({"makespan_s"})
     title = "Gavel: minimum makespan"
     reading = (
         "The objective is the largest duration_s: a job's steps left over its steps/s with these shares, kept up to "
@@ -135,7 +135,7 @@ class Makespan(ShareFormulation[StepsInstance]):
         return bisection.build(known) if _bisects(knobs) else build(known)
 
     def restate(self, model: pyo.ConcreteModel, data: StepsInstance, knobs: Knobs) -> None:
-        """For another makespan of the bisection."""
+        """Another makespan of the bisection; the one programme has none."""
         bisection.restate(model, seen(data, knobs))
 
     def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
@@ -171,13 +171,11 @@ class Makespan(ShareFormulation[StepsInstance]):
         known = seen(data, knobs)
         unit_s = bisection.bracket(known)[1]
         parts = data.in_parts(unit_s)
-        exact, stating = solver.to_within(TOLERANCE), Stating(self, knobs)
+        exact = solver.to_within(TOLERANCE)
 
         def attempt(makespan_s: float, solver: Solver) -> bisection.Attempt | None:
             try:
-                programme, point = self.answered(
-                    parts.at(makespan_s=makespan_s / unit_s), knobs, solver, stating=stating
-                )
+                programme, point = self.answered(parts.at(makespan_s=makespan_s / unit_s), knobs, solver)
             except InfeasibleError:
                 return None
             return bisection.Attempt(self.shares(programme.values(point), data), point.solved)

@@ -26,14 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from workbench.papers.gavel.formulations.allocation import (
-    Assembly,
-    DividedTime,
-    ShareFormulation,
-    Stating,
-    Variable,
-    lay_out,
-)
+from workbench.papers.gavel.formulations.allocation import Assembly, DividedTime, ShareFormulation, Variable, lay_out
 from workbench.papers.gavel.instance import PricedInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
@@ -54,11 +47,23 @@ interior, and an interior point's 1e-7, relative to everything in the programme,
 def add_floors(m: pyo.ConcreteModel, floor: Mapping[str, float], whole: Any = 1) -> None:
     """Add the rows of SLOs; floor: {job: steps/s that it needs}; whole: as in `lay_out`."""
     m.WITH_SLO = pyo.Set(initialize=list(floor), doc="S | jobs with an SLO")
-    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, doc=FLOOR)
+    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, mutable=True, doc=FLOOR)
 
     @m.Constraint(m.WITH_SLO, doc="(4.2) fast enough for the SLO")
     def slo(m, job):
         return m.throughput[job] / m.floor[job] >= whole  # in parts of the need, which may be tiny
+
+
+def other_floors(m: pyo.ConcreteModel, floor: Mapping[str, float]) -> None:
+    """The rows of other SLOs in their place."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    m.slo.clear()
+    m.floor.clear()
+    m.WITH_SLO.clear()
+    m.WITH_SLO.update(floor)
+    m.floor.store_values(floor)
+    renewed(m.slo)
 
 
 def floors(data: PricedInstance, floor: FloatArray) -> dict[str, float]:
@@ -146,7 +151,7 @@ class RatioFormulation(ShareFormulation[Data]):
         if not by_ratio(knobs):
             return super().optimum(data, knobs, solver)
         began = time.perf_counter()
-        _, first = Stating(self, knobs).posed(data)
+        _, first = self.posed(data, knobs)
         # Only the last point is the answer; on the way to it a vertex is exact.
         vertex = replace(solver, method="auto") if solver.method == "interior" else solver
         best = self.solve(first, data, knobs, vertex).solved

@@ -84,6 +84,7 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
 
     name = NAME
     instance = SloInstance
+    varies = frozenset({"steps", "slo_s"})
     title = "Gavel: minimum cost with SLOs"
     reading = min_cost.MinCost.reading + " slo_dropped is 1 for a job whose SLO was left out, since not all can be met."
     knobs = (*min_cost.MinCost.knobs, INFEASIBLE)
@@ -95,6 +96,11 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
         known = seen(data.without(data.missed), knobs)
         by = ratio.build if ratio.by_ratio(knobs) else build
         return by(known, value(known, knobs), known.floor)
+
+    def restate(self, model: pyo.ConcreteModel, data: SloInstance, knobs: Knobs) -> None:
+        """With what is left of the jobs and until their deadlines now, or without some of the SLOs."""
+        known = seen(data.without(data.missed), knobs)
+        ratio.other_floors(model, ratio.floors(known, known.floor))
 
     def assemble(self, data: SloInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""

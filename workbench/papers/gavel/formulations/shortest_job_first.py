@@ -34,7 +34,6 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
-    Stating,
     feasible,
     total,
     values,
@@ -119,7 +118,7 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
         if not knobs.get("literal", False):
             return super().optimum(data, knobs, solver)
         began = time.perf_counter()
-        known, (compiled, programme), found = seen(data, knobs), Stating(self, knobs).posed(data), []
+        known, (compiled, programme), found = seen(data, knobs), self.posed(data, knobs), []
         for row in range(len(data.jobs)):
             cost = np.zeros(len(programme.cost))
             at, worth = Assembly(known).worth(one_job.alone(known, row) / fastest(known))

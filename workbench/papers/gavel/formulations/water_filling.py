@@ -39,7 +39,6 @@ from workbench.papers.gavel.formulations.allocation import (
     Assembly,
     DividedTime,
     ShareFormulation,
-    Stating,
     Variable,
     check,
     feasible,
@@ -216,6 +215,7 @@ class Filling(ShareFormulation[Data]):
     """Water filling over whatever entities; `build` states an iteration, by default the first."""
 
     model: ClassVar[str]
+    varies = frozenset({"level", "active"})
 
     @abstractmethod
     def known(self, data: Data, knobs: Knobs) -> HierarchicalInstance:
@@ -254,9 +254,9 @@ class Filling(ShareFormulation[Data]):
         merge = known.merged_alike(known.relative())
         merge = merge if how == "prices" and options.method != "interior" else merge.each()
         merge_s = time.perf_counter() - began
-        stating = Stating(self, knobs)
+        posed: Any = self.posed  # of an iteration's numbers, too, see `build`
         found = (
-            phases(merge.posed, lambda now: stating.posed(now)[1], options)
+            phases(merge.posed, lambda now: posed(now, knobs)[1], options)
             if how == "prices"
             else fill(merge.posed, how, options)
         )
