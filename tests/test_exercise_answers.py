@@ -39,14 +39,6 @@ def test_of_gavel_a_pair_gains_by_sharing_only_above_half_of_the_speed(kept: flo
     assert any(" + " in unit for unit in workbench.allocation_table(found).index) == (kept > 0.5)
 
 
-def test_of_hare_a_weight_of_three_moves_the_optimum() -> None:
-    example = workbench.preset("hare_example")
-    jobs = [job.model_copy(update={"weight": 3.0 if job.name == "J3" else 1.0}) for job in example.jobs]
-    found = workbench.solve(example.replace(jobs=jobs), "hare.exact")
-    assert found.objective == pytest.approx(12.5) and found.values["completion_s"]["J3"] == pytest.approx(2)
-    assert workbench.solve(example, "hare.exact").objective == pytest.approx(8.5)
-
-
 def test_of_hare_rounds_that_start_together_cost_a_second_and_a_half() -> None:
     runs = [
         workbench.simulate("preset:hare_example", "hare", synchronisation=how) for how in ("relaxed", "scale_fixed")

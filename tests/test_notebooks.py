@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from nbclient import NotebookClient
 
 import workbench
+from tests import warm_kernel
 from tests.load import at_most
 from workbench.scenario.scenario import Scenario
 
@@ -133,11 +135,20 @@ def shows_widgets(cell: Any) -> bool:
     return any("application/vnd.jupyter.widget-view+json" in out.get("data", {}) for out in cell.get("outputs", []))
 
 
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Path]:
+    """Where the kernels of `warm_kernel` are found."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])))
+        with warm_kernel.serving(OWN_RUNS) as folder:
+            yield folder
+
+
 @pytest.mark.parametrize("path", OWN_RUNS, ids=names(OWN_RUNS))
-def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a copy, with the kernel's events pumped after cells that show widgets, so that labs live."""
     shutil.copy(path, tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])))
+    monkeypatch.setenv("JUPYTER_PATH", str(warm))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = read(tmp_path / path.name)

@@ -1,0 +1,92 @@
+"""Kernels that begin with everything imported: a process imports once what all pages do, and forks for each of them.
+
+`with serving(pages) as specification:` starts it; kernels of that specification see the folder, the environment and
+the arguments they would see anyhow, and nothing of one another. One runs at a time.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+READY = "ready\n"
+
+
+@contextlib.contextmanager
+def serving(pages: Sequence[Path]) -> Iterator[Path]:
+    """Yield a folder for JUPYTER_PATH in which `python3` is a kernel of this kind; pages: notebooks whose imports."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "kernels", "python3")
+        place.mkdir(parents=True)
+        asked = [sys.executable, "-S", __file__, str(place / "socket"), "-f", "{connection_file}"]
+        made = {"argv": asked, "display_name": "Python 3", "language": "python"}
+        (place / "kernel.json").write_text(json.dumps(made), encoding="utf-8")
+        command = [sys.executable, __file__, str(place / "socket"), *map(str, pages)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
+            assert forking.stdout is not None and forking.stdout.readline() == READY
+            try:
+                yield Path(folder)
+            finally:
+                forking.terminate()
+
+
+def imports(page: Path) -> str:
+    """The import statements of a notebook."""
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    trees = [ast.parse("".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+    found = [node for tree in trees for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return "\n".join(map(ast.unparse, found))
+
+
+def fork_for_each(place: str, pages: list[str]) -> None:
+    """Fork a kernel for each caller, which lives no longer than the caller, and whose end the caller sees."""
+    from ipykernel.kernelapp import IPKernelApp
+
+    with patch("widgets.work.process.process_work"):  # a lab starts its process when it is imported; each has its own
+        for page in pages:
+            exec(imports(Path(page)), {})
+    assert threading.active_count() == 1, "what is forked holds no lock"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place)
+        listening.listen()
+        sys.stdout.write(READY)
+        sys.stdout.flush()
+        while True:
+            caller, _ = listening.accept()
+            with caller, caller.makefile() as said:
+                arguments, folder, environment = json.loads(said.readline())
+                if child := os.fork():
+                    while os.waitpid(child, os.WNOHANG) == (0, 0):  # until it is reaped its CPU time is nobody's
+                        if select.select([caller], [], [], 0.05)[0]:
+                            os.kill(child, signal.SIGKILL)
+                    continue
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment, JPY_PARENT_PID=str(os.getppid()))
+            IPKernelApp.launch_instance(argv=arguments)
+            os._exit(0)
+
+
+def ask(place: str, arguments: list[str]) -> None:
+    """Have a kernel forked and wait until it has ended; it is told itself to stop, this process may not before."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(place)
+        server.sendall(json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode() + b"\n")
+        server.recv(1)
+
+
+if __name__ == "__main__":
+    (ask if "-f" in sys.argv else fork_for_each)(sys.argv[1], sys.argv[2:])
