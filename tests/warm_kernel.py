@@ -30,10 +30,10 @@ def serving(pages: Sequence[Path]) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "kernels", "python3")
         place.mkdir(parents=True)
-        asked = [sys.executable, "-S", __file__, str(place / "socket"), "-f", "{connection_file}"]
+        asked = [sys.executable, "-PS", __file__, str(place / "socket"), "-f", "{connection_file}"]
         made = {"argv": asked, "display_name": "Python 3", "language": "python"}
         (place / "kernel.json").write_text(json.dumps(made), encoding="utf-8")
-        command = [sys.executable, __file__, str(place / "socket"), *map(str, pages)]
+        command = [sys.executable, "-P", __file__, str(place / "socket"), *map(str, pages)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
             assert forking.stdout is not None and forking.stdout.readline() == READY
             try:
