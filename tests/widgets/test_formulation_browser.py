@@ -14,6 +14,7 @@ from tests.browser_support import (
     shot,
     solve_first,
     soon,
+    wait_for_text,
 )
 from workbench.session.registry import find_scheduler
 
@@ -33,6 +34,9 @@ def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problem
     solve_first(page)
     open_page(page, "Model")
     look_at(page, "water_filling")
+    beside = page.locator(f"{PAGE} .wb-side-by-side")
+    assert beside.locator(".wb-equations").count() == beside.locator("pre .wb-py-string").locator("xpath=..").count()
+    wait_for_text(page, f"{PAGE} .wb-rows", "Rows with numbers, as decided at .*gavel.water_filling.*capacity.*yes")
     before = page.locator(f"{PAGE} .wb-statement").inner_text()
     page.locator(".wb-scheduler select").select_option(label=find_scheduler("gavel.min_cost_slo").title)
     comes_true(page, "before => document.querySelector('.wb-statement').innerText !== before", before)
@@ -40,7 +44,7 @@ def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problem
 
 
 def look_at(page: Page, formulation: str) -> None:
-    page.locator(f"{PAGE} .wb-equations mjx-container").wait_for()
+    page.locator(f"{PAGE} .wb-equations mjx-container").first.wait_for()
     page.locator(f"{PAGE} .wb-symbols mjx-container").first.wait_for()
     shot(page, f"formulation-{formulation}")
     expect(page.locator(f"{PAGE} .wb-symbols")).not_to_contain_text("$")

@@ -71,6 +71,13 @@ class ExplainPage:
         """The job that is chosen; None without a run."""
         return None if self._job.value is None else str(self._job.value)
 
+    @property
+    def moment_s(self) -> float:
+        """The time that is explained at first: where playback stands, or where the job's longest wait began."""
+        if self._run is None or self._job.value is None:
+            return 0.0
+        return longest_wait_s(self._run, str(self._job.value)) if self._played_s is None else self._played_s
+
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""
         if self._run is None or job is None or job == self._job.value:
@@ -116,13 +123,8 @@ class ExplainPage:
         return with_node(self._run, str(self._job.value), parse_duration(self._at.value), accelerator=kind)
 
     def _find_time(self) -> None:
-        """Where playback stands, or where the job's longest wait began."""
-        run, job = self._run, self._job.value
-        if run is None or job is None:
-            return
-        at_s = longest_wait_s(run, str(job)) if self._played_s is None else self._played_s
         self._quiet = True
-        self._at.value = format_duration(at_s)
+        self._at.value = format_duration(self.moment_s)
         self._quiet = False
 
     def _on_job(self, job: str | None) -> None:

@@ -1,11 +1,16 @@
-"""The optimisation problem behind a scheduler: equations, symbols, size of the model, Pyomo source; what decides, and
-the exact answer where an algorithm does."""
+"""The optimisation problem behind a scheduler: each equation beside its code, rows with numbers at a time of the run,
+symbols, size of the model, Pyomo source; what decides, and the exact answer where an algorithm does."""
 
 from __future__ import annotations
 
 import html
+import io
+import keyword
+import math
 import re
-from collections.abc import Callable, Mapping
+import token
+import tokenize
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ipywidgets as w
@@ -14,12 +19,19 @@ import pandas as pd
 from widgets.editors.mistakes import told
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
+from widgets.work.thread import aside
 from widgets.work.work import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.base.errors import WorkbenchError
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
 from workbench.scheduling.contract import Scheduler
+from workbench.simulation.run import Run
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
+MOST_JOBS = 10
+"""Runs of more jobs are not solved again on the page."""
+KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
 INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
 
 
@@ -40,11 +52,15 @@ class FormulationPage:
         self._which.layout.display, self._which.layout.width = "none", "97%"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
+        self._rows = w.HTML()
+        self._rows.add_class("wb-rows")
+        self._rows_of: tuple[int, float] | None = None
+        self._rowing = False
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
         head = [self._route, self._exact, self._found]
-        self.box = w.VBox([*head, self._which, self._statement, self._symbols, self._rest])
+        self.box = w.VBox([*head, self._which, self._statement, self._rows, self._symbols, self._rest])
         self.box.add_class("wb-formulation")
         self.stale = True
         self._for = ""
@@ -118,7 +134,8 @@ class FormulationPage:
             self._show(message)
 
     def _show(self, found: Message) -> None:
-        self._statement.value = markdown_to_html(found["statement"])
+        equations = side_by_side(found["equations"]) if found["equations"] else None
+        self._statement.value = markdown_to_html(found["statement"], equations)
         symbols = pd.DataFrame(found["symbols"])
         symbols["size"] = symbols["size"].astype("str").where(symbols["part"] != "", "")
         self._symbols.value = f"<h4>Symbols</h4>{html_table(symbols)}"
@@ -128,11 +145,110 @@ class FormulationPage:
             f"<details><summary>Pyomo source</summary>{source}</details>"
         )
 
+    def show_rows(self, run: Run, at_s: float) -> None:
+        """Show the rows of the decision in force at a time of a run, solved again aside; the newest question counts."""
+        wanted = (id(run), at_s)
+        if wanted == self._rows_of:
+            return
+        self._rows_of = wanted
+        if len(run.jobs) > MOST_JOBS:
+            self._say_rows(
+                f"Rows with numbers stand here for up to {MOST_JOBS} jobs; workbench.rows has those of any run."
+            )
+            return
+        if not self._rowing:
+            self._rowing = True
+            aside(lambda: _rows(run, at_s), lambda found: self._hear_rows(found, run, wanted))
 
-def markdown_to_html(text: str) -> str:
-    """The Markdown of `workbench.scheduling.notation.render`: bold, code, display maths and paragraphs."""
+    def _hear_rows(self, found: pd.DataFrame | WorkbenchError, run: Run, wanted: tuple[int, float]) -> None:
+        self._rowing = False
+        if wanted != self._rows_of and self._rows_of is not None:
+            again, self._rows_of = self._rows_of, None
+            if again[0] == id(run):
+                self.show_rows(run, again[1])
+        elif isinstance(found, WorkbenchError):
+            self._say_rows(f"No rows with numbers: {told(found)}.")
+        else:
+            self._rows.value = rows_html(found)
+
+    def _say_rows(self, text: str) -> None:
+        self._rows.value = f"<p class='wb-note'>{html.escape(text)}</p>"
+
+
+def _rows(run: Run, at_s: float) -> pd.DataFrame:
+    from workbench.analysis.rows import rows
+
+    return rows(run, at_s)
+
+
+def rows_html(found: pd.DataFrame) -> str:
+    """The rows of `workbench.rows` in numbers, those that bind first; below, what is to be minded of them."""
+    about = found.attrs
+    price = "price_of_relaxed" if "price_of_relaxed" in found else "dual"
+    table = pd.DataFrame(
+        {
+            "Equation": [f"({tag}) {part}" for tag, part in zip(found["tag"], found["part"], strict=True)],
+            "Row in numbers": found["row"],
+            "Slack": found["slack"].map(short_number),
+            "Price of relaxed" if price != "dual" else "Dual": found[price].map(_price),
+            "Binds": ["yes" if binds else "" for binds in found["binding"]],
+        }
+    )
+    table = pd.concat([table[found["binding"]], table[~found["binding"]]]).head(ROWS_SHOWN)
+    when = format_duration(float(about["at_s"]), parts=2)
+    objective = f"{about['sense']} {short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
+    said = html.escape(f"Rows with numbers, as decided at {when} ({about['formulation']}: {objective})")
+    notes = "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in about["notes"])
+    return f"<h4>{said}</h4>{html_table(table)}{notes}"
+
+
+def _price(value: float) -> str:
+    return "" if math.isnan(value) else short_number(value)
+
+
+def side_by_side(equations: Sequence[Mapping[str, str]]) -> str:
+    """Each equation with the Python that builds it beside it, as HTML."""
+    return f"<div class='wb-side-by-side'>{''.join(map(_beside, equations))}</div>"
+
+
+def _beside(one: Mapping[str, str]) -> str:
+    formula = rf"$\displaystyle {one['tex']}$" if one["tex"] else one["text"]
+    name = f"({one['tag']}) {one['part']}"
+    label = f"tabindex='0' role='region' aria-label='Equation {html.escape(name)}'"
+    code = f"<pre class='wb-source'>{coloured(one['code'])}</pre>"
+    return f"<div class='wb-equations' {label}><small>{html.escape(name)}</small><br>{html.escape(formula)}</div>{code}"
+
+
+def coloured(code: str) -> str:
+    """Python as HTML, with its keywords, strings, numbers and comments in spans of the classes `wb-py-...`."""
+    lines, found, row, column = code.splitlines(keepends=True), [], 0, 0
+
+    def take(to: tuple[int, int]) -> str:
+        nonlocal row, column
+        begin, (row, column) = (row, column), to
+        between = lines[begin[0] : to[0] + 1]
+        if not between:
+            return ""
+        if len(between) == to[0] - begin[0] + 1:
+            between[-1] = between[-1][: to[1]]
+        between[0] = between[0][begin[1] :]
+        return html.escape("".join(between))
+
+    for each in tokenize.generate_tokens(io.StringIO(code).readline):
+        found.append(take((each.start[0] - 1, each.start[1])))
+        text = take((each.end[0] - 1, each.end[1]))
+        kind = "keyword" if keyword.iskeyword(each.string) else KINDS.get(each.type)
+        found.append(f"<span class='wb-py-{kind}'>{text}</span>" if kind and text else text)
+    return "".join(found)
+
+
+def markdown_to_html(text: str, equations: str | None = None) -> str:
+    """The Markdown of `workbench.scheduling.notation.render`: bold, code, display maths and paragraphs.
+
+    equations: HTML that stands in the place of display maths.
+    """
     parts = re.split(r"(\$\$.*?\$\$)", text, flags=re.DOTALL)
-    return "".join(_display(p) if p.startswith("$$") else _prose(p) for p in parts)
+    return "".join((equations or _display(p)) if p.startswith("$$") else _prose(p) for p in parts)
 
 
 def _display(text: str) -> str:

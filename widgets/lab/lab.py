@@ -338,6 +338,8 @@ class Lab(LabShell[LabSetting]):
             self._formulation.wait()
             work: Workplace = self._described if is_own(name) else process_work()
             work.submit(request, self._formulation.hear, self)
+        if self._run is not None and self._results.opened == "Model":
+            self._formulation.show_rows(self._run, self._results.explained.moment_s)
 
     def _solve_exactly(self) -> None:
         """Have the exact problem solved that the scheduler's algorithm is for."""

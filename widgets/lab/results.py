@@ -277,7 +277,7 @@ class Results:
     def _on_time(self) -> None:
         """Playback has come to another time."""
         self.explained.played(self.playback.until_s)
-        if self.opened == "Why" or self._chart.value in OF_TIME:
+        if self.opened in ("Why", "Model") or self._chart.value in OF_TIME:
             self._draw_page()
 
     def _draw_page(self) -> None:

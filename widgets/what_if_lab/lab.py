@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import html
-import threading
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import ipywidgets as w
 import pandas as pd
@@ -25,11 +23,11 @@ from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
-from widgets.work.work import Deliver
+from widgets.work.thread import aside
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
 from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import compared, heads
-from workbench.base.errors import InputError, Words, WorkbenchError, counted
+from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import check_plan
@@ -92,26 +90,6 @@ class AnswerPages:
 def paired_frame(found: WhatIf) -> pd.DataFrame:
     """Every measure before and after as people read it."""
     return pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.plan.level))
-
-
-Answer = TypeVar("Answer")
-
-
-def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], None]) -> None:
-    """Do the work; `hear` is told its answer or the stated failure. A failure of ours is told as one, and printed."""
-    deliver = Deliver()
-
-    def do() -> None:
-        try:
-            answer: Answer | WorkbenchError = work()
-        except WorkbenchError as error:
-            answer = error
-        except Exception as error:
-            traceback.print_exc()
-            answer = WorkbenchError("what-if lab", Words(repr(error)), "no such failure (please report it)")
-        deliver(lambda: hear(answer))
-
-    threading.Thread(target=do, daemon=True).start()
 
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")

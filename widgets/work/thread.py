@@ -1,14 +1,15 @@
-"""Work in a thread of the kernel, for what was written in the notebook and exists nowhere else."""
+"""Work in a thread of the kernel: of what was written in the notebook and exists nowhere else, or what is soon done."""
 
 from __future__ import annotations
 
 import threading
 import time
 import traceback
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 from widgets.work.work import Deliver, Hear, Message, Queued
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import Words, WorkbenchError
 from workbench.cli.worker import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag
 
@@ -68,6 +69,26 @@ class ThreadWork:
         finally:
             if waiting is not None:
                 self.submit(*waiting)
+
+
+Answer = TypeVar("Answer")
+
+
+def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], None]) -> None:
+    """Do the work; `hear` is told its answer or the stated failure. A failure of ours is told as one, and printed."""
+    deliver = Deliver()
+
+    def do() -> None:
+        try:
+            answer: Answer | WorkbenchError = work()
+        except WorkbenchError as error:
+            answer = error
+        except Exception as error:
+            traceback.print_exc()
+            answer = WorkbenchError("lab", Words(repr(error)), "no such failure (please report it)")
+        deliver(lambda: hear(answer))
+
+    threading.Thread(target=do, daemon=True).start()
 
 
 def _mistake(error: BaseException) -> str:

@@ -237,8 +237,9 @@ def begin() -> None:
 
 
 def described(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A formulation on paper: statement, symbols, source, and the size of the model at the last arrival."""
-    from workbench.scheduling.notation import inline, model_size, render, source, symbols
+    """A formulation on paper: statement, symbols, each equation beside its code (of one of the session: none), source,
+    and the size of the model at the last arrival."""
+    from workbench.scheduling.notation import inline, model_size, render, side_by_side, source, symbols
     from workbench.session.api import snapshot_at
 
     formulation = find_formulation(request["formulation"])
@@ -253,6 +254,7 @@ def described(request: Mapping[str, Any]) -> dict[str, Any]:
         "title": formulation.title,
         "statement": text,
         "symbols": table.assign(symbol=table["symbol"].map(inline)).to_dict("list"),
+        "equations": [] if on_paper else side_by_side(statement, code),
         "source": code,
         "size": str(model_size(model)),
     }

@@ -9,6 +9,7 @@ formula after `max`, `min` or `s.t.` where one of these is due; `formula` has th
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -157,6 +158,47 @@ def model_size(model: pyo.ConcreteModel) -> Size:
     rows = list(model.component_data_objects(pyo.Constraint, active=True))
     entries = sum(len(generate_standard_repn(row.body, compute_values=False).linear_vars) for row in rows)
     return Size(len(free), sum(not v.is_continuous() for v in free), len(rows), entries)
+
+
+def side_by_side(formulation: Any, code: str) -> list[dict[str, str]]:
+    """Each equation beside the lines that build its part: tag, part, tex (the formula as plain text where `to_tex`
+    cannot read it: then it is empty, and `text` has it), code.
+
+    code: Python text, as `source` gives it; empty lines for a part that is not built by its own name.
+    """
+    written = _code_by_part(code)
+    found = []
+    for equation in equations(formulation):
+        formula, forall = to_tex(equation.formula), to_tex(equation.forall)
+        readable = formula is not None and forall is not None
+        head = rf"\{equation.sense}\quad " if equation.sense else ""
+        tail = rf"\quad \forall\, {forall}" if forall else ""
+        found.append(
+            {
+                "tag": equation.tag,
+                "part": equation.part,
+                "tex": f"{head}{formula}{tail}" if readable else "",
+                "text": _text_row(equation),
+                "code": written.get(equation.part, ""),
+            }
+        )
+    return found
+
+
+def _code_by_part(code: str) -> dict[str, str]:
+    """By name the whole lines of a decorated function, or of an assignment to an attribute, that builds a part."""
+    lines = code.splitlines()
+    found: dict[str, str] = {}
+    for node in ast.walk(ast.parse(code)):
+        first = getattr(node, "lineno", 0)
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            name, first = node.name, node.decorator_list[0].lineno
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            name = node.targets[0].attr
+        else:
+            continue
+        found.setdefault(name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
+    return found
 
 
 def render(formulation: Any) -> str:

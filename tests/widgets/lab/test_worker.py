@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import re
 import time
 from typing import Any
 
@@ -12,9 +14,12 @@ import widgets.editors.scheduler_choice
 import workbench
 from tests.widgets.lab.support import run, until
 from widgets import GavelLab, HadarLab
+from widgets.lab.formulation_page import coloured
 from widgets.work.process import ProcessWork, process_work
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError
+from workbench.scheduling import notation
+from workbench.session.registry import formulations
 
 
 def test_open_solve_edit_and_read_the_objects() -> None:
@@ -144,6 +149,14 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         lab._describe()  # while the simulation is being done: neither takes the other's place
         await until(lambda: lab.state == "done" and not lab._formulation.stale)
         assert "Pyomo source" in lab._formulation._rest.value
+        lab._results.open("Model")
+        await until(lambda: lab._formulation._rows.value)
+        told = lab._formulation._rows.value
+        assert "Rows with numbers, as decided at 0 s (gavel.max_min_fairness: max 0.727)" in told
+        assert "0.436</td><td class='wb-left-aligned'>yes" in told
+        lab._results.playback.number = lab._results.playback.last - 1
+        await until(lambda: lab._formulation._rows.value != told)
+        lab._results.open("Schedule")
         assert "$T^{m}_{kj}$" in lab._formulation._symbols.value
         lab.set("gavel.min_cost", objective="ratio")
         lab._describe()
@@ -161,3 +174,15 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
 
 def test_the_workers_of_a_kernel_are_one() -> None:
     assert isinstance(process_work(), ProcessWork) and process_work() is process_work()
+
+
+def test_every_equation_stands_beside_the_code_of_its_part() -> None:
+    """Of every formulation that is shipped: typeset, with whole lines, coloured without the loss of a letter."""
+    for formulation in formulations():
+        stated = formulation.statement(formulation.settle({}))
+        found = notation.side_by_side(stated, notation.source(stated))
+        assert [one["part"] for one in found] == [line.part for line in notation.equations(stated)] and found
+        for one in found:
+            assert one["tex"] and one["part"] in one["code"], (formulation.name, one["part"])
+            assert html.unescape(re.sub("</?span[^>]*>", "", coloured(one["code"]))) == one["code"]
+    assert "<span class='wb-py-keyword'>return</span>" in coloured("def f():\n    return 1\n")
