@@ -127,7 +127,8 @@ class Formulation(ABC, Generic[Data]):
     `assemble` may put the same programme together without Pyomo: what solves it and what reads the answer are the same
     for both, so that both end at the same point. reading: a sentence on how its values relate to its objective, where
     the names alone could mislead. own: declared in a session (`workbench.formulation`): its numbers are taken as they
-    are, jobs are not merged and times not scaled. ways: knobs that choose between ways to its answer; one of a session,
+    are, jobs are not merged and times not scaled. last_decides: its values are those of the last of several programmes,
+    which does not come to its objective. ways: knobs that choose between ways to its answer; one of a session,
     whose model alone is solved, has none of them.
     """
 
@@ -138,6 +139,7 @@ class Formulation(ABC, Generic[Data]):
     offline: ClassVar[bool] = False
     reading: ClassVar[str] = ""
     own: ClassVar[bool] = False
+    last_decides: ClassVar[bool] = False
     ways: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:

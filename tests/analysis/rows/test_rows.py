@@ -255,6 +255,11 @@ def test_of_several_programmes_the_last_is_shown(method: str) -> None:
     assert len(needs) == 3 and needs["binding"].any()
     tighter = workbench.relax(result, "capacity[v100]", -0.1)
     assert tighter.after == pytest.approx(-0.1 * table.set_index(["part", "index"])["dual"]["capacity", "v100"])
+    for way in ("test", "prices"):
+        filled = workbench.rows(workbench.solve("preset:hadar_example", "gavel.water_filling", bottleneck=way))
+        held(filled, filled.attrs["objective"])
+        assert "to 2.82353" in filled.attrs["notes"][0]
+        assert (filled[filled["part"] == "floor"]["right"] > 0.9).all()  # levels of the iteration before
     bisected = workbench.solve("preset:gavel_example", "gavel.makespan", method="bisection")
     kept = workbench.rows(bisected)
     assert "programmes that were solved in turn" in kept.attrs["notes"][0] and "finished" in set(kept["part"])

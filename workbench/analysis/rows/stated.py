@@ -286,6 +286,8 @@ def _as_it_stands(
     name = problem.formulation.name
     if problem.formulation.trivial(problem.data, problem.knobs) is not None:
         raise InputError(f"rows of {name}", Words("nothing to decide"), "a time at which some job may be given GPUs")
+    if problem.formulation.last_decides and not problem.formulation.own:
+        return None
     model, compiled = compiled_of(problem)
     statement = _statement(problem, model, compiled, Point(np.zeros(0), None, None, SolveReport("", None)))
     try:

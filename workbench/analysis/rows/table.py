@@ -44,8 +44,8 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     Of an integer problem dual and rates are NaN, and a column `price_of_relaxed` has the duals of the same problem
     with fractions allowed (NaN if its own time runs out). `attrs`: formulation, objective, its unit (`dual` is in that
     per unit of `right`), sense, at_s of the decision, and notes. Where several programmes are solved in turn and none
-    has the answer as its objective (finish-time fairness, a makespan by bisection, lambda infinite), the rows are the
-    last one's, which decided.
+    has the answer as its objective (finish-time fairness, water filling, a makespan by bisection, lambda infinite), the
+    rows are the last one's, which decided.
 
     Raises InputError for what states no rows (`workbench.chain` then tells the algorithm's own steps) and for a time
     that the run does not have; a solver's errors.

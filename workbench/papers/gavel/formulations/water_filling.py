@@ -48,11 +48,20 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.contract import MODEL, Knobs, Result
 from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Programme, Solver, SolveReport, SolverFailedError, solve_model
+from workbench.scheduling.solvers import (
+    Programme,
+    Solver,
+    SolveReport,
+    SolverFailedError,
+    looked_at,
+    solve_model,
+    stood_in,
+    watched,
+)
 
 Data = TypeVar("Data", bound=AllocationInstance)
 JOB_WEIGHT = """w^job_m | weight in this iteration | 1
@@ -173,7 +182,8 @@ def fill(data: HierarchicalInstance, find: str, solver: Solver) -> DividedTime:
         shares, step = values["share"].reshape(shares.shape), max(0.0, float(values["step"][0]))
         # An interior point may overstep by its tolerance: levels that nobody can reach make all that follows fail.
         now = replace(now, level=now.risen(step * (1 - OVERSTEPPED) if solver.method == "interior" else step))
-        stuck = bottleneck.find(now, find, clock.solve, solver)
+        with watched():  # who watches is told of the iterations alone
+            stuck = bottleneck.find(now, find, clock.solve, solver)
         if not (stuck.any() or (now.level > level + now.margin).any()):
             raise SolverFailedError(NAME, f"iteration {len(listed) + 1} has no bottlenecked job", "at least one")
         level[:], done[:] = now.level, done | stuck
@@ -216,6 +226,7 @@ class Filling(ShareFormulation[Data]):
 
     model: ClassVar[str]
     varies = frozenset({"level", "active"})
+    last_decides = True
 
     @abstractmethod
     def known(self, data: Data, knobs: Knobs) -> HierarchicalInstance:
@@ -254,17 +265,25 @@ class Filling(ShareFormulation[Data]):
         merge = known.merged_alike(known.relative())
         merge = merge if how == "prices" and options.method != "interior" else merge.each()
         merge_s = time.perf_counter() - began
-        posed: Any = self.posed  # of an iteration's numbers, too, see `build`
-        found = (
-            phases(merge.posed, lambda now: posed(now, knobs)[1], options)
-            if how == "prices"
-            else fill(merge.posed, how, options)
-        )
+        found = self._by_prices(merge.posed, knobs, options) if how == "prices" else fill(merge.posed, how, options)
         levels = merge.numbers(found.by_job["levels"])
         shares = reached(known, merge.shares(found.shares), levels)
         solved = replace(found.solved, objective=objective(known, shares), build_s=found.solved.build_s + merge_s)
         shares = check(data, self.spread(data, shares, knobs), self.name)
         return replace(found, shares=shares, solved=solved, by_job={"levels": levels})
+
+    def _by_prices(self, known: HierarchicalInstance, knobs: Knobs, solver: Solver) -> DividedTime:
+        """In phases; who watches is told of the last iteration that they ask for, as it is stated."""
+        asked: list[Any] = []  # iterations are numbers of their own, see `build`
+
+        def make(now: Any) -> Programme:
+            asked[:] = [now]
+            return self.posed(now, knobs)[1]
+
+        found = phases(known, make, solver)
+        if asked and looked_at() and not stood_in():
+            self.answered(asked[0], {**knobs, MODEL.name: "pyomo"}, solver.without_presolve())
+        return found
 
     def objective(self, data: Data, shares: FloatArray, knobs: Knobs) -> float | None:
         """The first iteration's t, of shares as the policy sees them."""
