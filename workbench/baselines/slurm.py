@@ -16,42 +16,47 @@ Source: Slurm 22.05, slurm.schedmd.com (sched_config, priority_multifactor, fair
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, Ints
-from workbench.baselines.mechanisms.slurm.limits import Ledger, Limit, all_limits
+from workbench.baselines.mechanisms.slurm.limits import Ledger, all_limits
 from workbench.baselines.mechanisms.slurm.planning import Pass, Plan, order
 from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_shares, priorities
-from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Machines, SlurmSite, mask, read_site
+from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Machines, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Reason, Unit
+from workbench.scheduling.decision import Assignment, Decision, Reason
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class SlurmMemory:
-    """What Slurm knows from one pass to the next.
+    """What Slurm knows from one pass to the next. A decision changes a copy of its own, never what stands in a field.
 
-    limits: of each job; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); since: when what runs
-    began; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended; priority: of
+    room, ledger: beside what runs (GPUs are the snapshot's), whose limits are counted but for resources x minutes;
+    usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the order of its begin;
+    runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended; priority: of
     jobs that wait; told: the last reason of each; ended: jobs that others wait for; last_s: the last call; main_s,
     full_s, backfill_s: when each pass was last made; news: those for which something has changed since.
     """
 
     site: SlurmSite
-    limits: Mapping[str, Sequence[Limit]]
+    room: FreeNow
+    ledger: Ledger
     usage: Mapping[User, float]
     fair: Mapping[User, float]
-    since: Mapping[str, float] = field(default_factory=dict)
+    held: Mapping[str, Held] = field(default_factory=dict)
     runs: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
@@ -96,17 +101,17 @@ class Slurm(Scheduler):
             site = replace(site, enforced=False)
         usage = {user: account.usage for user, account in site.users.items()}
         began = knobs["phase_s"] - site.settings["bf_interval"]
-        return SlurmMemory(site, all_limits(site), usage, fair_shares(site, usage), backfill_s=began)
+        room, ledger = FreeNow.of_site(site), Ledger(all_limits(site))
+        return SlurmMemory(site, room, ledger, usage, fair_shares(site, usage), backfill_s=began)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        now, site, settings = snapshot.now_s, memory.site, memory.site.settings
-        ended = memory.ended | site.before.intersection(snapshot.finished)
-        holds = {**snapshot.leases, **snapshot.ended}
-        memory = _counted(snapshot, replace(memory, ended=ended), holds)
+        now, site, settings, memory = snapshot.now_s, memory.site, memory.site.settings, copy(memory)
+        memory.ended |= site.before.intersection(snapshot.finished)
+        _count(snapshot, memory)
         if snapshot.cause != "timer":
-            memory = replace(memory, news=PASSES)
+            memory.news = PASSES
         due = {
             "main": memory.main_s + settings["batch_sched_delay"] <= now,
             "full": memory.full_s + settings["sched_interval"] <= now,
@@ -114,15 +119,15 @@ class Slurm(Scheduler):
         }
         due = {name: is_due and name in memory.news for name, is_due in due.items()}
         assign = [Assignment(unit, lease.gpus, math.inf) for unit, lease in snapshot.ended.items()]
-        ready, reasons = _waiting(snapshot, memory, holds)
-        memory, signals = _prioritised(_seen(snapshot, memory, ready), ready)
+        ready, reasons = _waiting(snapshot, memory)
+        _see(snapshot, memory, ready)
+        signals = _prioritise(memory, ready)
         if any(due.values()) and ready:
-            queue = order(site, ready, memory.priority)
-            held, ledger = _held(snapshot, memory, holds), Ledger(memory.limits)
-            for each in held:
-                ledger.add(each.ask, each.until_s - now)
-            room, able = FreeNow(site, _free(snapshot), held), _able(snapshot, memory, ready)
-            found = Pass(site, now, queue, able, room, held, ledger, _kept(site, now))
+            queue, held = order(site, ready, memory.priority), [*memory.held.values()]
+            room, ledger = memory.room.copy(), memory.ledger.copy()
+            room.gpus = _free(snapshot)
+            ledger.add_all_minutes(held, now)
+            found = Pass(site, now, queue, _able(snapshot, memory), room, held, ledger, _kept(site, now))
             plan = Plan()
             if due["main"] or due["full"]:
                 plan = found.main(len(queue) if due["full"] else int(settings["default_queue_depth"]))
@@ -134,28 +139,40 @@ class Slurm(Scheduler):
             for name, gpus in plan.starts.items():
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
             reasons = {name: reason for name, reason in reasons.items() if name not in plan.starts}
-            memory = _passed(memory, due, now, plan, len(queue) <= settings["default_queue_depth"])
+            _pass(memory, due, now, plan, len(queue) <= settings["default_queue_depth"])
         why = {name: reason for name, reason in reasons.items() if memory.told.get(name) != reason.text}
-        told = {**memory.told, **{name: reason.text for name, reason in why.items()}}
-        memory = replace(memory, told=told)
+        if why:
+            memory.told = {**memory.told, **{name: reason.text for name, reason in why.items()}}
         return Decision(tuple(assign), signals=signals, why=why, next_s=_next(memory, knobs, now, bool(ready))), memory
 
 
-def _passed(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, whole: bool) -> SlurmMemory:
+def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, whole: bool) -> None:
     """After a pass: what was done has no news; who started is news to backfill. whole: the main one saw all jobs."""
     done = {name for name, was_due in due.items() if was_due}
     main = bool(done & {"main", "full"})
     news = memory.news - done - ({"main", "full"} if main and (whole or due["full"]) else set())
-    return replace(
-        memory,
-        news=frozenset(news | (PASSES - done if plan.starts else set())),
-        main_s=now if main else memory.main_s,
-        full_s=now if main and (whole or due["full"]) else memory.full_s,
-        backfill_s=now if due["backfill"] else memory.backfill_s,
-        since={**memory.since, **dict.fromkeys(plan.starts, now)},
-        priority={name: value for name, value in memory.priority.items() if name not in plan.starts},
-        told={name: text for name, text in memory.told.items() if name not in plan.starts},
-    )
+    memory.main_s = now if main else memory.main_s
+    memory.full_s = now if main and (whole or due["full"]) else memory.full_s
+    memory.backfill_s = now if due["backfill"] else memory.backfill_s
+    memory.news = frozenset(news | (PASSES - done if plan.starts else set()))
+    if plan.starts:
+        _change(memory, [Held.of(memory.site.asks[name], gpus, now) for name, gpus in plan.starts.items()])
+        memory.priority = {name: value for name, value in memory.priority.items() if name not in plan.starts}
+        memory.told = {name: text for name, text in memory.told.items() if name not in plan.starts}
+
+
+def _change(memory: SlurmMemory, started: Sequence[Held], ended: Sequence[Held] = ()) -> None:
+    """What runs after some have started and ended."""
+    held, room, ledger = dict(memory.held), memory.room.copy(), memory.ledger.copy()
+    for each in ended:
+        del held[each.ask.name]
+        room.change(each.ask, each.gpus, 1)
+        ledger.count(each.ask, -1)
+    for each in started:
+        held[each.ask.name] = each
+        room.change(each.ask, each.gpus, -1)
+        ledger.count(each.ask, 1)
+    memory.held, memory.room, memory.ledger = held, room, ledger
 
 
 def _next(memory: SlurmMemory, knobs: Knobs, now: float, waits: bool) -> float | None:
@@ -173,97 +190,91 @@ def _next(memory: SlurmMemory, knobs: Knobs, now: float, waits: bool) -> float |
     return min((at_s for at_s in times if at_s > now), default=None)
 
 
-def _counted(snapshot: Snapshot, memory: SlurmMemory, holds: Mapping[Unit, Assignment]) -> SlurmMemory:
-    """With what ran since; at each PriorityCalcPeriod usage and shares anew: news, as is a reservation."""
-    now, site, since, ran = snapshot.now_s, memory.site, dict(memory.since), dict(memory.ran)
-    for name in since.keys() - holds.keys():
-        ran[name] = ran.get(name, 0.0) + now - max(since.pop(name), memory.calculated_s)
-    for name in map(str, holds.keys() - since.keys()):  # it ran when the scenario began
-        row = snapshot.jobs.at[name]
-        since[name] = now - float(snapshot.jobs.attained_s[row] / snapshot.jobs.gpus[row])
-    edges = (at_s for each in site.reservations for at_s in each.edges_s)
-    news = PASSES if any(memory.last_s < at_s <= now for at_s in edges) else memory.news
-    memory = replace(memory, since=since, ran=ran, last_s=now, news=news)
+def _count(snapshot: Snapshot, memory: SlurmMemory) -> None:
+    """Count what ran since; at each PriorityCalcPeriod usage and shares anew: news, as is a reservation."""
+    now, site, ran = snapshot.now_s, memory.site, dict(memory.ran)
+    if any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
+        memory.news = PASSES
+    holds = {**snapshot.leases, **snapshot.ended} if snapshot.ended else snapshot.leases
+    if memory.held.keys() != holds.keys():
+        ended = [each for name, each in memory.held.items() if name not in holds]
+        for each in ended:
+            ran[each.ask.name] = ran.get(each.ask.name, 0.0) + now - max(each.since_s, memory.calculated_s)
+        _change(memory, [_began(snapshot, memory, holds[unit]) for unit in holds if unit not in memory.held], ended)
+    memory.ran, memory.last_s = ran, now
     period, first = site.settings["PriorityCalcPeriod"], memory.calculated_s == -math.inf
     due_s = now if first else memory.calculated_s + period * ((now - memory.calculated_s) // period)
     if due_s <= memory.calculated_s:
-        return memory
-    if first:
-        return replace(memory, ran={}, priority={}, calculated_s=now, news=PASSES)
-    for name, start_s in since.items():
-        ran[name] = ran.get(name, 0.0) + max(due_s - max(start_s, memory.calculated_s), 0.0)
-    held = [(site.asks[name], seconds) for name, seconds in sorted(ran.items())]
-    usage = decayed(site, memory.usage, held, due_s - memory.calculated_s)
-    fair = fair_shares(site, usage)
-    return replace(memory, usage=usage, fair=fair, ran={}, priority={}, calculated_s=due_s, news=PASSES)
+        return
+    if not first:
+        for name, each in memory.held.items():
+            ran[name] = ran.get(name, 0.0) + max(due_s - max(each.since_s, memory.calculated_s), 0.0)
+        held = [(site.asks[name], seconds) for name, seconds in sorted(ran.items())]
+        memory.usage = decayed(site, memory.usage, held, due_s - memory.calculated_s)
+        memory.fair = fair_shares(site, memory.usage)
+    memory.ran, memory.priority, memory.calculated_s, memory.news = {}, {}, due_s, PASSES
 
 
-def _prioritised(memory: SlurmMemory, ready: Sequence[Ask]) -> tuple[SlurmMemory, dict[str, Mapping[str, float]]]:
-    """With a priority for each job that waits: of the last PriorityCalcPeriod or of when it came; all if one is new."""
+def _prioritise(memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Mapping[str, float]]:
+    """A priority for each job that waits: of the last PriorityCalcPeriod or of when it came; all if one is new."""
     new = [ask for ask in ready if ask.name not in memory.priority]
     if not new:
-        return memory, {}
+        return {}
     parts = priorities(memory.site, new, memory.fair, memory.calculated_s)
     found = {ask.name: part["priority"] for ask, part in zip(new, parts, strict=True)}
-    priority = {**memory.priority, **found}
-    return replace(memory, priority=priority), {"priority": priority}
+    memory.priority = {**memory.priority, **found}
+    return {"priority": memory.priority}
 
 
-def _waiting(
-    snapshot: Snapshot, memory: SlurmMemory, holds: Mapping[Unit, Assignment]
-) -> tuple[list[Ask], dict[str, Reason]]:
+def _waiting(snapshot: Snapshot, memory: SlurmMemory) -> tuple[list[Ask], dict[str, Reason]]:
     """Jobs that may be planned, and why others that wait may not."""
     site = memory.site
     ready, reasons = list[Ask](), dict[str, Reason]()
-    for name in snapshot.jobs.names:
-        if name in holds:
-            continue
-        ask = site.asks[name]
+    jobs = snapshot.jobs.jobs
+    for row in np.flatnonzero(snapshot.jobs.held == 0).tolist():
+        ask = site.asks[jobs[row].name]
         if waits := [before for _, before in ask.after if before in site.asks and before not in memory.ended]:
-            reasons[name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
+            reasons[ask.name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
         else:
             ready.append(ask)
     return ready, reasons
 
 
-def _held(snapshot: Snapshot, memory: SlurmMemory, holds: Mapping[Unit, Assignment]) -> list[Held]:
-    """What runs, in the order of its begin."""
-    at, found = snapshot.nodes.at, []
-    for name, start_s in memory.since.items():
-        ask = memory.site.asks[name]
-        gpus = {at[node]: count for node, count in holds[name].gpus.items()}
-        found.append(Held(ask, gpus, start_s + ask.limit_s))
-    return found
+def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Held:
+    """What a job holds that ran when the scenario began."""
+    at, name = snapshot.nodes.at, str(lease.unit)
+    row = snapshot.jobs.at[name]
+    ran_s = float(snapshot.jobs.attained_s[row] / snapshot.jobs.gpus[row])
+    return Held.of(memory.site.asks[name], {at[node]: n for node, n in lease.gpus.items()}, snapshot.now_s - ran_s)
 
 
-def _seen(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> SlurmMemory:
-    """With the types on which models and gangs that are new can run."""
+def _see(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> None:
+    """Note the types on which models and gangs that are new can run."""
     if all(ask.kind in memory.runs for ask in ready):
-        return memory
+        return
     at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
     new = {ask.kind: tuple((speeds[at[ask.name]] > 0).tolist()) for ask in ready if ask.kind not in memory.runs}
-    return replace(memory, runs={**memory.runs, **new})
+    memory.runs = {**memory.runs, **new}
 
 
-def _able(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Ints]:
-    """The nodes where each job may run, best first; one array for all jobs of a partition and types."""
+def _able(snapshot: Snapshot, memory: SlurmMemory) -> Callable[[Ask], Ints]:
+    """The nodes where a job may run, best first; one array for all jobs of a partition and types."""
     nodes, site = snapshot.nodes, memory.site
-    machine = np.array(site.machine, dtype=np.intp)
+    machine = memory.room.machine
     by_weight = np.argsort(np.array(site.weight)[machine], kind="stable")
-    found, known = dict[str, Ints](), dict[tuple[str, tuple[bool, ...]], Ints]()
-    for ask in ready:
-        key = ask.partition, memory.runs[ask.kind]
-        if key not in known:
-            inside = mask(site.inside.get(ask.partition, site.everything), len(site.machines))
-            may = np.array(key[1])[nodes.kind] & nodes.up & inside[machine]
-            known[key] = by_weight[may[by_weight]]
-        found[ask.name] = known[key]
-    return found
+
+    @cache
+    def of(partition: str, runs: tuple[bool, ...]) -> Ints:
+        may = np.array(runs)[nodes.kind] & nodes.up & site.machines_of(partition)[machine]
+        found: Ints = by_weight[may[by_weight]]
+        return found
+
+    return lambda ask: of(ask.partition, memory.runs[ask.kind])
 
 
-def _free(snapshot: Snapshot) -> list[int]:
+def _free(snapshot: Snapshot) -> NDArray[np.int64]:
     """GPUs free on each node, without those of leases that end now: jobs run to their end."""
-    free: list[int] = snapshot.nodes.free.tolist()
+    free = snapshot.nodes.free.copy()
     at = snapshot.nodes.at
     for lease in snapshot.ended.values():
         for node, count in lease.gpus.items():
@@ -273,7 +284,7 @@ def _free(snapshot: Snapshot) -> list[int]:
 
 def _kept(site: SlurmSite, now: float) -> list[tuple[Machines, float, float, str]]:
     return [
-        (sum(1 << i for i, name in enumerate(site.machines) if name in each.nodes), each.start_s, each.end_s, each.name)
+        (np.isin(site.machines, [*each.nodes]), each.start_s, each.end_s, each.name)
         for each in site.reservations
         if each.known_s <= now
     ]

@@ -196,3 +196,10 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     assert parts["job_size"] == 1000 * (1 / 1 + 32 / 64) / 2 and parts["partition"] == 1000
     (small,) = priorities(replace(site, favors_small=True), [one], fair, 900.0)
     assert small["job_size"] == 250 and small["age"] == parts["age"]
+
+
+def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:
+    """3 GPUs on two nodes of 3: all on the first; 4 GPUs on both."""
+    for gpus, nodes in ((3, ["n-0"]), (4, ["n-0", "n-1"])):
+        run = workbench.simulate(site_of(job("j", 0, 60, gpus, 60, nodes=0), gpus=3, count=2), "slurm")
+        assert sorted(run.timeline["node"].unique()) == nodes

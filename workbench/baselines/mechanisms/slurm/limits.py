@@ -8,10 +8,11 @@ jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are le
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
+from workbench.baselines.mechanisms.slurm.free import Held
 from workbench.baselines.mechanisms.slurm.site import Ask, Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
 
@@ -50,24 +51,46 @@ class Limit:
         return Reason(self.code, text, {"taken": used, "limit": self.most, "asked for": more})
 
 
+@dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`)."""
+    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`); used: by `Limit.key`; tasks:
+    that run of each array."""
 
-    def __init__(self, limits: Mapping[str, Sequence[Limit]]) -> None:
-        self._limits = limits
-        self._used: defaultdict[str, float] = defaultdict(float)
-        self._tasks: Counter[str] = Counter()
+    limits: Mapping[str, tuple[Limit, ...]]
+    used: dict[str, float] = field(default_factory=dict)
+    tasks: Counter[str] = field(default_factory=Counter)
+
+    def copy(self) -> Ledger:
+        """The same, to be changed apart."""
+        return Ledger(self.limits, self.used.copy(), self.tasks.copy())
 
     def add(self, ask: Ask, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more."""
+        self.count(ask, 1)
+        self.add_minutes(ask, left_s)
+
+    def count(self, ask: Ask, sign: int) -> None:
+        """Count a job, or (-1) no longer, but for resources x minutes."""
         if ask.array:
-            self._tasks[ask.array] += 1
-        for rule in self._limits[ask.name]:
-            self._used[rule.key] += rule.amount(ask, left_s)
+            self.tasks[ask.array] += sign
+        for rule in self.limits[ask.name]:
+            if not rule.by_minutes:
+                self.used[rule.key] = self.used.get(rule.key, 0.0) + sign * rule.amount(ask, 0.0)
+
+    def add_all_minutes(self, held: Iterable[Held], now_s: float) -> None:
+        """Count those that are left to what runs, where a limit counts them."""
+        for each in held:
+            self.add_minutes(each.ask, each.until_s - now_s)
+
+    def add_minutes(self, ask: Ask, left_s: float) -> None:
+        """Count the resources x minutes that are left to a job."""
+        for rule in self.limits[ask.name]:
+            if rule.by_minutes:
+                self.used[rule.key] = self.used.get(rule.key, 0.0) + rule.amount(ask, left_s)
 
     def throttled(self, ask: Ask) -> Reason | None:
         """The reason where an array already runs as many tasks as it may."""
-        runs, most = self._tasks[ask.array], ask.array_most
+        runs, most = self.tasks[ask.array], ask.array_most
         if not ask.array or runs < most:
             return None
         text = f"{runs:g} tasks of its array {ask.array} run, at most {most:g} may (%{most:g})"
@@ -75,8 +98,8 @@ class Ledger:
 
     def reason(self, ask: Ask) -> Reason | None:
         """Why a job may not start now; None if it may."""
-        for rule in self._limits[ask.name]:
-            used, more = self._used[rule.key] * (rule.name != "MaxTRES"), rule.amount(ask, ask.limit_s)
+        for rule in self.limits[ask.name]:
+            used, more = self.used.get(rule.key, 0.0) * (rule.name != "MaxTRES"), rule.amount(ask, ask.limit_s)
             if more > 0 and used + more > rule.most:
                 return rule.reason(used, more)
         return None

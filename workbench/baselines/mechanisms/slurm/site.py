@@ -41,8 +41,8 @@ ENTITY = (
     *SETTINGS,
 )
 """Attributes of entities that are read."""
-Machines = int
-"""Some machines of a site: a bit of each, by its position."""
+Machines = NDArray[np.bool_]
+"""Whether each machine of a site is one of some (machines,)."""
 UNLIMITED_S = 365 * 86400.0
 """How long a job without a limit is thought to run (Slurm: `INFINITE` is a year for backfill)."""
 
@@ -121,10 +121,10 @@ class Ask:
     kind: tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SlurmSite:
     """A whole site. settings: seconds and numbers by name; machine: of each core node which machine it is part of;
-    inside: the machines of each partition; everything: all of them; before: jobs that others wait for."""
+    inside: the machines of each partition; before: jobs that others wait for."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -144,9 +144,12 @@ class SlurmSite:
     memory_mb: tuple[float, ...]
     weight: tuple[float, ...]
     inside: Mapping[str, Machines]
-    everything: Machines
     asks: Mapping[str, Ask]
     before: frozenset[str]
+
+    def machines_of(self, partition: str) -> Machines:
+        """Those of a partition; all, where nothing says which."""
+        return self.inside[partition] if partition in self.inside else np.ones(len(self.machines), dtype=bool)
 
 
 DEFAULTS = {
@@ -170,12 +173,6 @@ DEFAULTS = {
     "default_queue_depth": 100.0,
 }
 DURATIONS = ("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
-
-
-def mask(machines: Machines, count: int) -> NDArray[np.bool_]:
-    """Which of the first `count` machines are among these (count,)."""
-    data = np.frombuffer(machines.to_bytes(-(-count // 8), "little"), dtype=np.uint8)
-    return np.unpackbits(data, bitorder="little")[:count].astype(bool)
 
 
 def read_site(scenario: Scenario) -> SlurmSite:
@@ -220,8 +217,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         cpus=tuple(cpus),
         memory_mb=tuple(memory),
         weight=tuple(weight),
-        inside={name: sum(1 << machine for machine in each) for name, each in inside.items() if name},
-        everything=(1 << len(machines)) - 1,
+        inside={name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name},
         asks=asks,
         before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
     )
