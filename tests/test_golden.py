@@ -20,7 +20,7 @@ def golden() -> ModuleType:
     return made
 
 
-PRESETS = ["gavel_example", "hadar_example", "hare_example"]
+PRESETS = ["gavel_example", "hadar_example", "hare_example", "hops_example", "chronus_small"]
 
 
 @pytest.mark.parametrize("preset", ["start_here", *(pytest.param(p, marks=pytest.mark.long) for p in PRESETS)])

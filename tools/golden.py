@@ -1,4 +1,4 @@
-"""Hold every scheduler's runs with default knobs on four small presets to what they were.
+"""Hold every scheduler's runs with default knobs on six small presets to what they were.
 
 tools/golden compares the tables of this checkout's runs with tests/golden/digests.json, and tools/golden --against
 COMMIT with those of a run of that commit. Exit status 1 names preset, scheduler and table of each difference. Rows
@@ -27,7 +27,7 @@ DIGESTS = ROOT / "tests" / "golden" / "digests.json"
 RENAMES = "tools/renames.json"
 """What has another name since a commit: `{"schedulers": {old: new}, "presets": {}, "tables": {}, "columns": {}}`, a
 column as `{"decisions.old": "decisions.new"}`. What that commit's own file says already has its new name there."""
-PRESETS = ("start_here", "gavel_example", "hadar_example", "hare_example")
+PRESETS = ("start_here", "gavel_example", "hadar_example", "hare_example", "hops_example", "chronus_small")
 WALL_TIMES = ("build_s", "solve_s")
 GAINS = "decisions"
 """The table whose empty cells, and columns, may gain values (on the solve) without counting as a difference."""

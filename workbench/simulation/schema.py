@@ -44,8 +44,10 @@ class Table(NamedTuple):
         if not isinstance(columns, Mapping):
             rows = list(columns)
             columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
-        kinds = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
-        data = {c.name: pd.Series(columns[c.name], dtype=kinds[c.dtype]) for c in self.columns}
+        data = {  # arrays: a Series of each would cost more than all else of a small run's tables
+            c.name: pd.array(columns[c.name], "str") if c.dtype == "str" else np.array(columns[c.name], c.dtype)
+            for c in self.columns
+        }
         return pd.DataFrame(data, columns=self.names, copy=False)  # the columns are its own already
 
     def packed(self, frame: pd.DataFrame) -> dict[str, Any]:

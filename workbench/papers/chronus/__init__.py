@@ -25,6 +25,6 @@ ROOM = Room(
         "whether a job gets it (decided)": "leases x_ik",
         "completion (follows)": "leases s_ip",
     },
-    example="chronus_example",
+    example="chronus_small",
     picture="leases",
 )

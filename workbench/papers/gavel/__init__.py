@@ -53,5 +53,5 @@ ROOM = Room(
         "share of time (decided)": "max_min_fairness X_kj",
         "the worst-off job (follows)": "max_min_fairness t",
     },
-    example="gavel_example",
+    example="start_here",
 )

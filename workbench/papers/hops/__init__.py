@@ -25,5 +25,5 @@ ROOM = Room(
         "weight or priority": "round W_i",
         "whether a job gets it (decided)": "round X_ij",
     },
-    example="hops_64",
+    example="hops_example",
 )

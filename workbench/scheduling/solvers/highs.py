@@ -33,6 +33,8 @@ DUAL, PRIMAL = 1, 4
 
 QUICK_ENTRIES = 1000
 """A linear programme with no more is solved in a few milliseconds, of which listening would cost a sixth."""
+FEW = 64
+"""Columns of a programme of whole numbers up to which HiGHS's feasibility jump is left out."""
 
 
 def library() -> Any:
@@ -190,6 +192,8 @@ def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
     highs.setOptionValue("random_seed", solver.seed)
     highs.setOptionValue("presolve", "choose" if solver.presolves else "off")
     highs.setOptionValue("mip_rel_gap", solver.gap)
+    # It takes some 10 ms to begin, ten times as long as the whole search of so few columns.
+    highs.setOptionValue("mip_heuristic_run_feasibility_jump", programme.matrix.shape[1] > FEW)
     if solver.tolerance is not None:
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
             highs.setOptionValue(name, solver.tolerance)
