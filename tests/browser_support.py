@@ -387,9 +387,9 @@ def run_notebook(page: Page, server: Server, name: str, *cells: str) -> None:
 
 
 def solve_first(page: Page) -> None:
-    """Press Solve in a lab that has just appeared, and wait until its run is done."""
-    wait_for_text(page, STATUS, "not solved")
-    page.locator("button.wb-solve").first.click()
+    """Press Solve in a lab that has just appeared, unless it opened solved, and wait until its run is done."""
+    if not wait_for_text(page, STATUS, "not solved|Done").startswith("Done"):
+        page.locator("button.wb-solve").first.click()
     wait_for_text(page, STATUS, r"Done: \d+ (rounds?|decisions?): ")
 
 

@@ -19,6 +19,7 @@ def work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Waiter:
     waiter = Waiter()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     monkeypatch.setattr(widgets.editors.scheduler_choice, "_CHOICES", weakref.WeakSet())
     return waiter
 

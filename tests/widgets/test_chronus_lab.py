@@ -42,6 +42,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
     monkeypatch.chdir(tmp_path)
     waiter = Explaining()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     monkeypatch.setattr(widgets.work.study, "process_work", lambda: waiter)
     lab = ChronusLab("chronus_example")
     lab.waiter = waiter

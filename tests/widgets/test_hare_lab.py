@@ -34,6 +34,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     waiter = Waiter()
     for module in (widgets.lab.lab, widgets.work.study):
         monkeypatch.setattr(module, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     lab = HareLab("hare_example")
     lab.waiter = waiter
     solve(lab, switching="free")
@@ -190,7 +191,7 @@ def test_the_synchronisations_of_the_labs_own_jobs(lab: Any) -> None:
     assert found["schedules"][2]["objective"] >= more
     lab._scenario.editors.tables["jobs"].edit(0, "weight", "-2")
     page.opened()
-    assert page._said.state == "invalid" and "Run" in page._said.text
+    assert page._said.state == "invalid" and "Set-up" in page._said.text
 
 
 def test_bounds_are_below_every_schedule_and_the_ratio_stands_beside_the_claim(lab: Any) -> None:

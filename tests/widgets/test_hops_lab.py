@@ -37,6 +37,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, crowd: Scenario) -> Lab
     monkeypatch.chdir(tmp_path)
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     lab = HopsLab(crowd)
     lab.waiter = waiter
     solve(lab, **KNOBS)
@@ -213,6 +214,7 @@ def test_only_charts_of_a_time_are_drawn_again_by_the_playback(lab: Lab) -> None
 def test_other_labs_have_no_charts_of_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     lab = GavelLab()
     lab.solve()
     waiter.answer()

@@ -6,6 +6,7 @@ factor of two, and a greater one while the machine has more to do than it has co
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -32,12 +33,12 @@ from tests.browser_support import (
     shot,
     solve_first,
     soon,
-    status_after,
     wait_for_text,
     write_notebook,
 )
 from tests.load import at_most
 from widgets.lab.results import PAGES, PICTURE
+from workbench.base.units import format_duration
 
 GANTT = ".wb-view-gantt"
 FIRST_GANTT_S = 10.0
@@ -117,7 +118,7 @@ def at_a_small_screen(page: Page, where: str) -> None:
 
 def type_a_knob(page: Page) -> None:
     """A longer round is solved at once, without pressing Solve; the knob keeps the focus."""
-    before = page.locator(STATUS).inner_text()
+    before = shown(page)
     knob = page.locator(".wb-knob-round_s input")
     knob.fill("12 min")
     knob.press("Enter")
@@ -126,28 +127,38 @@ def type_a_knob(page: Page) -> None:
 
 
 def drag_a_knob(page: Page) -> None:
-    """The slider below it moves the value, by mouse and by keyboard."""
-    before = page.locator(STATUS).inner_text()
+    """The slider below it moves the value and the picture, by mouse before that is let go, and by keyboard."""
+    before = shown(page)
     handle = page.locator(".wb-knob-round_s .noUi-handle")
     box = handle.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] + 20, box["y"] + box["height"] / 2, steps=4)
+    for moved_px in (20, 40):
+        page.mouse.move(box["x"] + moved_px, box["y"] + box["height"] / 2, steps=4)
+        before = changed(page, before)
     page.mouse.up()
-    changed(page, before)
     knob = page.locator(".wb-knob-round_s input")
     expect(knob).not_to_have_value("12 min")
-    before = page.locator(STATUS).inner_text()
+    wait_for_text(page, ".wb-gains", "on average|when it did")
+    page.wait_for_timeout(500)  # were a picture still to come it would be an older one
+    before = shown(page)
+    assert format_duration(json.loads(before)["round_s"]) == knob.input_value()
     handle.focus()
     page.keyboard.press("ArrowLeft")
     changed(page, before)
 
 
-def changed(page: Page, before: str) -> None:
-    """The status says something new, and that it is done."""
-    status_after(page, before)
+def shown(page: Page) -> str:
+    """The knobs of the run whose picture is painted, as JSON."""
+    return page.locator(GANTT).get_attribute("data-of") or ""
+
+
+def changed(page: Page, before: str) -> str:
+    """The picture is of other knobs, and the status says that it is done; returns which."""
+    comes_true(page, "([chart, before]) => document.querySelector(chart).dataset.of !== before", [GANTT, before])
     wait_for_text(page, STATUS, "Done")
+    return shown(page)
 
 
 def play(page: Page) -> None:

@@ -13,7 +13,7 @@ from widgets.compare_lab.tables import in_lines, job_table
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
-from workbench.analysis.metrics import diverged_s, job_differences
+from workbench.analysis.metrics import diverged_s, gains, job_differences
 from workbench.base.errors import counted
 from workbench.base.units import format_duration
 from workbench.simulation.run import Run
@@ -87,15 +87,12 @@ class DifferencePage:
 
 
 def said(found: pd.DataFrame, first: str, second: str) -> str:
-    """Who wins and who loses, by how much on average, and when the schedules part; found: of `job_differences`."""
+    """How many are sooner where, who gains and who pays, and when the schedules part; found: of `job_differences`."""
     counts = found["sooner"].value_counts()
     after, before, same = (int(counts.get(which, 0)) for which in ("after", "before", "same"))
     apart_s = diverged_s(found)
     parts = [f"{counted(after, 'job')} done sooner with {second}, {before} with {first}, {same} at the same time."]
-    if found["difference_s"].notna().any():
-        mean_s = float(found["difference_s"].mean())
-        way = "longer" if mean_s > 0 else "shorter"
-        parts.append(f"On average {format_duration(abs(mean_s), parts=2)} {way} with {second}.")
+    parts.append(f"With {second}: {gains(found)}")
     if math.isnan(apart_s):
         parts.append("Every job holds as many GPUs of the same types at every moment: the schedules never part.")
     else:

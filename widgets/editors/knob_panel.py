@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import ipywidgets as w
@@ -23,12 +24,14 @@ NEVER = "never"
 ROUND_S = (1, 2, 5, 10, 15, 20, 30, *(60 * n for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)))
 ROUND_S += tuple(3600 * n for n in (1, 2, 3, 4, 6, 8, 12, 24))
 """Durations that a slider offers."""
-SLIDER_RANGE = 30.0
+SLIDER_RANGE = 6.0
 """A slider goes from the default divided by this to the default times this."""
 NO_LIMIT = math.inf
 """What a slider has for none: it stands last."""
 COUNTS = (*range(1, 11), 12, 15, 20, 30, 50, 100)
 """Whole numbers that a slider offers beside one that may be none, and so is typed."""
+STEPS = 40
+"""Of a slider over a range that was asked for."""
 NUMBERS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, math.inf)
 """What a slider offers beside a number from 0 to infinity, which is typed."""
 
@@ -51,14 +54,21 @@ class Knobbed(Protocol):
         ...
 
 
+Chosen = str | tuple[str, float, float]
+"""A knob that is to be in sight, by name, perhaps with the ends of its slider."""
+
+
 class KnobPanel:
     """One control per knob of a scheduler or an estimator. `main` holds those always in sight, `rest` the others.
 
-    changed: called after every change that a person made.
+    changed: called after every change that a person made; chosen: the knobs to have in sight, in this order, of the
+    schedulers that have them, instead of those that are declared so.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[], None], chosen: Sequence[Chosen] = ()) -> None:
         self.main, self.rest = w.VBox(), w.VBox()
+        self._chosen = {each if isinstance(each, str) else each[0]: each for each in chosen}
+        self._live = False
         self.scheduler: Knobbed | None = None
         self._none = w.HTML("<p class='wb-note'>No further knobs.</p>")
         self._changed = changed
@@ -72,14 +82,32 @@ class KnobPanel:
             self.scheduler = scheduler
             old, self._controls = (
                 self._controls,
-                {knob.name: Control(knob, self._on_change) for knob in scheduler.knobs},
+                {knob.name: Control(knob, self._on_change) for knob in self._in_sight(scheduler)},
             )
-            boxes = {name: control.box for name, control in self._controls.items()}
-            self.main.children = [boxes[k.name] for k in scheduler.knobs if k.main]
-            self.rest.children = [boxes[k.name] for k in scheduler.knobs if not k.main] or [self._none]
+            main = [control.box for control in self._controls.values() if control.main]
+            self.main.children = main
+            self.rest.children = [c.box for c in self._controls.values() if not c.main] or [self._none]
+            for control in self._controls.values():
+                control.live(self._live)
             for control in old.values():
                 control.close()
         self.set(values)
+
+    def live(self, live: bool) -> None:
+        """Whether sliders tell every value that the pointer passes, or the one where it is let go."""
+        if live != self._live:
+            self._live = live
+            for control in self._controls.values():
+                control.live(live)
+
+    def _in_sight(self, scheduler: Knobbed) -> list[Knob]:
+        """The knobs as they are to be shown: those that were chosen first; raises InputError for a range outside."""
+        known = {knob.name: knob for knob in scheduler.knobs}
+        own = [name for name in self._chosen if name in known]
+        if not own:
+            return list(scheduler.knobs)
+        found = [_ranged(known.pop(name), self._chosen[name]) for name in own]
+        return found + [replace(knob, main=False) for knob in known.values()]
 
     def set(self, values: Mapping[str, Any]) -> None:
         """Show these values."""
@@ -108,6 +136,7 @@ class Control:
 
     def __init__(self, knob: Knob, changed: Callable[[Knob], None]) -> None:
         self._knob = knob
+        self.main = knob.main
         self._changed = changed
         self.widget = _control(knob)
         self.widget.tooltip = f"{knob.help} ({SOURCES[knob.source]}; {knob.expected()})"
@@ -121,6 +150,12 @@ class Control:
         if self.slider is not None:
             self.slider.tooltip = self.widget.tooltip
             self.slider.observe(self._on_slide, "value")
+
+    def live(self, live: bool) -> None:
+        """Whether its slider tells every value that the pointer passes."""
+        for widget in (self.widget, self.slider):
+            if isinstance(widget, (w.IntSlider, w.FloatSlider, w.SelectionSlider)):
+                widget.continuous_update = live
 
     def _on_value(self, _: Any) -> None:
         self.check()
@@ -141,7 +176,7 @@ class Control:
         except InputError:
             return
         offered = [number for _, number in self.slider.options]
-        near = _nearest(value, offered)
+        near = offered[-1] if value is None else _nearest(value, offered)
         if near in offered:
             self._following = True
             self.slider.value = near
@@ -239,9 +274,10 @@ def _slider(knob: Knob) -> Any:
     offered = _usual(knob) if knob.main and knob.choices is None else []
     if not offered:
         return None
+    at = offered[-1] if knob.default is None else _nearest(knob.default, offered)
     return w.SelectionSlider(
         options=[(_offer(knob, number), number) for number in offered],
-        value=NO_LIMIT if knob.default is None else knob.default,
+        value=at if at in offered else offered[0],
         description=" ",
         readout=False,
         continuous_update=False,
@@ -253,6 +289,9 @@ def _slider(knob: Knob) -> Any:
 def _usual(knob: Knob) -> list[float]:
     """The values that a slider offers."""
     default = knob.default
+    if knob.usual is not None:
+        first, last, step = knob.usual
+        return [round(first + step * place, 9) for place in range(1 + round((last - first) / step))]
     if knob.unit == "s" and isinstance(default, (int, float)) and 0 < default < math.inf:
         low, high = max(knob.minimum, default / SLIDER_RANGE), min(knob.maximum, default * SLIDER_RANGE)
         return sorted({*(float(s) for s in ROUND_S if low <= s <= high), float(default)})
@@ -262,6 +301,23 @@ def _usual(knob: Knob) -> list[float]:
     if knob.kind == "float" and not knob.unit and not knob.optional and endless and isinstance(default, (int, float)):
         return sorted({*NUMBERS, float(default)})
     return []
+
+
+def _ranged(knob: Knob, chosen: Chosen) -> Knob:
+    """The knob in sight, its slider from one number to another if that was asked for; raises InputError."""
+    if isinstance(chosen, str):
+        return replace(knob, main=True)
+    _, low, high = chosen
+    where = f"knobs, {knob.name}"
+    if knob.choices is not None or knob.kind not in ("int", "float") or not low < high:
+        raise InputError(where, f"{low!r} to {high!r}", "a knob that is a number, and a range that rises")
+    for end in (low, high):
+        knob.check(end)
+    step = (high - low) / STEPS
+    if knob.kind == "int":
+        step = max(1, round(step))
+        high = low + step * ((high - low) // step)
+    return replace(knob, main=True, usual=(low, high, step))
 
 
 def _offer(knob: Knob, number: float) -> str:

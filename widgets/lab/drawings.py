@@ -51,9 +51,9 @@ class Look(NamedTuple):
     errors: pd.DataFrame | None = None
 
 
-def gantt(run: Run, by: By) -> Drawing:
-    """The schedule, by GPU or by job."""
-    return charts.run_gantt(run, by=by)
+def gantt(run: Run, by: By, end_s: float | None = None, before: Drawing | None = None) -> Drawing:
+    """The schedule, by GPU or by job; before: such a drawing, of which what differs is shown as outlines."""
+    return charts.run_gantt(run, by=by, end_s=end_s, before=before)
 
 
 def _allocation(look: Look) -> Drawing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors import mistakes
-from widgets.editors.knob_panel import KnobPanel
+from widgets.editors.knob_panel import Chosen, KnobPanel
 from widgets.editors.scheduler_choice import SchedulerChoice
 from widgets.editors.setting import LabSetting, jsonable
 from widgets.lab import words
@@ -28,6 +28,8 @@ from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, 
 from widgets.lab.side_page import PageChoice, pages_of
 from widgets.lab.vary_page import VaryPage
 from widgets.parts.presenter import Panel
+from widgets.work.kernel import PATIENCE_S as HERE_S
+from widgets.work.kernel import KernelWork, is_small
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Workplace, when_idle
@@ -56,21 +58,28 @@ LOADED = "Loaded, not solved yet."
 
 
 class Lab(LabShell[LabSetting]):
-    """The lab of one paper, opened on a scenario (default: `start_here`), a file, or the preset that `scenario` names.
+    """The lab of one paper, opened on a scenario (default: its room's example), a file, or the preset of that name.
 
     scheduler: the name of the one to open with, with its knobs in the scenario's plan if it is there; default: the
-    first of the plan that is the paper's.
+    first of the plan that is the paper's. knobs: those to have in sight instead of the declared ones, by name or as
+    `("lambda", 0, 4)` with the ends of the slider. Up to ten jobs are solved in the kernel, while a slider is moved.
     scenario, run, solution: what the tables say, the last simulation, and its last recorded decision, as objects.
     """
 
     EDITED = "Edited, not solved."
 
-    def __init__(self, paper: str, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
+    def __init__(
+        self,
+        paper: str,
+        scenario: Scenario | str | Path | None = None,
+        scheduler: str | None = None,
+        knobs: Sequence[Chosen] = (),
+    ) -> None:
         process_work()  # it warms up while the person still reads
         room = _room(paper)
-        self._start = opened("start_here" if scenario is None else scenario)
+        self._start = opened(room.example if scenario is None else scenario)
         self._start_with = None if scheduler is None else find_scheduler(scheduler).name
-        self._thread = ThreadWork()
+        self._thread, self._here = ThreadWork(), KernelWork(process_work)
         self._number = 0
         self._asked_at = 0.0
         self._run: Run | None = None
@@ -79,7 +88,7 @@ class Lab(LabShell[LabSetting]):
         super().__init__(f"{room.title} lab", SolveBar(self.solve, self._cancel))
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
-        self._knobs = KnobPanel(self._on_change)
+        self._knobs = KnobPanel(self._on_change, knobs)
         self._vary = VaryPage(self._check, self._varies)
         self._varied, self._described = ThreadWork(), ThreadWork()
         self._formulation = FormulationPage(self._describe, self._solve_exactly)
@@ -170,7 +179,7 @@ class Lab(LabShell[LabSetting]):
             "knobs": jsonable(setting.knobs),
             "belief": setting.belief,
         }
-        work: Workplace = self._thread if own else process_work()
+        work: Workplace = self._thread if own else self._here if self._is_live(setting) else process_work()
         work.submit(request, partial(self._hear, self._number), self)
 
     # Layout ----------------------------------------------------------------------------------------------------------
@@ -266,6 +275,7 @@ class Lab(LabShell[LabSetting]):
         self._formulation.stale |= other
         self._formulation.forget()
         if setting is not None:
+            self._knobs.live(self._is_live(setting))
             self._results.rewards.show_scenario(setting.scenario)
             left_out = self._scenario.editors.left_out
             self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
@@ -285,12 +295,22 @@ class Lab(LabShell[LabSetting]):
         if self._is_quick():
             self.solve()
         else:
-            super()._take(state, text)
+            super()._take(state, text + words.cost(self._wall_s))
 
     def _is_quick(self) -> bool:
         """Whether a change is solved at once, also one to another scenario."""
+        present = self._frame.history.present
+        if present is not None and self._is_live(present):
+            return True
         waited_s = 0.0 if self._asked is None else time.monotonic() - self._asked_at
         return not self._cancelled and max(self._wall_s, waited_s) < SMALL_S
+
+    def _is_live(self, setting: LabSetting) -> bool:
+        """Whether its picture follows a slider while it is moved: it is small, and was not found to take long."""
+        if is_own(setting.scheduler) or not is_small(setting.scenario):
+            return False
+        another = self._shown is None or self._shown.scheduler != setting.scheduler
+        return another or not self._here.gave_up or self._wall_s < HERE_S
 
     def _to_save(self) -> Scenario:
         """The scenario with what is set as the first entry of its plan."""
@@ -363,6 +383,7 @@ class Lab(LabShell[LabSetting]):
         if kind == "done":
             self._run, self._shown, self._wall_s = message["run"], asked, float(message["wall_s"])
             self._cancelled = False
+            self._knobs.live(asked is not None and self._is_live(asked))
             self._summary = words.done(message["run"], self._wall_s)
             try:
                 errors = message["errors"]
@@ -424,8 +445,13 @@ def named_lab(name: str) -> type[Lab]:
         raise AttributeError(f"module 'widgets' has no attribute {name!r}; labs: {', '.join(papers)}")
     paper = papers[name]
 
-    def __init__(self: Lab, scenario: Scenario | str | Path | None = None, scheduler: str | None = None) -> None:
-        Lab.__init__(self, paper, scenario, scheduler)
+    def __init__(
+        self: Lab,
+        scenario: Scenario | str | Path | None = None,
+        scheduler: str | None = None,
+        knobs: Sequence[Chosen] = (),
+    ) -> None:
+        Lab.__init__(self, paper, scenario, scheduler, knobs)
 
     return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": "widgets"})
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.reward_editor import RewardEditor, Rewards
+from widgets.editors.setting import jsonable
 from widgets.lab.admission_page import AdmissionPage
+from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
 from widgets.lab.trials import Trials
 from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
@@ -25,6 +28,9 @@ from workbench.base.units import format_duration
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
 
 PAGES = ("Schedule", "Model", "Why", "Measures", "Vary")
 """The pages of every lab, in this order."""
@@ -96,11 +102,13 @@ class Results:
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._trials = Trials()
+        self.compared = BeforeAfter(lambda: self._draw_picture())
+        self._pictures: dict[tuple[int, str], Drawing] = {}
         self._belief = DEFAULT
         self._errors: pd.DataFrame | None = None
         self._gantt = ChartPage("the schedule", "gantt")
         self._gantt.view.on_job(self.select)
-        self._metrics, self._note, self._job = w.HTML(), w.HTML(), w.HTML()
+        self._note, self._job = w.HTML(), w.HTML()
         self._job.add_class("wb-job")
         self._note.add_class("wb-outdated")
         self._make_charts()
@@ -132,11 +140,11 @@ class Results:
         self._by.add_class("wb-by")
         self._by.observe(lambda _: self._draw_picture(), "value")
         self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
-        self._tools = w.HBox([self._by, self.playback])
+        self._tools = w.HBox([self._by, self.playback, self.compared.pin])
         self._tools.add_class("wb-tools")
         picture = w.VBox([self._gantt.view])
         picture.add_class("wb-picture")
-        stage = w.VBox([self._tools, picture, self._note, self._job])
+        stage = w.VBox([self._tools, picture, self.compared.said, self._note, self._job])
         stage.add_class("wb-stage")
         self._tools.layout.visibility = "hidden"
         return stage
@@ -164,7 +172,7 @@ class Results:
         self._chart.add_class("wb-chart-which")
         self._chart.observe(lambda _: self._draw_page(), "value")
         self._charts = w.VBox([self._boxes["JCT"]])
-        numbers, charts = w.VBox([self._metrics]), w.VBox([self._chart, self._charts])
+        numbers, charts = w.VBox([self.compared.measures, self.compared.jobs]), w.VBox([self._chart, self._charts])
         numbers.add_class("wb-metrics")
         charts.add_class("wb-page-charts")
         found = w.HBox([numbers, charts])
@@ -202,18 +210,19 @@ class Results:
         self._setting_up = True
         self.playback.show(rounds_of(run))
         self._setting_up = False
+        self.compared.run(run)
+        self._offer(run)
+        self._draw_picture()  # it is on its way to the page while the rest is worked out
         measures = metrics.summary(run)
+        self.compared.show(measures)
         self._mind = [f"Warning: {text}" for text in measures.warnings]
         self.outdated(False)
         self._trials.add(run, measures, belief)
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
-        self._offer(run)
-        self._draw_picture()
         looks = drawings()
         names = looks.signal_names(run)
         self._offer_signals(names, together=len(names) <= FEW and looks.signals_alike(run))
-        self._metrics.value = html_table(_short(metrics.table(measures)), scrolls=False)
         self._show_job()
         self._draw_page()
         self._tools.layout.visibility = "visible"
@@ -271,8 +280,21 @@ class Results:
         if self._run is None or self._setting_up:
             return
         by, looks = str(self._by.value), drawings()
-        drawing = looks.gantt(self._run, BY[by]) if by in BY else looks.PAGES[by](self._look())
-        self._gantt.show(drawing, self._selected)
+        drawing = self._gantt_drawing(self._run, by) if by in BY else looks.PAGES[by](self._look())
+        self._gantt.show(drawing, self._selected, of=json.dumps(jsonable(self._run.knobs)))
+
+    def _gantt_drawing(self, run: Run, by: str) -> Drawing:
+        """The Gantt chart, with the outlines of what it is compared with."""
+        looks, before = drawings(), self.compared.before
+        if before is None:
+            drawing: Drawing = looks.gantt(run, BY[by])
+            self._pictures = {(id(run), by): drawing}
+            return drawing
+        end_s = max(run.end_s, before.end_s)
+        ghost = self._pictures.get((id(before), by)) or looks.gantt(before, BY[by])
+        drawing = looks.gantt(run, BY[by], end_s, ghost)
+        self._pictures = {(id(run), by): drawing, (id(before), by): ghost}
+        return drawing
 
     def _on_time(self) -> None:
         """Playback has come to another time."""
@@ -350,10 +372,6 @@ def drawings() -> ModuleType:
     with quick_imports():
         from widgets.lab import drawings as found
     return found
-
-
-def _short(table: pd.DataFrame) -> pd.DataFrame:
-    return table[["label", "value", "unit"]].set_axis(["Metric", "Value", "Unit"], axis="columns")
 
 
 def _time(seconds: float) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import ipywidgets as w
+import numpy as np
 import pandas as pd
 
 from widgets.editors.knob_panel import written
@@ -16,11 +18,12 @@ from widgets.editors.setting import LabSetting, jsonable
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message, Workplace
-from workbench.analysis.metrics import as_json, summary
+from workbench.analysis.metrics import as_json, completions_of, gains, jct_s, summary
 from workbench.analysis.metrics.declared import MAIN, METRICS
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.rewards import soft, strict
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.knob import Knob, Value
 from workbench.session.registry import find_scheduler
@@ -154,6 +157,7 @@ class VaryPage:
         self._todo: list[Variant] = []
         self._found: list[tuple[str, Mapping[str, Any]]] = []
         self._failed: list[str] = []
+        self._jct_s: dict[str, FloatArray] = {}
         self._count = 0
         self._number = 0
         self._scheduler = ""
@@ -177,6 +181,8 @@ class VaryPage:
             button.layout.width = "6.5em"
         self._said = StatusLine()
         self._said.add_class("wb-vary-said")
+        self._gains = w.HTML()
+        self._gains.add_class("wb-gains")
         self.page = ChartPage("comparison", "vary")
         self._what.observe(lambda _: None if self._quiet else self._suggest(), "value")
         self._run.on_click(lambda _: self.run())
@@ -184,7 +190,7 @@ class VaryPage:
         row = w.HBox([self._what, self._values, self._run, self._cancel])
         row.add_class("wb-tools")
         self.page.box.layout.display = "none"
-        self.box = w.VBox([row, self._said, self.page.box])
+        self.box = w.VBox([row, self._said, self.page.box, self._gains])
         self.box.add_class("wb-vary")
 
     # Choosing --------------------------------------------------------------------------------------------------------
@@ -236,6 +242,7 @@ class VaryPage:
         self._number += 1
         self._base, self._now = setting, value_now(str(self._what.value), setting)
         self._todo, self._count, self._found, self._failed = list(todo), len(todo), [], []
+        self._jct_s = {}
         self._run.disabled, self._cancel.disabled = True, False
         self._next()
 
@@ -280,8 +287,11 @@ class VaryPage:
             return
         variant = self._todo.pop(0)
         if message["kind"] == "done":
-            measures = message["measures"] if "measures" in message else as_json(summary(message["run"]))
+            own = message.get("run")  # of a scheduler of the session
+            measures = message["measures"] if own is None else as_json(summary(own))
             self._found.append((variant.label, measures))
+            done_s = np.array(message["jct_s"], dtype=np.float64) if own is None else jct_s(own)
+            self._jct_s[variant.label] = done_s
         else:
             self._failed.append(f"{variant.label}: {told(WorkbenchError.from_json(message))}")
         self._show()
@@ -312,6 +322,21 @@ class VaryPage:
         )
         self.page.box.layout.display = None
         self.page.show(replace(drawing, table=frame), None)
+        self._gains.value = self._who_gains()
+
+    def _who_gains(self) -> str:
+        """Who gains and who pays with each value, against what is set now, or the first of them. HTML."""
+        base = self._now if self._now in self._jct_s else next(iter(self._jct_s), None)
+        if base is None or self._base is None:
+            return ""
+        names = [job.name for job in self._base.scenario.jobs]
+        said = {
+            label: gains(completions_of(names, self._jct_s[base], other))
+            for label, other in self._jct_s.items()
+            if label != base
+        }
+        lines = [f"<b>{html.escape(f'{base} to {name}')}</b>: {html.escape(text)}" for name, text in said.items()]
+        return "".join(f"<p>{line}</p>" for line in lines)
 
     def _say(self, tone: str, text: str) -> None:
         with self._said.hold_sync():

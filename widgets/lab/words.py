@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import counted
@@ -67,6 +68,11 @@ def done(run: Run, wall_s: float) -> str:
     gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
     status = f" ({worst.replace('_', ' ')}{gap})" if worst else ""
     return f"Done: {who_decided(run)}{status}; {_seconds(wall_s)}."
+
+
+def cost(wall_s: float) -> str:
+    """What a solve costs, as far as one was made; wall_s: of the last, infinite without one."""
+    return f" The last solve took {_seconds(wall_s)}." if math.isfinite(wall_s) else ""
 
 
 def _seconds(seconds: float) -> str:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import anywidget
 import traitlets
-import vl_convert
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.files import write_bytes
@@ -61,6 +60,8 @@ def vega_bundle() -> bytes:
         code = kept.read_bytes()
         gzip.decompress(code)  # a damaged file is made anew
         return code
+    import vl_convert
+
     source = vl_convert.javascript_bundle(_EXPORTS, VEGA_LITE)
     code = gzip.compress(source.encode(), 6, mtime=0)
     with contextlib.suppress(OSError, WorkbenchError):

@@ -33,13 +33,13 @@ class ChartPage:
         self.tools = w.VBox()
         self.box = w.VBox([self.view, self.tools])
 
-    def show(self, drawing: Drawing, selected: str | None) -> None:
-        """Draw, with a job selected."""
+    def show(self, drawing: Drawing, selected: str | None, of: str = "") -> None:
+        """Draw, with a job selected; of: as `VegaView` has it."""
         if self.drawing is None:
             self._make_tools()
         self.drawing = drawing
         self.view.aria_label = drawing.label
-        self.view.show(drawing.named(), drawing.data, selected=selected)
+        self.view.show(drawing.named(), drawing.data, selected=selected, of=of)
         self._show_numbers()
 
     def _make_tools(self) -> None:

@@ -157,6 +157,7 @@ class ChartBox {
       if (this.disposed) return;
       this.say("");
       if (what) this.record(what, performance.now() - started);
+      this.root.dataset.of = this.drawn.of;
     } catch (error) {
       if (!this.disposed) this.fail(error);
     }
@@ -176,8 +177,9 @@ class ChartBox {
     const programs = await vegaPrograms(this.model);
     if (this.disposed) return null;
     const tables = this.tables();
+    const of = this.model.get("of");
     const [renderer, magnify, width] = [this.renderer(), this.magnify(), this.width()];
-    this.drawn = { spec, renderer, data: tables, width, magnify };
+    this.drawn = { spec, renderer, data: tables, width, magnify, of };
     const settings = this.settings();
     const problems = [];
     // The data go into the compiled chart, so that its first frame already shows them.
@@ -223,6 +225,7 @@ class ChartBox {
       if (knows(view, name)) view.change(name, view.changeset().remove(() => true).insert(toRows(table)));
     }
     this.drawn.data = tables;
+    this.drawn.of = this.model.get("of");
     if (what) view.resize(); // what stands beside the plot may need more room than before
     if (this.apply(this.settings())) what ??= "params";
     if (this.follows && Math.abs(this.width() - this.drawn.width) >= 1) {

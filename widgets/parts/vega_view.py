@@ -58,6 +58,7 @@ class VegaView(anywidget.AnyWidget):
     )
     aria_label = traitlets.Unicode("Chart", help="What a screen reader says of the chart.").tag(sync=True)
     still = traitlets.Unicode("", help="Class of the pictures that stand on the page until it is drawn.").tag(sync=True)
+    of = traitlets.Unicode("", help="What the data are of; the page notes it with what it has drawn.").tag(sync=True)
     error = traitlets.Unicode("", help="Why the chart could not be drawn, as the page reports it.").tag(sync=True)
 
     _programs = traitlets.Instance(ipywidgets.Widget).tag(sync=True, **ipywidgets.widget_serialization)
@@ -82,6 +83,7 @@ class VegaView(anywidget.AnyWidget):
         data: Mapping[str, pd.DataFrame] | None = None,
         *,
         selected: Any = traitlets.Undefined,
+        of: str = "",
     ) -> None:
         """Show `chart` with the named `data`; what has not changed is not sent again.
 
@@ -95,7 +97,7 @@ class VegaView(anywidget.AnyWidget):
                 self.set_data(name, tables.get(name, pd.DataFrame()))
             if selected is not traitlets.Undefined:
                 self.selected = selected
-            self._spec = spec
+            self._spec, self.of = spec, of
 
     def set_data(self, name: str, table: pd.DataFrame) -> None:
         """Replace one named table and leave the rest of the chart alone."""

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from widgets.work.work import Deliver, Hear, Message, Queued
+from widgets.work.work import Deliver, Hear, Message, Queued, Workplace
 from workbench.base.processes import how_ended
 
 WORKER = (sys.executable, "-m", "workbench.cli.worker")
@@ -181,12 +181,17 @@ def _last_words(log: Path) -> str:
     return ""
 
 
-_process_work: ProcessWork | None = None
+_process_work: Workplace | None = None
 
 
-def process_work() -> ProcessWork:
-    """This kernel's warm process, started when first asked for."""
+def process_work() -> Workplace:
+    """This kernel's warm process, started when first asked for; the kernel itself on a host that allows none."""
     global _process_work
     if _process_work is None:
-        _process_work = ProcessWork()
+        try:
+            _process_work = ProcessWork()
+        except OSError:
+            from widgets.work.kernel import KernelWork
+
+            _process_work = KernelWork()
     return _process_work

@@ -30,7 +30,10 @@ class ThreadWork:
             self._waiting = Queued(request, hear, line)
             return
         self._flag = CancelFlag(stop_of(request))
-        threading.Thread(target=self._work, args=(request, hear, self._flag), daemon=True).start()
+        try:
+            threading.Thread(target=self._work, args=(request, hear, self._flag), daemon=True).start()
+        except RuntimeError:  # a host that allows no threads
+            self._work(request, hear, self._flag)
 
     def cancel(self, line: Hashable = None) -> None:
         """Ask the thread to end."""

@@ -8,7 +8,8 @@ folder with its log.
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
            "window": [FIRST, LAST], "belief": ESTIMATOR}
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
-          {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures` and no run
+          {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures`, each job's `jct_s` (null: not
+          done) and no run
           {"id": 3, "kind": "exact", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "time_limit_s": S}
           {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
           {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
@@ -33,6 +34,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import os
 import queue
 import shutil
@@ -74,13 +76,14 @@ def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) 
         request = requests.get()
         tell = answers.of(request.get("id"))
         with contextlib.redirect_stdout(sys.stderr):  # a stray print must not break the protocol
-            _serve(request, tell, many)
+            serve(request, tell, many)
 
 
-def _serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns) -> None:
+def serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns, stop: Stop | None = None) -> None:
+    """Do a request and tell what came of it, runs as objects; stop: when a simulation ends, if not as it asks."""
     try:
         if request["kind"] == "simulate":
-            tell({"kind": "done", **_simulate(request, tell)})
+            tell({"kind": "done", **_simulate(request, tell, stop or stop_of(request))})
         elif request["kind"] == "measure":
             tell({"kind": "done", **_measure(request, tell)})
         elif request["kind"] == "exact":
@@ -96,24 +99,25 @@ def _serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns) -> None:
         else:
             tell({"kind": "done", **described(request)})
     except WorkbenchError as error:
-        tell({"kind": "error", **error.as_json()})
+        tell({"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()})
     except Exception as error:  # the process goes on, and the lab shows what happened
         traceback.print_exc()
         text = {"where": "worker process", "value": repr(error), "expected": "no such failure (please report it)"}
         tell({"kind": "error", "status": "internal", "error": text})
 
 
-def _simulate(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def _simulate(request: Mapping[str, Any], tell: Tell, stop: Stop) -> dict[str, Any]:
     began = time.perf_counter()
-    done = simulated(request, stop_of(request), tell)
-    return {**done._asdict(), "run": done.run.as_message(), "wall_s": time.perf_counter() - began}
+    return {**simulated(request, stop, tell)._asdict(), "wall_s": time.perf_counter() - began}
 
 
 def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Of a run that nobody needs to see what it comes to."""
-    from workbench.analysis.metrics import as_json, summary
+    """Of a run that nobody needs to see what it comes to, and when each job was done."""
+    from workbench.analysis.metrics import as_json, jct_s, summary
 
-    return {"measures": as_json(summary(simulated(request, AllFinished(), tell).run))}
+    run = simulated(request, AllFinished(), tell).run
+    ended = [None if math.isnan(each) else each for each in jct_s(run).tolist()]
+    return {"measures": as_json(summary(run)), "jct_s": ended}
 
 
 def _exact(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,9 +202,10 @@ def do_study(request: Mapping[str, Any], tell: Tell) -> None:
 
 
 class ManyRuns:
-    """Does requests of kind `many` in processes that stay, with what they need imported."""
+    """Does requests of kind `many` in processes that stay, with what they need imported; alone: here, in turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        self._alone = alone
         self._pool: WorkerPool | None = None
         self._workers = 0
 
@@ -212,13 +217,13 @@ class ManyRuns:
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
 
-        pool = self._warm(request["workers"])
+        pool = None if self._alone else self._warm(request["workers"])
         with contextlib.closing(outcomes(requests, attempt, pool=pool)) as ended:
             for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})
                     continue
-                tell({"kind": "progress", "number": number, "run": outcome.as_message()})
+                tell({"kind": "progress", "number": number, "run": outcome})
         tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
     def _warm(self, workers: int) -> WorkerPool:
@@ -271,6 +276,8 @@ class _Answers:
         self._target, self._lock = target, threading.Lock()
 
     def __call__(self, message: Mapping[str, Any]) -> None:
+        if "run" in message:
+            message = {**message, "run": message["run"].as_message()}
         with self._lock:
             self._target.write(json.dumps(message, allow_nan=False) + "\n")
             self._target.flush()

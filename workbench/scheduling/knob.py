@@ -31,7 +31,7 @@ class Knob:
     default fixes the kind: bool, int, float or str; choices: the values allowed; minimum, maximum: inclusive range of
     a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people, with `s` a
     duration such as `2 h 30 min` may be typed; source: the `paper`, the authors' `code`, or `ours`; main: always in
-    sight in a lab; optional: None is a value.
+    sight in a lab; optional: None is a value; usual: what a lab's slider offers of a number, first, last and step.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Knob:
     kind: Literal["bool", "int", "float", "str"] = "float"
     optional: bool = False
     main: bool = False
+    usual: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import workbench
-from workbench.analysis.metrics import diverged_s, job_differences
+from workbench.analysis.metrics import completions_of, diverged_s, gains, job_differences
 from workbench.base.errors import InputError
 from workbench.simulation.run import Run
 
@@ -93,3 +93,16 @@ def test_a_table_without_jobs_has_no_rows() -> None:
     empty = workbench.preset("start_here").replace(jobs=[])
     run = workbench.simulate(empty, "fifo")
     assert isinstance(job_differences(run, run), pd.DataFrame) and job_differences(run, run).empty
+
+
+def test_one_sentence_says_who_gains_and_who_pays() -> None:
+    def said(before: list[float], after: list[float]) -> str:
+        names = [f"j{i}" for i in range(len(before))]
+        return gains(completions_of(names, np.array(before, dtype=float), np.array(after, dtype=float)))
+
+    assert said([60, 60], [60, 60]) == "Every job ends when it did."
+    assert said([600, 60], [60, 120]) == "j0 (9 min sooner) gains, j1 (1 min later) pays; on average 4 min sooner."
+    assert said([600] * 5, [60] * 5) == (
+        "j0 (9 min sooner), j1 (9 min sooner), j2 (9 min sooner) and 2 others gain; on average 9 min sooner."
+    )
+    assert said([60, np.nan, 10], [np.nan, 60, 10]) == "j1 ends only now, j0 no longer ends; on average no change."

@@ -20,7 +20,7 @@ from widgets.work.work import Message
 from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
 from workbench.analysis.whatif.marginal import MarginalValues, Value
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.cli.worker import ManyRuns, _serve
+from workbench.cli.worker import ManyRuns, serve
 from workbench.session.runner import attempt
 
 TEXTS = (
@@ -87,7 +87,7 @@ class Here:
     def submit(self, request: Message, hear: Any, line: Any = None) -> None:
         sent = json.loads(json.dumps(request))
         answers: list[Any] = []
-        _serve(sent, answers.append, ManyRuns())
+        serve(sent, answers.append, ManyRuns())
         hear(json.loads(json.dumps(answers[-1], allow_nan=False)))
 
 

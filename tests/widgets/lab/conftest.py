@@ -16,6 +16,7 @@ from tests.widgets.lab.support import Waiter
 def work(monkeypatch: pytest.MonkeyPatch) -> Waiter:
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     return waiter
 
 

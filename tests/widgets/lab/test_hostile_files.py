@@ -89,7 +89,12 @@ def test_tags_in_a_file_are_text_on_the_page(work: Waiter) -> None:
         lab.solve()
         work.answer()
         lab._results.select(tag)
-        shown = [lab._scenario.about.value, lab._note.value, lab._results._job.value, lab._results._metrics.value]
+        shown = [
+            lab._scenario.about.value,
+            lab._note.value,
+            lab._results._job.value,
+            lab._results.compared.measures.value,
+        ]
         shown += [lab._results._table.value, lab._scenario.also.value]
         for name in (*PAGES, *titles(lab)):
             lab._results.open(name)

@@ -41,7 +41,7 @@ def test_a_warning_of_the_run_stands_below_its_gantt_chart(work: Waiter) -> None
     lab = GavelLab(scheduler="gavel.max_throughput")
     lab.solve()
     work.answer()
-    _, picture, note, _ = lab._results.stage.children
+    _, picture, _, note, _ = lab._results.stage.children
     assert picture.children == (lab._results._gantt.view,)
     assert note.value.startswith("<p class='wb-note'>Warning: Rounds did not keep to the shares of time: translation")
     lab.set("gavel.max_min_fairness")

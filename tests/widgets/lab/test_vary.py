@@ -30,7 +30,8 @@ class Measurer(Waiter):
         from workbench.cli.worker import simulated
         from workbench.simulation.stop import AllFinished
 
-        hear({"kind": "done", "measures": as_json(metrics.summary(simulated(request, AllFinished(), hear).run))})
+        run = simulated(request, AllFinished(), hear).run
+        hear({"kind": "done", "measures": as_json(metrics.summary(run)), "jct_s": metrics.jct_s(run).tolist()})
 
 
 @pytest.fixture
@@ -39,6 +40,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Measurer:
 
     waiter = Measurer()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     return waiter
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import widgets.editors.scheduler_choice
+import widgets.lab.lab
 import workbench
 from tests.widgets.lab.support import run, until
 from widgets import GavelLab, HadarLab
@@ -20,6 +21,11 @@ from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError
 from workbench.scheduling import notation
 from workbench.session.registry import formulations
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
 
 
 def test_open_solve_edit_and_read_the_objects() -> None:
@@ -33,7 +39,7 @@ def test_open_solve_edit_and_read_the_objects() -> None:
         assert lab.run == workbench.simulate("preset:start_here", "gavel.max_min_fairness")
         assert lab.status.startswith(f"Done: {who_decided(lab.run)} (optimal); ")
         assert lab.solution["status"] == "optimal" and lab.knobs["round_s"] == 360.0
-        assert "Mean JCT" in lab._results._metrics.value
+        assert "Mean JCT" in lab._results.compared.measures.value
         lab.set(round_s=720)  # small and solved before: solved again at once
         assert lab.state == "working"
         await until(lambda: lab.state == "done")

@@ -10,7 +10,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-import vl_convert
 
 from workbench.analysis.charts import theme
 
@@ -31,7 +30,8 @@ class Drawing:
     that a widget can embed it once and push new data; it is as wide as its container. data: the tables by name.
     table: the numbers behind the chart, with units in the column names, for CSV and for readers who cannot see it.
     label: what the chart shows, in one sentence, for a screen reader. moments: of a chart with the parameter `until`,
-    its values for playback, in order; clock: what they count, seconds ("s") or something else by name.
+    its values for playback, in order; clock: what they count, seconds ("s") or something else by name. written: the
+    chart as a dictionary, of one that is drawn again and again.
     """
 
     chart: Chart
@@ -41,6 +41,7 @@ class Drawing:
     params: Mapping[str, Any] = field(default_factory=dict)
     moments: Sequence[float] = ()
     clock: str = "s"
+    written: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
         return f"<Drawing: {self.label}>"
@@ -51,7 +52,7 @@ class Drawing:
         Not held against Vega-Lite's schema each time it is drawn, which costs five times as much as writing it; the
         tests do that for every chart.
         """
-        found: dict[str, Any] = self.chart.to_dict(validate=False)
+        found: dict[str, Any] = written(self.chart) if self.written is None else dict(self.written)
         return found
 
     def inline(self, width: float = theme.WIDTH_PX) -> Chart:
@@ -67,7 +68,15 @@ class Drawing:
 
     def _repr_png_(self) -> bytes:
         """The picture that a notebook shows for a drawing at the end of a cell."""
+        import vl_convert
+
         return vl_convert.vegalite_to_png(json.dumps(self.spec()), VEGA_LITE, scale=2.0)
+
+
+def written(chart: Chart) -> dict[str, Any]:
+    """The chart as a dictionary, not held against Vega-Lite's schema."""
+    found: dict[str, Any] = chart.to_dict(validate=False)
+    return found
 
 
 def drawn(

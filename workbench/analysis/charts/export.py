@@ -8,8 +8,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import vl_convert
-
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import VEGA_LITE, Drawing
 from workbench.base.errors import InputError
@@ -44,6 +42,8 @@ def save(
 
 def to_png(drawing: Drawing, *, width: float = theme.WIDTH_PX, scale: float = 2.0) -> bytes:
     """The chart as a PNG; scale: pixels of the picture per pixel of the plot."""
+    import vl_convert
+
     return vl_convert.vegalite_to_png(json.dumps(drawing.spec(width)), VEGA_LITE, scale=scale)
 
 
@@ -53,6 +53,8 @@ def to_svg(drawing: Drawing, *, width: float = theme.WIDTH_PX) -> str:
 
     def renumbered(match: re.Match[str]) -> str:  # Vega counts on from the last drawing of the process
         return match.group(1) + numbers.setdefault(match.group(2), f"part{len(numbers)}")
+
+    import vl_convert
 
     svg = vl_convert.vegalite_to_svg(json.dumps(drawing.spec(width)), VEGA_LITE)
     return re.sub(r"""(\bid="|url\(#)((?:clip|gradient_)\d+)""", renumbered, svg)
@@ -85,6 +87,8 @@ def _in_script(text: str) -> str:
 @cache
 def _programs() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`."""
+    import vl_convert
+
     source = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
     return source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 

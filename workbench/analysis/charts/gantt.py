@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Chart, Drawing, composed, message
+from workbench.analysis.charts.drawing import Chart, Drawing, composed, message, written
 from workbench.analysis.charts.gantt_bars import lanes, preemptions, thinned_bars, thinned_marks
 from workbench.analysis.charts.gantt_data import (
     BAR_COLUMNS,
@@ -59,6 +59,7 @@ def gantt(
     end_s: float | None = None,
     max_height: float = MOST_HEIGHT_PX,
     title: str | None = None,
+    before: Drawing | None = None,
 ) -> Drawing:
     """Draw who held which GPU when (`by="slot"`), or what each job got (`by="job"`).
 
@@ -66,6 +67,7 @@ def gantt(
     200), events where jobs were preempted (without them: where a job's interval ends and none follows). cluster: all
     slots and their order; without it only those that were used. selected, until_s: first values of the parameters.
     end_s: end of the axis (default: the last end, finish or arrival). max_height in pixels: more rows become lower.
+    before: such a drawing of another run; where its bars differ they are thin outlines, if it has the same rows.
 
     A restart or switch is drawn at least 2 pixels wide so that it is seen at all; everything else is to scale. Of more
     than `MOST_BARS` bars short neighbours are put together, and a note under the title says so; `table` has all.
@@ -79,7 +81,7 @@ def gantt(
     frame = Frame(max(count, 1), row_px if count else ROW_PX * 4, theme.time_unit(span[1] - span[0]), by)
     if by == "slot":
         bars = slot_bars(timeline, slots, colour, frame)
-        rows, lines = slot_rows(slots, types, frame)
+        rows, lines = kept_rows(tuple(slots.itertuples(index=False, name=None)), tuple(types.items()), frame)
         marks = lost_at(bars, preemptions(timeline, jobs, events))
         margin: Margin | None = Margin.of(slots, frame)
         title = title or "Schedule by GPU"
@@ -104,13 +106,14 @@ def gantt(
         "rounds": grid,
         "span": corners(span, frame),
         "key": key,
+        "before": outlines(before, rows, few),
         "message": message("" if len(bars) else "No jobs" if by == "job" and jobs.empty else "Nothing ran"),
     }
     label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}."
-    chart = _chart(frame, margin, title, note, selected, until_s)
+    chart, as_written = _chart(frame, margin, title, note, selected, until_s)
     params = {"selected": selected, "until": until_s}
     moments = moments_s(timeline, decisions, span[1]).tolist()
-    return Drawing(chart, data, behind(bars, jobs), label, params, moments)
+    return Drawing(chart, data, behind(bars, jobs), label, params, moments, written=as_written)
 
 
 def run_gantt(
@@ -120,6 +123,7 @@ def run_gantt(
     end_s: float | None = None,
     max_height: float = MOST_HEIGHT_PX,
     title: str | None = None,
+    before: Drawing | None = None,
 ) -> Drawing:
     """Draw a run's schedule on all of its cluster; arguments as in `gantt`, end_s: default the end of the run."""
     return gantt(
@@ -132,6 +136,7 @@ def run_gantt(
         end_s=run.end_s if end_s is None else end_s,
         max_height=max_height,
         title=title,
+        before=before,
     )
 
 
@@ -145,10 +150,35 @@ def left_px(cluster: Cluster) -> float:
 @lru_cache(32)
 def _chart(
     frame: Frame, margin: Margin | None, title: str, note: str, selected: str | None, until_s: float | None
-) -> Chart:
-    """The specification; a knob changes only the data, so that the same one is used again."""
+) -> tuple[Chart, dict[str, Any]]:
+    """The specification, also as written; a knob changes only the data, so that the same one is used again."""
     params = {"selected": selected, "until": until_s}
-    return composed(*layers(frame, margin), title=title, subtitle=note, height=round(frame.height, 2), params=params)
+    height = round(frame.height, 2)
+    chart = composed(*layers(frame, margin), title=title, subtitle=note, height=height, params=params)
+    return chart, written(chart)
+
+
+@lru_cache(32)
+def kept_rows(
+    slots: tuple[tuple[Any, ...], ...], types: tuple[tuple[str, str], ...], frame: Frame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`slot_rows`, which a knob leaves as they are."""
+    return slot_rows(pd.DataFrame(slots, columns=LANE_COLUMNS), dict(types), frame)
+
+
+LANE_COLUMNS = ["row", "node", "slot", "accelerator"]
+OUTLINES = ["job", "start_s", "end_s", "y0", "y1", "fill"]
+
+
+def outlines(before: Drawing | None, rows: pd.DataFrame, bars: pd.DataFrame) -> pd.DataFrame:
+    """The bars of another drawing with these rows that are not among these, as the data set `before`."""
+    if before is None or not before.data["rows"].equals(rows):
+        return pd.DataFrame(columns=OUTLINES)
+    there = set(bars[OUTLINES].itertuples(index=False, name=None))
+    old = before.data["bars"]
+    old = old[old["kind"] == "run"]
+    rest = [row for row in old[OUTLINES].itertuples(index=False, name=None) if row not in there]
+    return pd.DataFrame(rest, columns=OUTLINES)
 
 
 Slot = tuple[str, int]

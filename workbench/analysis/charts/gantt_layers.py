@@ -54,6 +54,7 @@ def layers(frame: Frame, margin: Margin | None) -> Sequence[Layer]:
         _rounds(frame),
         *life,
         _bars(frame),
+        _before(frame),
         _lines(frame),
         _bar_labels(frame),
         *_marks(frame),
@@ -122,6 +123,23 @@ def _rounds(frame: Frame) -> Layer:
         marks("rounds")
         .mark_rule(color=theme.PAPER, strokeWidth=1.2, clip=True)
         .encode(x=_x("datum.time_s", frame), y=alt.value(0), y2=_expr("height"))
+    )
+
+
+def _before(frame: Frame) -> Layer:
+    """Where another run differed: thin outlines in the colour of what was there."""
+    return (
+        marks("before")
+        .transform_filter(begun())
+        .mark_rect(filled=False, strokeWidth=1.6, strokeDash=[4, 2], clip=True, tooltip=None)
+        .encode(
+            x=_x("datum.start_s", frame),
+            x2=_x(so_far("end_s"), frame),
+            y=_y("datum.y0"),
+            y2=_y("datum.y1"),
+            stroke=alt.Stroke("fill:N", scale=None),
+            strokeOpacity=_opacity(),
+        )
     )
 
 

@@ -14,7 +14,7 @@ from workbench.analysis.metrics.over_time import (
 )
 from workbench.analysis.metrics.slo import broken_s
 from workbench.analysis.metrics.summary import Summary, as_json, summary, table, with_known
-from workbench.analysis.metrics.two_runs import diverged_s, job_differences
+from workbench.analysis.metrics.two_runs import completions, completions_of, diverged_s, gains, jct_s, job_differences
 from workbench.simulation.conservation import Violation, check
 
 __all__ = [
@@ -29,7 +29,11 @@ __all__ = [
     "broken_s",
     "check",
     "comparison_page",
+    "completions",
+    "completions_of",
     "diverged_s",
+    "gains",
+    "jct_s",
     "job_differences",
     "jobs_over_time",
     "latency_ratio_over_time",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
-from workbench.base.errors import InputError, Words
+from workbench.base.errors import InputError, Words, counted
+from workbench.base.units import format_duration
 from workbench.scenario.throughput import FloatArray
 from workbench.simulation.intervals import Intervals
 from workbench.simulation.run import Run
@@ -26,33 +29,83 @@ def job_differences(before: Run, after: Run) -> pd.DataFrame:
 
     Raises InputError for runs of scenarios with other jobs or types.
     """
+    return completions(before, after).assign(diverged_s=_diverged(before, after))
+
+
+def completions(before: Run, after: Run) -> pd.DataFrame:
+    """The columns of `job_differences` but `diverged_s`, which costs most; raises as that."""
     if list(before.jobs["job"]) != list(after.jobs["job"]):
         raise InputError("runs", Words("runs with other jobs"), "two runs of one scenario")
     if before.scenario.cluster.types != after.scenario.cluster.types:
         raise InputError("runs", Words("runs with other GPU types"), "two runs of one scenario")
-    first, second = (
-        (run.jobs["finish_s"] - run.jobs["arrival_s"]).to_numpy(dtype=np.float64) for run in (before, after)
-    )
+    return completions_of(before.jobs["job"].tolist(), jct_s(before), jct_s(after))
+
+
+def jct_s(run: Run) -> FloatArray:
+    """(jobs,) seconds from arrival to completion, NaN of a job that has not finished."""
+    found: FloatArray = (run.jobs["finish_s"] - run.jobs["arrival_s"]).to_numpy(dtype=np.float64)
+    return found
+
+
+def completions_of(jobs: Sequence[str], first: FloatArray, second: FloatArray) -> pd.DataFrame:
+    """`completions` of jobs by name, from the JCT of each in both runs, s, NaN where it has not finished."""
     difference = second - first
     near = np.abs(difference) <= np.maximum(SAME_S, SAME_SHARE * np.abs(first))
     done, done_after = ~np.isnan(first), ~np.isnan(second)
     cases = [done & done_after & near, done & (~done_after | (difference > 0)), done_after]
     return pd.DataFrame(
         {
-            "job": before.jobs["job"].to_numpy(),
+            "job": pd.array(list(jobs), dtype="str"),
             "before_s": first,
             "after_s": second,
             "difference_s": difference,
             "ratio": second / np.where(first > 0, first, np.nan),
             "sooner": np.select(cases, ["same", "before", "after"], ""),
-            "diverged_s": _diverged(before, after),
         }
     )
+
+
+MOST_NAMED = 3
+"""Jobs that a sentence names on each side."""
+
+
+def gains(differences: pd.DataFrame) -> str:
+    """Who gains from the first run to the second and who pays, in one sentence; differences: of `job_differences`."""
+    known = differences[differences["difference_s"].notna()]
+    sooner = known[known["sooner"] == "after"].sort_values("difference_s", kind="stable")
+    later = known[known["sooner"] == "before"].sort_values("difference_s", ascending=False, kind="stable")
+    sides = [
+        f"{_named(rows, how)} {verb}{'s' if len(rows) == 1 else ''}"
+        for rows, how, verb in ((sooner, "sooner", "gain"), (later, "later", "pay"))
+        if len(rows)
+    ]
+    for which, said in (("after", "ends only now"), ("before", "no longer ends")):
+        alone = differences[differences["difference_s"].isna() & (differences["sooner"] == which)]["job"]
+        sides += [f"{_listed(alone.astype(str).tolist())} {said}"] if len(alone) else []
+    if not sides:
+        return "Every job ends when it did."
+    mean_s = float(known["difference_s"].mean()) if len(known) else 0.0
+    way = "later" if mean_s > 0 else "sooner"
+    mean = f"{format_duration(abs(mean_s), parts=2)} {way}" if abs(mean_s) >= 1.0 else "no change"
+    return f"{', '.join(sides)}; on average {mean}."
 
 
 def diverged_s(differences: pd.DataFrame) -> float:
     """The first time at which some job holds other GPUs, NaN if none ever does; differences: of `job_differences`."""
     return float(differences["diverged_s"].min())
+
+
+def _named(rows: pd.DataFrame, way: str) -> str:
+    """Jobs with how much sooner or later they end, the most first."""
+    pairs = zip(rows["job"].astype(str), rows["difference_s"].abs(), strict=True)
+    said = [f"{job} ({format_duration(float(by_s), parts=1)} {way})" for job, by_s in pairs]
+    return _listed(said)
+
+
+def _listed(said: Sequence[str]) -> str:
+    shown, more = list(said[:MOST_NAMED]), len(said) - MOST_NAMED
+    parts = [*shown, counted(more, "other")] if more > 0 else shown
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _diverged(before: Run, after: Run) -> FloatArray:

@@ -17,6 +17,7 @@ SLO_LEASE_S = Knob(
     minimum=1,
     maximum=MOST_S,
     main=True,
+    usual=(300, 3600, 300),
 )
 BE_LEASE_S = Knob(
     "be_lease_s",

@@ -168,6 +168,7 @@ FORKS = Knob(
     maximum=1_000_000,
     optional=True,
     main=True,
+    usual=(1, 6, 1),
 )
 MAX_JOB_COUNT = Knob(
     "max_job_count",

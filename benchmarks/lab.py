@@ -1,0 +1,179 @@
+"""How long from a slider to the picture, in a real Chromium on a JupyterLab of its own.
+
+`python -m benchmarks.lab [--moves N] [--json]` opens each paper's lab on a small preset and moves its slider N times,
+by the keyboard, each move when the picture of the one before is there; then it drags with the pointer for a second.
+Of each lab it tells the median and the 95th percentile of the seconds from key to changed picture, the pictures that a
+drag showed, and how many of them were of an older value than the picture before them, or last of another value than
+the slider's. Exit code 1 if one was, or a budget is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Page, TimeoutError, sync_playwright
+
+from tests.browser_support import CLOSE, Server, chromium, chromium_path, run_notebook, serving, wait_for_text
+
+BUDGET_S = 0.15
+PATIENCE_MS = 60_000
+DRAG_STEPS, DRAG_S = 25, 1.0
+
+
+class LabMoves(NamedTuple):
+    """A lab, the cell that opens it, and the knob whose slider is moved."""
+
+    name: str
+    cell: str
+    knob: str
+
+
+LABS = (
+    LabMoves("gavel", 'GavelLab("start_here", knobs=[("round_s", 60, 1260)])', "round_s"),
+    LabMoves("hadar", 'HadarLab("hadar_example", knobs=[("round_s", 60, 660)])', "round_s"),
+    LabMoves("hadare", 'HadarLab("hadar_example", "hadare")', "forks"),
+    LabMoves("hops", 'HopsLab("hops_example", knobs=[("lambda", 0, 4)])', "lambda"),
+    LabMoves("hare", 'HareLab("hare_example", knobs=[("most_rounds", 1, 30)])', "most_rounds"),
+    LabMoves("chronus", 'ChronusLab("chronus_small")', "slo_lease_s"),
+)
+CHART, HANDLE, STATUS = ".wb-view-gantt", ".wb-knob-{} .noUi-handle", ".wb-status"
+# Notes each key, and each picture with what it is of.
+WATCH = """([handle, chart]) => {
+    const slider = document.querySelector(handle), view = document.querySelector(chart);
+    const notes = globalThis.wbNotes = {keys: [], drawn: []};
+    slider.addEventListener("keydown", () => notes.keys.push(performance.now()), true);
+    new MutationObserver(() => notes.drawn.push([performance.now(), view.dataset.of]))
+        .observe(view, {attributes: true, attributeFilter: ["data-of"]});
+}"""
+
+
+class LabTimes(NamedTuple):
+    """What a lab did. p50_s, p95_s: from key to picture; pictures: that a drag showed; stale: of older values."""
+
+    lab: str
+    moves: int
+    p50_s: float
+    p95_s: float
+    pictures: int
+    stale: int
+    budget_s: float = BUDGET_S
+
+    @property
+    def good(self) -> bool:
+        """Whether it keeps the budget and shows nothing old."""
+        return self.stale == 0 and self.p95_s <= self.budget_s
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure the labs, and print a table or JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description="From a slider to the picture.")
+    parser.add_argument("--moves", type=int, default=100, help="moves of each lab's slider (default 100)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("labs", metavar="LAB", nargs="*", help=f"of {', '.join(lab.name for lab in LABS)}")
+    asked = parser.parse_args(argv)
+    executable = chromium_path()
+    if executable is None or asked.moves < 1:
+        parser.error("no Chromium found (WORKBENCH_CHROMIUM may name one)" if asked.moves > 0 else "--moves from 1")
+    found = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "chromium").mkdir()
+        browser = chromium(executable, folder / "chromium")
+        with serving("lab", folder) as server, browser as address, sync_playwright() as driver:
+            page = driver.chromium.connect_over_cdp(address).contexts[0].new_page()
+            page.set_default_timeout(PATIENCE_MS)
+            for lab in LABS:
+                if not asked.labs or lab.name in asked.labs:
+                    found.append(measured(page, server, lab, asked.moves))
+                    page.evaluate(CLOSE, PATIENCE_MS)
+    if asked.json:
+        print(json.dumps({"labs": [each._asdict() for each in found], "stale": sum(each.stale for each in found)}))
+    else:
+        for each in found:
+            print("{:8} {:4} moves  p50 {:.3f} s  p95 {:.3f} s  {:3} pictures  {} stale".format(*each[:6]))
+    return 0 if all(each.good for each in found) else 1
+
+
+def measured(page: Page, server: Server, lab: LabMoves, moves: int) -> LabTimes:
+    """Open a lab, move its slider by keys, each when the picture before is there, and drag it."""
+    run_notebook(page, server, f"{lab.name}.ipynb", f"import widgets\nlab = widgets.{lab.cell}\nlab")
+    wait_for_text(page, STATUS, "Done")
+    page.wait_for_selector(f"{CHART} canvas")
+    handle = page.locator(HANDLE.format(lab.knob)).first
+    page.evaluate(WATCH, [HANDLE.format(lab.knob), CHART])
+    handle.focus()
+    taken, key = [], "ArrowRight"
+    for _ in range(moves):
+        before = _notes(page)
+        page.keyboard.press(key)
+        try:
+            page.wait_for_function("n => wbNotes.drawn.length > n", arg=len(before["drawn"]), timeout=2_000)
+        except TimeoutError:  # the slider's end
+            key = "ArrowLeft" if key == "ArrowRight" else "ArrowRight"
+            continue
+        now = _notes(page)
+        taken.append((now["drawn"][len(before["drawn"])][0] - now["keys"][len(before["keys"])]) / 1000)
+    pictures, stale = _dragged(page, lab)
+    ranked = sorted(taken)
+    return LabTimes(
+        lab.name,
+        len(ranked),
+        round(ranked[len(ranked) // 2], 4),
+        round(ranked[min(len(ranked) - 1, int(0.95 * len(ranked)))], 4),
+        pictures,
+        stale,
+    )
+
+
+def _notes(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = page.evaluate("wbNotes")
+    return found
+
+
+def _dragged(page: Page, lab: LabMoves) -> tuple[int, int]:
+    """From one end of the slider to the other within a second: pictures that were shown, and how many were old."""
+    handle = page.locator(HANDLE.format(lab.knob)).first
+    track = page.locator(f".wb-knob-{lab.knob} .noUi-base").first.bounding_box()
+    assert track is not None
+    y = track["y"] + track["height"] / 2
+    for _ in range(50):
+        handle.press("ArrowLeft")
+    _rest(page)
+    box = handle.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    begun = len(_notes(page)["drawn"])
+    for step in range(1, DRAG_STEPS + 1):
+        page.mouse.move(track["x"] + track["width"] * step / DRAG_STEPS, y)
+        page.wait_for_timeout(1000 * DRAG_S / DRAG_STEPS)
+    page.mouse.up()
+    _rest(page)
+    values = [_number(json.loads(of)[lab.knob]) for _, of in _notes(page)["drawn"][begun:]]
+    stale = sum(after < before for before, after in itertools.pairwise(values))
+    last = _number(json.loads(page.evaluate(f"document.querySelector('{CHART}').dataset.of"))[lab.knob])
+    return len(set(values)), stale + (bool(values) and last != max(values))
+
+
+def _number(value: Any) -> float:
+    return math.inf if value in (None, "inf") else float(value)
+
+
+def _rest(page: Page) -> None:
+    """Wait until no picture has come for a second."""
+    before = -1
+    while (now := len(_notes(page)["drawn"])) != before:
+        before = now
+        page.wait_for_timeout(1000)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

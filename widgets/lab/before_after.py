@@ -1,0 +1,128 @@
+"""The run that is shown against the one before it, or one that was pinned: every measure, every job, and who pays."""
+
+from __future__ import annotations
+
+import html
+import math
+import time
+from collections.abc import Callable
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.parts.html_table import html_table
+from workbench.analysis import metrics
+from workbench.analysis.metrics import Summary
+from workbench.analysis.metrics.declared import metric
+from workbench.analysis.whatif.words import amount, change_of
+from workbench.base.labels import unit_beside
+from workbench.base.units import format_duration
+from workbench.simulation.run import Run
+
+REST_S = 1.0
+"""A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
+NONE = "Change something: the run before stays as thin outlines."
+
+
+class BeforeAfter:
+    """What is compared: the button Pin, the sentence `said`, and tables of measures and jobs.
+
+    changed: called when another run is compared with.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._run: Run | None = None
+        self._before: Run | None = None
+        self._of: dict[int, Summary] = {}
+        self._since_s = 0.0
+        self._changed = changed
+        self.said, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML()
+        self.said.add_class("wb-gains")
+        self.pin = w.ToggleButton(description="Pin", icon="thumb-tack", layout=w.Layout(width="6em", flex="0 0 auto"))
+        self.pin.tooltip = "Compare with this run until it is let go, not with the run before"
+        self.pin.add_class("wb-pin")
+        self.pin.observe(lambda change: self._on_pin(change["new"]), "value")
+
+    @property
+    def before(self) -> Run | None:
+        """What the run that is shown is compared with; None if that is no other one with the same jobs."""
+        run, before = self._run, self._before
+        return None if run is None or before is None or before is run or not alike(before, run) else before
+
+    def run(self, run: Run) -> None:
+        """The run that is shown from now on, against the one that rested before it, or the pinned one."""
+        now_s = time.monotonic()
+        if not self.pin.value and (self._before is None or now_s - self._since_s >= REST_S):
+            self._before = self._run
+        self._run, self._since_s = run, now_s
+
+    def show(self, measures: Summary) -> None:
+        """Tell of the run, whose measures these are."""
+        kept = [each for each in (self._run, self._before) if each is not None]
+        self._of = {id(each): self._of.get(id(each), measures) for each in kept} | {id(self._run): measures}
+        self._tell()
+
+    def _on_pin(self, pinned: bool) -> None:
+        """The run in sight becomes what others are compared with."""
+        self.pin.description = "Pinned" if pinned else "Pin"
+        if pinned and self._run is not None:
+            self._before = self._run
+            self._tell()
+            self._changed()
+
+    def _tell(self) -> None:
+        run, before = self._run, self.before
+        if run is None:
+            return
+        differences = None if before is None else metrics.completions(before, run)
+        if differences is None:
+            text = "Pinned: what comes is compared with this run." if self.pin.value else NONE
+            self.said.value = f"<p class='wb-note'>{html.escape(text)}</p>"
+        else:
+            self.said.value = f"<p>{html.escape(metrics.gains(differences))}</p>"
+        was = None if before is None else self._of[id(before)]
+        self.measures.value = html_table(measures_table(was, self._of[id(run)]), scrolls=False)
+        self.jobs.value = html_table(jobs_table(run, differences))
+
+
+def alike(before: Run, run: Run) -> bool:
+    """Whether two runs can be compared job by job."""
+    types = before.scenario.cluster.types == run.scenario.cluster.types
+    return types and list(before.jobs["job"]) == list(run.jobs["job"])
+
+
+def measures_table(before: Summary | None, now: Summary) -> pd.DataFrame:
+    """The measures as people read them; with a run before also its values and the differences."""
+    found = metrics.table(now)
+    if before is None:
+        return found[["label", "value", "unit"]].set_axis(["Measure", "Now", "Unit"], axis="columns")
+    rows = []
+    for name, value in zip(found["metric"], found["value"], strict=True):
+        of = metric(name)
+        unit = unit_beside(of.label, of.unit)
+        was = of.missing if math.isnan(before[name]) else amount(before[name], unit)
+        is_now = str(value) if math.isnan(now[name]) else amount(now[name], unit)
+        changed = now[name] - before[name]
+        rows.append((of.label, was, is_now, "" if changed == 0 else change_of(changed, unit)))
+    return pd.DataFrame(rows, columns=["Measure", "Before", "Now", "Difference"])
+
+
+def jobs_table(run: Run, differences: pd.DataFrame | None) -> pd.DataFrame:
+    """Each job's time from arrival to completion; with `completions` also what it was before and the difference."""
+    names = run.jobs["job"].astype(str)
+    if differences is None:
+        took = run.jobs["finish_s"] - run.jobs["arrival_s"]
+        return pd.DataFrame({"Job": names, "JCT": [_time(each) for each in took]})
+    changes = zip(differences["sooner"], differences["difference_s"], strict=True)
+    return pd.DataFrame(
+        {
+            "Job": names,
+            "Before": [_time(each) for each in differences["before_s"]],
+            "Now": [_time(each) for each in differences["after_s"]],
+            "Difference": ["" if which == "same" else change_of(by_s, "s") for which, by_s in changes],
+        }
+    )
+
+
+def _time(seconds: float) -> str:
+    return "not finished" if math.isnan(seconds) else format_duration(float(seconds), parts=2)
