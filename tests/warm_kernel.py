@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import json
 import os
 import select
@@ -19,7 +20,6 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from unittest.mock import patch
 
 READY = "ready\n"
 
@@ -43,20 +43,23 @@ def serving(pages: Sequence[Path]) -> Iterator[Path]:
 
 
 def imports(page: Path) -> str:
-    """The import statements of a notebook."""
+    """The import statements of a notebook, but of `widgets`: to ask for a lab starts a process; each has its own."""
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     trees = [ast.parse("".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
     found = [node for tree in trees for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return "\n".join(map(ast.unparse, found))
+    return "\n".join(ast.unparse(node) for node in found if getattr(node, "module", "") != "widgets")
 
 
 def fork_for_each(place: str, pages: list[str]) -> None:
     """Fork a kernel for each caller, which lives no longer than the caller, and whose end the caller sees."""
     from ipykernel.kernelapp import IPKernelApp
 
-    with patch("widgets.work.process.process_work"):  # a lab starts its process when it is imported; each has its own
-        for page in pages:
-            exec(imports(Path(page)), {})
+    import widgets
+
+    for page in pages:
+        exec(imports(Path(page)), {})
+    for module in widgets._MODULES.values():
+        importlib.import_module(f"widgets.{module}")
     assert threading.active_count() == 1, "what is forked holds no lock"
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
