@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -406,6 +407,7 @@ DATA = Path(__file__).resolve().parents[2].parent / "shared/data/gavel"
 """Where the traces of whole runs are, if they are."""
 
 
+@cache
 def authors_scenario(trace: str, counts: str, gpus_per_server: str) -> Scenario:
     """A trace of the authors on `v100:p100:k80` GPUs, with their throughputs; gpus_per_server: `n:n:n` or n for all."""
     if ":" not in gpus_per_server:

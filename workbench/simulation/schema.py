@@ -16,6 +16,19 @@ from workbench.scheduling.decision import IntArray, in_sequences
 
 BYTES = {"float": "<f8", "int": "<i8", "bool": "?"}
 """How numbers are packed, by dtype."""
+TEXT = pd.Series([], dtype="str").dtype
+NUMBERS: Mapping[str, type] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+"""How tables hold texts and numbers, by dtype."""
+
+
+def _cells(values: Any, dtype: str) -> Any:
+    """A column's cells as its dtype holds them; raises ValueError for a part of a whole number."""
+    if dtype == "str":
+        return pd.array(values, dtype=TEXT)
+    found: npt.NDArray[Any] = np.array(values, NUMBERS[dtype])
+    if dtype == "int" and (found != np.asarray(values)).any():
+        raise ValueError("a column of whole numbers has another one")
+    return found
 
 
 class Column(NamedTuple):
@@ -44,11 +57,8 @@ class Table(NamedTuple):
         if not isinstance(columns, Mapping):
             rows = list(columns)
             columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
-        data = {  # arrays: a Series of each would cost more than all else of a small run's tables
-            c.name: pd.array(columns[c.name], "str") if c.dtype == "str" else np.array(columns[c.name], c.dtype)
-            for c in self.columns
-        }
-        return pd.DataFrame(data, columns=self.names, copy=False)  # the columns are its own already
+        data = {c.name: _cells(columns[c.name], c.dtype) for c in self.columns}
+        return pd.DataFrame(data, copy=False)  # the columns are its own already
 
     def packed(self, frame: pd.DataFrame) -> dict[str, Any]:
         """The cells for JSON, column by column: texts as a list, numbers as base64 of their bytes, exact to the bit."""
