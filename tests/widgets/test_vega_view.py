@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import traitlets
+import vl_convert
 
 from widgets.parts import assets
 from widgets.parts.vega_view import VegaView, data_names, encode_column, encode_table
@@ -133,7 +134,7 @@ def test_programs_are_carried_once_per_kernel(bars: pd.DataFrame) -> None:
 def test_bundle_is_kept_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     made: list[str] = []
-    monkeypatch.setattr(assets.vl_convert, "javascript_bundle", lambda *a: made.append("bundle") or "export {};")
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda *a: made.append("bundle") or "export {};")
     assets.vega_bundle.__wrapped__()
     code = assets.vega_bundle.__wrapped__()
     assert made == ["bundle"]
@@ -146,7 +147,7 @@ def test_bundle_is_kept_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.
 def test_bundle_without_a_writable_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(assets.vl_convert, "javascript_bundle", lambda *a: "export {};")
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda *a: "export {};")
     assert gzip.decompress(assets.vega_bundle.__wrapped__()) == b"export {};"
 
 

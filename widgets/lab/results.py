@@ -179,22 +179,30 @@ class Results:
         found.add_class("wb-page")
         return found
 
-    def _offer(self, run: Run) -> None:
-        """Offer the pictures and charts in which the run has something to show; what is open stays if it has it."""
-        looks = drawings()
-        look = looks.Look(run, tried=self._trials.made, belief=self._belief, errors=self._errors)
-        there = [name for name in looks.PAGES if name not in looks.ONLY_WITH or looks.ONLY_WITH[name](look)]
+    def _there(self) -> list[str]:
+        """The pictures and charts in which the run has something to show."""
+        looks, look = drawings(), self._look()
+        return [name for name in looks.PAGES if name not in looks.ONLY_WITH or looks.ONLY_WITH[name](look)]
+
+    def _offer_pictures(self) -> None:
+        """Offer those that the run has; what is open stays if it has it."""
+        there = self._there()
         pictures = [*(name for name in PICTURES.values() if name in there), *BY]
         before, self._setting_up = self._by.value if self._shown > 1 else self._picture, True
         if list(self._by.options) != pictures:
             self._by.options, self._by.tooltips = pictures, [HINTS[name] for name in pictures]
         self._by.value = before if before in pictures else "By GPU"
+        self._setting_up = False
+
+    def _offer_charts(self) -> None:
+        """Offer those that the run has, beside those tried before; what is open stays if it has it."""
+        there = self._there()
         charts = [*(name for name in CHARTS if name in there), PICTURE]
         if list(self._chart.options) != charts:
-            before = self._chart.value
+            before, self._setting_up = self._chart.value, True
             self._chart.options = charts
             self._chart.value = before if before in charts else charts[0]
-        self._setting_up = False
+            self._setting_up = False
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
@@ -211,13 +219,14 @@ class Results:
         self.playback.show(rounds_of(run))
         self._setting_up = False
         self.compared.run(run)
-        self._offer(run)
+        self._offer_pictures()
         self._draw_picture()  # it is on its way to the page while the rest is worked out
         measures = metrics.summary(run)
         self.compared.show(measures)
         self._mind = [f"Warning: {text}" for text in measures.warnings]
         self.outdated(False)
         self._trials.add(run, measures, belief)
+        self._offer_charts()
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
         looks = drawings()
