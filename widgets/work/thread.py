@@ -91,7 +91,10 @@ def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], 
             answer = WorkbenchError("lab", Words(repr(error)), "no such failure (please report it)")
         deliver(lambda: hear(answer))
 
-    threading.Thread(target=do, daemon=True).start()
+    try:
+        threading.Thread(target=do, daemon=True).start()
+    except RuntimeError:  # a host that allows no threads
+        do()
 
 
 def _mistake(error: BaseException) -> str:

@@ -53,6 +53,8 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
     for value in (90.0, 600.0):
         control.slider.value = value
         assert lab.state == "done" and lab.run.knobs["round_s"] == value
+    lab._results.open("Model")
+    assert "Rows with numbers, as decided at" in lab._formulation._rows.value
     lab._vary.opened()
     lab._vary.run()
     assert "2 of 2 runs made" in lab._vary._said.text and "<b>paper to authors</b>: " in lab._vary._gains.value
