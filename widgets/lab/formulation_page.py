@@ -54,7 +54,7 @@ class FormulationPage:
         self._statement.add_class("wb-statement")
         self._rows = w.HTML()
         self._rows.add_class("wb-rows")
-        self._rows_of: tuple[int, float] | None = None
+        self._rows_of: tuple[Run, float] | None = None
         self._rowing = False
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
@@ -147,10 +147,10 @@ class FormulationPage:
 
     def show_rows(self, run: Run, at_s: float) -> None:
         """Show the rows of the decision in force at a time of a run, solved again aside; the newest question counts."""
-        wanted = (id(run), at_s)
-        if wanted == self._rows_of:
+        before = self._rows_of
+        if before is not None and before[0] is run and before[1] == at_s:
             return
-        self._rows_of = wanted
+        wanted = self._rows_of = (run, at_s)
         if len(run.jobs) > MOST_JOBS:
             self._say_rows(
                 f"Rows with numbers stand here for up to {MOST_JOBS} jobs; workbench.rows has those of any run."
@@ -158,14 +158,13 @@ class FormulationPage:
             return
         if not self._rowing:
             self._rowing = True
-            aside(lambda: _rows(run, at_s), lambda found: self._hear_rows(found, run, wanted))
+            aside(lambda: _rows(run, at_s), lambda found: self._hear_rows(found, wanted))
 
-    def _hear_rows(self, found: pd.DataFrame | WorkbenchError, run: Run, wanted: tuple[int, float]) -> None:
+    def _hear_rows(self, found: pd.DataFrame | WorkbenchError, wanted: tuple[Run, float]) -> None:
         self._rowing = False
-        if wanted != self._rows_of and self._rows_of is not None:
-            again, self._rows_of = self._rows_of, None
-            if again[0] == id(run):
-                self.show_rows(run, again[1])
+        if self._rows_of is not None and self._rows_of is not wanted:
+            newest, self._rows_of = self._rows_of, None
+            self.show_rows(*newest)
         elif isinstance(found, WorkbenchError):
             self._say_rows(f"No rows with numbers: {told(found)}.")
         else:

@@ -103,7 +103,7 @@ class Results:
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._trials = Trials()
         self.compared = BeforeAfter(lambda: self._draw_picture())
-        self._pictures: dict[tuple[int, str], Drawing] = {}
+        self._pictures: dict[tuple[int, str], tuple[Run, Drawing]] = {}  # a run that is held keeps its id
         self._belief = DEFAULT
         self._errors: pd.DataFrame | None = None
         self._gantt = ChartPage("the schedule", "gantt")
@@ -297,12 +297,13 @@ class Results:
         looks, before = drawings(), self.compared.before
         if before is None:
             drawing: Drawing = looks.gantt(run, BY[by])
-            self._pictures = {(id(run), by): drawing}
+            self._pictures = {(id(run), by): (run, drawing)}
             return drawing
         end_s = max(run.end_s, before.end_s)
-        ghost = self._pictures.get((id(before), by)) or looks.gantt(before, BY[by])
+        known = self._pictures.get((id(before), by))
+        ghost = known[1] if known else looks.gantt(before, BY[by])
         drawing = looks.gantt(run, BY[by], end_s, ghost)
-        self._pictures = {(id(run), by): drawing, (id(before), by): ghost}
+        self._pictures = {(id(run), by): (run, drawing), (id(before), by): (before, ghost)}
         return drawing
 
     def _on_time(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import widgets.lab.before_after
+import widgets.lab.formulation_page
 import widgets.lab.lab
 import widgets.work.kernel
 import widgets.work.process
@@ -110,3 +111,17 @@ def test_a_range_that_cannot_be() -> None:
     for knob, says in wrong.items():
         with pytest.raises(InputError, match=says):
             KnobPanel(lambda: None, ["slots", knob]).show(find_formulation("hadar.offline"))
+
+
+def test_rows_are_those_of_the_run_that_was_asked_for_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run ends while the rows of the first are solved."""
+    asked: list[Any] = []
+    monkeypatch.setattr(widgets.lab.formulation_page, "aside", lambda work, hear: asked.append((work, hear)))
+    page = widgets.lab.formulation_page.FormulationPage(lambda: None, lambda: None)
+    for scheduler in ("gavel.max_min_fairness", "gavel.fifo"):
+        page.show_rows(workbench.simulate("preset:start_here", scheduler), 0.0)
+    for name in ("", "gavel.fifo"):
+        work, hear = asked.pop()
+        hear(work())
+        assert name in page._rows.value
+    assert not asked
