@@ -20,7 +20,7 @@ MOST_LINES = 600
 
 ROOMS = ("base", "scenario", "scheduling", "simulation", "baselines", "papers", "session", "analysis", "cli")
 """Rooms of the package, each imports those before it."""
-WIDGETS = ("parts", "editors", "work", "lab", "pages", "what_if_lab", "compare_lab")
+WIDGETS = ("parts", "editors", "work", "lessons", "lab", "pages", "what_if_lab", "compare_lab")
 """Rooms of the widgets, each may import those before it."""
 MAY_IMPORT = {
     "pyomo": (
@@ -206,8 +206,8 @@ def test_notebooks_are_thin_and_stripped(path: Path) -> None:
     for cell in code:
         assert not cell["outputs"] and cell["execution_count"] is None, "outputs are stripped before a commit"
         source = "".join(cell["source"])
-        if "@workbench.formulation(" in source:
-            continue  # the cell in which a paper's model stands, to be edited
+        if "@workbench.formulation(" in source or "Exercise(" in source:
+            continue  # the cell in which a paper's model stands, to be edited; an exercise
         plain = "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
         for node in ast.walk(ast.parse(plain)):
             assert not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef), source

@@ -13,7 +13,7 @@ from workbench.cli import main
 
 BLOCKS = re.findall(
     r"^```(sh|diff|text|python)\n(.*?)^```$",
-    (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
+    (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Write a formulation")[0],
     flags=re.DOTALL | re.MULTILINE,
 )
 

@@ -27,7 +27,20 @@ OWN_RUNS = [path for path in NOTEBOOKS if not path.stem.startswith("reproduce_")
 """Those of the evaluations are run in tests/reproduction, on the figures that are made there."""
 MOST_LINES = 70
 OWN_MODEL = "@workbench.formulation("
-"""The cell in which a paper's model stands, to be edited: it alone may define a function."""
+"""The cell in which a paper's model stands, to be edited: it and exercises alone may define a function."""
+EXERCISE = "Exercise("
+"""Cells that define exercises: short ones, which a page may fold."""
+MOST_EXERCISE_LINES = 10
+FOLDED = {"jupyter": {"source_hidden": True}}
+SOLVED = """
+from widgets import Exercise
+for each in Exercise.on_page.values():
+    assert not each.right, f"{each.name} is solved in the page"
+    for case in map(each.made, ["", "Ada", "Grace"]):
+        assert each.judged(each.solved(case), case) == (True, "Right."), each.judged(each.solved(case), case)
+        assert not any(each.judged(empty, case)[0] for empty in (..., None, "", [], lambda *given: None)), each.name
+"""
+"""What holds for every exercise of a page: for its own instance and others the solution passes, empty ones fail."""
 MOST_SECONDS = 180.0
 """Of CPU, the kernel and all that it starts included; 04 takes most, 36 with its claims."""
 
@@ -219,7 +232,10 @@ def test_a_notebook_is_thin_and_stripped(path: Path) -> None:
     trees = [ast.parse(source) for source in cells]
     own = [source for source in cells if OWN_MODEL in source]
     assert len(own) == (path.stem[:2] in {"01", "02", "03", "04", "05", "06"}), "a paper's model stands in one cell"
-    thin = [source for source in cells if source not in own]
+    asked = [source for source in cells if EXERCISE in source]
+    for source in asked:
+        assert sum(bool(line.strip()) for line in source.splitlines()) <= MOST_EXERCISE_LINES * source.count(EXERCISE)
+    thin = [source for source in cells if source not in own + asked]
     lines = [line for source in thin for line in source.splitlines() if line.strip() and not line.startswith("#")]
     assert len(lines) <= MOST_LINES
     for tree in map(ast.parse, thin):
@@ -232,7 +248,7 @@ def test_a_notebook_is_thin_and_stripped(path: Path) -> None:
     assert (path.stem in CLAIMS) == (path in OWN_RUNS) and notebook.cells[0].source.startswith("# ")
     for cell in notebook.cells:
         assert cell.get("outputs", []) == [] and cell.get("execution_count") is None and cell.get("id")
-        assert cell.metadata == {}
+        assert cell.metadata == {} or (cell.metadata == FOLDED and EXERCISE in cell.source)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert notebook.metadata.kernelspec.name == "python3"
     assert "widgets" not in notebook.metadata and str(PROJECT) not in path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Panels for notebooks: labs, a run's schedule with playback, and the chart view and table that they are made of.
+"""Panels for notebooks: labs, a run's schedule with playback, guesses and exercises, and the parts they are made of.
 
 `Lab("gavel")` is the lab of a paper; `from widgets import GavelLab` gives it a name of its own, for every paper
 (`GoodputFairLab` of a room goodput_fair).
@@ -13,6 +13,8 @@ from widgets.parts.startup import quick_imports, show_errors_in_words
 if TYPE_CHECKING:
     from widgets.compare_lab import CompareLab as CompareLab
     from widgets.lab.lab import Lab as Lab
+    from widgets.lessons.exercise import Exercise as Exercise
+    from widgets.lessons.guess import Guess as Guess
     from widgets.parts.edit_table import EditColumn as EditColumn
     from widgets.parts.edit_table import EditTable as EditTable
     from widgets.parts.gantt_view import GanttView as GanttView
@@ -23,13 +25,15 @@ _MODULES = {
     "CompareLab": "compare_lab",
     "EditColumn": "parts.edit_table",
     "EditTable": "parts.edit_table",
+    "Exercise": "lessons.exercise",
     "GanttView": "parts.gantt_view",
+    "Guess": "lessons.guess",
     "Lab": "lab.lab",
     "VegaView": "parts.vega_view",
     "WhatIfLab": "what_if_lab",
 }
 
-__all__ = ["CompareLab", "EditColumn", "EditTable", "GanttView", "Lab", "VegaView", "WhatIfLab"]
+__all__ = ["CompareLab", "EditColumn", "EditTable", "Exercise", "GanttView", "Guess", "Lab", "VegaView", "WhatIfLab"]
 
 show_errors_in_words()
 

@@ -1,0 +1,114 @@
+"""Guesses and exercises, without a page."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench
+from widgets import Exercise, Guess
+from workbench.base.errors import InputError
+
+HARM = "<script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def page() -> Iterator[None]:
+    """A page of its own."""
+    yield
+    Exercise.on_page.clear()
+    Exercise.student()
+
+
+def doubled(**more: Any) -> Exercise:
+    given: dict[str, Any] = {
+        "case": lambda rng: rng.randint(2, 900),
+        "wrong": {-1: "Not less.", lambda answer, n: answer == n: f"That is n {HARM}"},
+        "hint": "Add n to n.",
+        "solution": lambda n: 2 * n,
+        "because": "Twice is `+`.",
+    }
+    return Exercise(lambda n: f"Twice `{n}` {HARM}?", lambda answer, n: answer == 2 * n, **given | more)
+
+
+def test_an_exercise_replies_to_what_is_answered() -> None:
+    one = doubled()
+    assert not one.answer().right and "three dots" in one.answer()._repr_html_()
+    assert "Solution" not in one.answer()._repr_html_(), "not before a try"
+    wrong = one.answer(one.case)
+    assert not wrong.right and wrong.said.startswith("That is n")
+    assert "<summary" in wrong._repr_html_() and str(2 * one.case) in wrong._repr_html_()
+    assert HARM not in wrong._repr_html_() + one._repr_html_() + one.answer(HARM)._repr_html_()
+    assert one.answer(-1.0).said == "Not less." and one.answer(-2).said == "Not yet."
+    assert one.answer(2 * one.case).right and "<code>+</code>" in one.answer(2 * one.case)._repr_html_()
+    assert one.progress() == {"exercise 1": True} and "1 of 1 exercise" in one.progress()._repr_html_()
+    for empty in (..., None, " "):
+        assert not one.answer(empty).right
+    for value, text in (("x", "Not yet."), ([], "Not yet.")):
+        assert one.answer(value).said == text
+    failing = Exercise("?", lambda answer: answer > 1, hint="A number.")
+    assert failing.answer("x").said.startswith("This could not be checked: TypeError")
+    told = Exercise("?", lambda answer: "Too few." if answer < 3 else True, hint="More.", name="told")
+    assert told.answer(2).said == "Too few." and told.answer(3).right
+
+
+def test_each_student_has_an_instance_and_keeps_it() -> None:
+    one = doubled()
+    pages = one.case
+    Exercise.student("Ada")
+    hers = one.case
+    assert doubled(name=one.name).case == hers != pages and "Ada" in one._repr_html_()
+    Exercise.student("Grace")
+    assert len({pages, hers, one.case}) == 3 and one.case == one.case_of(random.Random(f"Grace/{one.name}"))
+    assert one.judged(one.solved(one.made("hidden")), one.made("hidden"))[0]
+
+
+def test_an_exercise_keeps_its_number_when_its_cell_runs_again() -> None:
+    for _ in range(2):
+        Exercise("One?", bool, hint="x")
+        Exercise("Two?", bool, hint="x")
+    assert list(Exercise.on_page) == ["exercise 1", "exercise 2"]
+
+
+def test_a_guess_comes_before_its_answer() -> None:
+    runs: list[str] = []
+
+    def ran() -> str:
+        runs.append("ran")
+        return "b"
+
+    guess = Guess("Who?", ran, choices=["a", "b"], because=lambda found: f"{found} is.")
+    assert not runs and guess.found is None and guess.box.said == [] and guess.box.state == "open"
+    with pytest.raises(InputError, match="one of a, b"):
+        guess.guess("c")
+    assert guess.guess("a") is False and guess.box.said == ["You said a. The run says b.", "b is."]
+    assert guess.guess("b") is False and runs == ["ran"], "the first one counts"
+    number = Guess("How long?", lambda: 10.0, unit="min", within=2)
+    assert number.guess(11.9) and number.box.said == ["You said 11.9 min. The run says 10 min."]
+    order = Guess("In which order?", lambda: ["b", "a"], order=["a", "b"])
+    assert order.guess(["b", "a"]) and order.box.state == "right"
+    assert not Guess("How long?", lambda: 10.0, unit="min").guess(11.1)
+
+
+def test_a_run_without_an_answer_is_told() -> None:
+    guess = Guess("How long?", lambda: 1 / 0)
+    assert guess.guess(1) is None and "ZeroDivisionError" in guess.box.said[0] and guess.box.state == "failed"
+    for given in ({"choices": ["a"]}, {"choices": ["a", "a"]}, {"choices": ["a", "b"], "order": ["a", "b"]}):
+        with pytest.raises(InputError, match="at least two"):
+            Guess("?", lambda: "a", **given)
+
+
+def test_the_lesson_in_the_guide_for_contributors() -> None:
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Write a lesson")[2]
+    page: dict[str, Any] = {"run": workbench.simulate("preset:start_here", "fifo")}
+    first, second = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    exec(first, page)
+    exec(second, page)
+    equal = page["equal"]
+    assert len(second.strip().splitlines()) <= 10 + 1  # and shown
+    assert equal.answer(equal.solved(equal.case)).right and not equal.answer(1).right

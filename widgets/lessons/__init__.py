@@ -1,0 +1,1 @@
+"""What asks and answers on a page: guesses before a run, exercises, and schedules drawn by hand."""
