@@ -67,6 +67,7 @@ class Exercise:
         self.solution, self.because, self.every = solution, because, every
         self.case_of = case
         self.name = name or self._number()
+        self.answered: Any = ...
         self.right = False
         self.on_page[self.name] = self
 
@@ -81,6 +82,11 @@ class Exercise:
         """Whose instances the exercises of this page are about from now on; without a name those of the page."""
         cls._who = str(name)
 
+    @classmethod
+    def whose(cls) -> str:
+        """The student's name."""
+        return cls._who
+
     @property
     def case(self) -> Any:
         """The student's own instance."""
@@ -92,7 +98,7 @@ class Exercise:
 
     def answer(self, value: Any = ...) -> Reply:
         """Check an answer; what is returned shows the reply, the hint and, after a try, the solution."""
-        case = self.case
+        self.answered, case = value, self.case
         self.right, said = self.judged(value, case)
         return Reply(self, value, case, self.right, said)
 

@@ -16,7 +16,7 @@ from types import FrameType
 from workbench.base.blame import line_of
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.base.text import on_one_line
-from workbench.cli import calibrate, compute, describe, explain, make, new_paper, report, sweep, verify
+from workbench.cli import calibrate, compute, describe, explain, lessons, make, new_paper, report, sweep, verify
 from workbench.cli.output import Answer, Unheard, say, show, silence
 from workbench.cli.parser import Parser
 from workbench.version import VERSION
@@ -53,6 +53,7 @@ def _parser() -> Parser:
     verify.add_commands(commands)
     make.add_commands(commands)
     new_paper.add_commands(commands)
+    lessons.add_commands(commands)
     return parser
 
 

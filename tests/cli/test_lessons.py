@@ -1,0 +1,109 @@
+"""`lessons` leaves solutions out, `grade` judges notebooks that may do nothing else."""
+
+import ast
+import csv
+import ctypes
+
+import nbformat
+import pytest
+
+from tests.load import at_most
+from workbench.cli.lessons import without_solutions
+
+DEFINED = """
+def doubled(n):
+    return 2 * n
+
+def near(answer, n):
+    return abs(answer - 2 * n) < 1e-9
+
+twice = Exercise("Twice?", near, case=lambda rng: rng.randint(2, 900), hint="Add.",
+                 solution=doubled, because="Two of it, (really).")
+triple = Exercise("A function?", lambda f, n: f(n) == 3 * n, case=lambda rng: rng.randint(2, 900),
+                  solution=lambda n: (lambda m: 3 * m), every=True, hint="Add twice.", name="triple")
+once = Exercise("One?", lambda answer: answer == 1, hint="One.", because="One.", solution=1)
+once
+"""
+ANSWERS = ["twice.answer(...)", "triple.answer(...)", "once.answer(...)"]
+
+
+def notebook(path, *cells):
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    nbformat.write(made, path)
+    return path
+
+
+def page(path, *answers, more="", defined=DEFINED):
+    first = 'from widgets import Exercise\nExercise.student("=Ada")'
+    return notebook(path, first, defined, *answers, "1 / 0", more, "Exercise.progress()")
+
+
+def test_solutions_are_cut_out():
+    cut = without_solutions(DEFINED)
+    ast.parse(cut)
+    assert "solution" not in cut and "because" not in cut and "doubled" not in cut and "really" not in cut
+    assert cut.count("Exercise(") == 3 and "def near" in cut and 'name="triple"' in cut and cut.endswith("once\n")
+    assert without_solutions("x = 1  # solution=") == "x = 1  # solution="
+    one = without_solutions("e = Exercise('é?', bool, solution='ü', hint='h')")
+    assert one == "e = Exercise('é?', bool, hint='h')"
+
+
+def test_copies_of_the_lessons(ask, refused, tmp_path):
+    made = ask("lessons", "--for", "students", tmp_path / "s")
+    assert len(made["files"]) == len(list((tmp_path / "s").glob("*.ipynb"))) >= 11
+    for path in (tmp_path / "s").glob("*.ipynb"):
+        cells = nbformat.read(path, as_version=4).cells
+        asked = [cell.source for cell in cells if cell.cell_type == "code" and "Exercise(" in cell.source]
+        assert not any(word in source for source in asked for word in ("solution=", "because=")), path.name
+    code, _, said = refused("lessons", "--for", "students", tmp_path / "s")
+    assert code == 2 and "00_start_here" in said
+    assert refused("lessons", "--for", "teachers", tmp_path / "t", "--from", tmp_path)[0] == 2
+
+
+def test_grades(ask, refused, tmp_path):
+    """Two of three solved; a wrong answer; one that holds for the own instance alone; the teacher's checks."""
+    two = page(tmp_path / "two.ipynb", "twice.answer(2 * twice.case)", "triple.answer(lambda n: 3 * n)", ANSWERS[2])
+    loose = DEFINED.replace("abs(answer - 2 * n) < 1e-9", "True").replace("answer == 1", "True")
+    own = "triple.answer(lambda n: 3 * triple.case)"
+    cheats = page(tmp_path / "cheats.ipynb", "twice.answer(7.5)", own, "once.answer(2)", defined=loose)
+    lesson = page(tmp_path / "lesson.ipynb", *ANSWERS)
+    with at_most(60):
+        found = ask("grade", two, cheats, "--lesson", lesson, "--seed", "s", "-o", tmp_path / "g.csv")["grades"]
+    assert [(row["solved"], row["exercises"], row["reason"]) for row in found] == [(2, 3, ""), (0, 3, "")]
+    rows = list(csv.DictReader((tmp_path / "g.csv").open()))
+    assert rows[0]["which"] == "exercise 1; triple" and rows[0]["student"] == "'=Ada"
+    assert refused("grade", two, "-o", tmp_path / "g.csv")[0] == 2
+
+
+REFUSED = {
+    "reads /etc/passwd, which is outside": "open('/etc/passwd').read()",
+    "writes {outside}, which is outside": "open('{outside}', 'w').write('x')",
+    "changes {outside}, which is outside": "import os; os.mkdir('{outside}')",
+    "starts another process": "!true",
+    "still runs after": "while True:\n    pass",
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_a_notebook_may_not_do(ask, tmp_path, reason):
+    outside = str(tmp_path / "outside")
+    solved = "from widgets import Exercise\none = Exercise('?', bool, hint='h')\none.answer(1)"
+    made = notebook(tmp_path / "n.ipynb", solved, REFUSED[reason].replace("{outside}", outside))
+    limit = 3 if "still" in reason else 120
+    (row,) = ask("grade", made, "--limit", limit, "-o", tmp_path / "g.csv")["grades"]
+    assert row["solved"] == 0 and not (tmp_path / "outside").exists()
+    assert reason.replace("{outside}", outside) in row["reason"] or ("still" in reason and "signal" in row["reason"])
+
+
+LANDLOCK = "import ctypes\nlibc = ctypes.CDLL(None)\n"
+
+
+@pytest.mark.skipif(ctypes.CDLL(None).syscall(444, None, 0, 1) < 1, reason="this system has no Landlock")
+def test_compiled_code_is_held_by_the_kernel(ask, tmp_path):
+    tried = [f"libc.creat({str(path).encode()!r}, 0o600) < 0" for path in (tmp_path / "outside", "inside")]
+    asked = (
+        "from widgets import Exercise\nout, into = (Exercise('?', lambda a: a is True, hint='h', name=n) for n in 'oi')"
+    )
+    answered = [LANDLOCK + f"out.answer({tried[0]})", LANDLOCK + f"into.answer(not ({tried[1]}))"]
+    (row,) = ask("grade", notebook(tmp_path / "n.ipynb", asked, *answered), "-o", tmp_path / "g.csv")["grades"]
+    assert row["which"] == "o; i" and not (tmp_path / "outside").exists()

@@ -1,0 +1,210 @@
+"""Commands for teachers: `lessons` copies the lessons, for students without solutions; `grade` judges their notebooks.
+
+`grade` runs each notebook in a process of its own, with limits of time and memory, that reads what the workbench
+consists of and writes into a folder that is removed (`widgets/lessons/sandbox.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from workbench.base.errors import InputError, Words
+from workbench.base.files import parse_json, write_text
+from workbench.base.processes import how_ended
+from workbench.cli import inputs
+from workbench.cli.output import Answer
+from workbench.cli.parser import Commands, Parser, add_command, add_force
+
+GRADER = (sys.executable, "-m", "widgets.lessons.grading")
+LESSONS = "[01][0-9]_*.ipynb"
+TEACHERS = ("solution", "because")
+"""Arguments of an `Exercise` that only teachers see."""
+DEFINES = "Exercise("
+STUDENT = re.compile(r"Exercise\.student\([^)\n]*\)")
+COLUMNS = ("notebook", "student", "solved", "exercises", "which", "reason")
+
+
+def add_commands(commands: Commands[Parser]) -> None:
+    """Declare the commands of this file."""
+    lessons = add_command(commands, "lessons", "copy the lessons, for students without solutions")
+    lessons.add_argument("folder", metavar="DIR", help="where they go; made if it is not there")
+    lessons.add_argument("--for", dest="who", choices=("students", "teachers"), required=True, help="whose copies")
+    lessons.add_argument("--from", dest="source", metavar="DIR", help="the lessons (default: the project's)")
+    add_force(lessons)
+    lessons.set_defaults(command=copy_lessons)
+    grade = add_command(commands, "grade", "judge the exercises of students' notebooks, each in a process of its own")
+    grade.add_argument("notebooks", metavar="NOTEBOOK", nargs="+", help="as students saved them")
+    grade.add_argument("-o", "--output", metavar="FILE", required=True, help="a table of grades (CSV)")
+    grade.add_argument("--seed", default="0", help="of hidden instances, kept from students (default: %(default)s)")
+    grade.add_argument("--lesson", metavar="FILE", help="the teacher's notebook, whose checks take the students' place")
+    help = "how long a notebook may run, on the clock and on the processor (default: 2 min)"
+    grade.add_argument("--limit", metavar="TIME", type=inputs.seconds("--limit"), default=120.0, help=help)
+    add_force(grade)
+    grade.set_defaults(command=grade_notebooks)
+
+
+# ---- lessons ----
+
+
+def copy_lessons(args: argparse.Namespace) -> Answer:
+    """Write a copy of each lesson, stripped of outputs; teachers' have their solutions, and the pages for teachers."""
+    project, folder = Path(__file__).parents[2], Path(args.folder)
+    source = Path(args.source) if args.source else project / "notebooks"
+    pages = sorted(source.glob(LESSONS))
+    if not pages:
+        raise InputError("--from", str(source), "a folder with lessons, notebooks such as 01_gavel.ipynb")
+    texts = {page.name: _copied(page, for_students=args.who == "students") for page in pages}
+    if args.who == "teachers":
+        texts |= {page.name: page.read_text("utf-8") for page in sorted((source.parent / "docs/teaching").glob("*.md"))}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_text(folder / name, text, force=args.force)
+    written = [str(folder / name) for name in texts]
+    return Answer({"folder": str(folder), "files": written}, lambda: "\n".join(written))
+
+
+def _copied(page: Path, *, for_students: bool) -> str:
+    notebook = read_notebook(page)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+            if for_students:
+                cell["source"] = without_solutions("".join(cell["source"]))
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def without_solutions(source: str) -> str:
+    """A cell without what only teachers see, and without the functions that only that used; as it is if none is."""
+    if DEFINES not in source:
+        return source
+    tree = ast.parse(source)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    asked = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == DEFINES.rstrip("(")]
+    cut: list[ast.AST] = [word for call in asked for word in call.keywords if word.arg in TEACHERS]
+    inner = {id(node) for word in cut for node in ast.walk(word)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner}
+    only = {node.id for word in cut for node in ast.walk(word) if isinstance(node, ast.Name)} - used
+    cut += [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in only]
+    lines = source.encode().splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    text = source.encode()
+    for node in sorted(cut, key=lambda node: -getattr(node, "lineno", 0) * 10_000 - getattr(node, "col_offset", 0)):
+        place: Any = node
+        begin = starts[place.lineno - 1] + place.col_offset
+        end = starts[place.end_lineno - 1] + place.end_col_offset
+        rest = re.match(rb"\s*,[ \t]*\n?|[ \t]*\n?", text[end:])
+        before = text[:begin].rstrip(b" \t") if text[:begin].rstrip(b" \t").endswith(b"\n") else text[:begin]
+        text = before + text[end + (rest.end() if rest else 0) :]
+    return text.decode()
+
+
+def read_notebook(path: Path) -> Any:
+    """The JSON of a notebook; raises InputError for a file that is none."""
+    try:
+        notebook = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(str(path), Words(str(error)), "a notebook (nbformat 4)") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list) or not all(
+        isinstance(c, dict) and {"cell_type", "source"} <= c.keys() for c in cells
+    ):
+        raise InputError(str(path), Words("JSON without cells"), "a notebook (nbformat 4)")
+    return notebook
+
+
+# ---- grade ----
+
+
+def grade_notebooks(args: argparse.Namespace) -> Answer:
+    """Judge each notebook, and write a row for each."""
+    inputs.check_targets({"--output": args.output}, force=args.force, read=args.notebooks)
+    lesson = None if args.lesson is None else _code(read_notebook(Path(args.lesson)))
+    rows = [_graded(Path(name), lesson, args) for name in args.notebooks]
+    written = io.StringIO()
+    table = csv.DictWriter(written, COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    write_text(Path(args.output), written.getvalue(), force=args.force)
+    told = [f"{row['notebook']}: {row['solved']} of {row['exercises']} {row['reason']}".strip() for row in rows]
+    return Answer({"output": args.output, "grades": rows}, lambda: "\n".join(told))
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell of a table: text that a spreadsheet would take for a formula is text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _code(notebook: Any) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def _graded(path: Path, lesson: list[str] | None, args: argparse.Namespace) -> dict[str, Any]:
+    row = {"notebook": path.name, "student": "", "solved": 0, "exercises": 0, "which": "", "reason": ""}
+    try:
+        cells = _code(read_notebook(path))
+        found = _run(cells if lesson is None else _checked(cells, lesson), args)
+    except InputError as error:
+        return {**row, "reason": str(error)}
+    if "reason" in found:
+        return {**row, "reason": found["reason"]}
+    solved = [name for name, each in found["exercises"].items() if each["solved"]]
+    own = {"student": found["student"], "solved": len(solved), "exercises": len(found["exercises"])}
+    return {**row, **own, "which": "; ".join(solved)}
+
+
+def _checked(cells: list[str], lesson: list[str]) -> list[str]:
+    """The student's cells with the teacher's exercises in the place of theirs; the student's name stays."""
+    theirs = [source for source in lesson if DEFINES in source]
+    if sum(DEFINES in source for source in cells) != len(theirs):
+        raise InputError("the notebook", Words("other cells with exercises"), f"the {len(theirs)} of the lesson")
+    following = iter(theirs)
+    return [_named(next(following), source) if DEFINES in source else source for source in cells]
+
+
+def _named(teachers: str, students: str) -> str:
+    name = STUDENT.search(students)
+    return teachers if name is None else STUDENT.sub(lambda _: name[0], teachers)
+
+
+def _run(cells: list[str], args: argparse.Namespace) -> dict[str, Any]:
+    """What the process says that runs the cells; the reason if it says nothing in time."""
+    asked = json.dumps({"cells": cells, "seed": args.seed, "cpu_s": max(1, round(args.limit))})
+    with tempfile.TemporaryDirectory(prefix="workbench-grade-") as scratch:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "VIRTUAL_ENV") if name in os.environ}
+        own = dict.fromkeys(("HOME", "IPYTHONDIR", "XDG_CACHE_HOME", "MPLCONFIGDIR", "TMPDIR"), scratch)
+        process = subprocess.Popen(
+            GRADER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=scratch,
+            env={**kept, **own, "PYTHONSAFEPATH": "1", "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(asked.encode(), timeout=args.limit)
+        except subprocess.TimeoutExpired:
+            return {"reason": f"still runs after {args.limit:g} s"}
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+    try:
+        found: dict[str, Any] = json.loads(said)
+    except ValueError:
+        return {"reason": how_ended(process.returncode) if process.returncode else "it ended itself"}
+    return found
