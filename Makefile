@@ -1,10 +1,8 @@
 # `make` alone lists what there is. Everything runs in .venv, which `make setup` makes and keeps up to date.
 #   PYTHON=python3.12   the Python to make .venv with       LAB_ARGS=, DASHBOARD_ARGS=, TEST_ARGS=, BENCH_ARGS=, LOCK_ARGS=
-#   OUT=build/reproduction    where `make reproduce` writes
 .DEFAULT_GOAL := help
 .PHONY: help setup lab dashboard test test-long bench reproduce lint lock clean
 export PYTHON
-OUT ?= build/reproduction
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -29,8 +27,8 @@ test-long: setup ## what takes minutes: fuzz, kill -9, full sizes, every propert
 bench: setup ## measure the budgets of this machine (BENCH_ARGS=)
 	@.venv/bin/python -m benchmarks $(BENCH_ARGS)
 
-reproduce: setup ## the papers' evaluations at full size, an hour or more, written to OUT (REPRODUCE_ARGS="--size middle")
-	@.venv/bin/python -m reproduction --size full --workers 2 --out "$(OUT)" $(REPRODUCE_ARGS)
+reproduce: setup ## the papers' evaluations: what is not kept yet in reproduction/results, hours; goes on where it was stopped (REPRODUCE_ARGS="gavel.fig8 --size full")
+	@.venv/bin/python -m reproduction run $(or $(REPRODUCE_ARGS),--size full)
 
 lint: setup ## style and types only
 	@tools/lint

@@ -1,8 +1,9 @@
-"""The papers' evaluations, figure by figure: what they report and what we get.
+"""The papers' evaluations, exhibit by exhibit: what they show, what we get, and whether it holds.
 
-One module or package per paper, found by name (`reproduction.registry`). Each has `TITLE`, `SIZES` (settings
-by name: `tiny` runs in CI, `full` is as near to the paper as two cores allow) and `FIGURES`, functions from a size to a
-`Figure`. `python -m reproduction --size full --out DIR` runs them all.
+One package per paper, found by name (`reproduction.registry`). Each has `TITLE`, `SIZES` (settings by name: `tiny` runs
+in CI, `full` is as near to the paper as two cores allow, `authors` takes the authors' own data where they are public)
+and `EXHIBITS`. `python -m reproduction run gavel.fig8 --size full` computes one and keeps the result in `results/`;
+`python -m reproduction table` shows them all, each with its verdict by the rule of `reproduction.exhibits`.
 """
 
 from reproduction.figure import COLUMNS, Figure, Panel, Row

@@ -1,61 +1,97 @@
-"""`python -m reproduction --size tiny --out DIR`: all figures of all papers, one table."""
+"""`python -m reproduction run gavel.fig8 --size full`: computes exhibits and keeps the results; `table` shows all."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reproduction.registry import size_name
-from reproduction.report import Done, check, run_all, table, write
-from workbench.base.errors import InputError, WorkbenchError
+from reproduction.exhibits import findings, verdict
+from reproduction.registry import chosen, exhibits, size_name
+from reproduction.results import FOLDER, Results
+from reproduction.runner import MOST, Cell, run, wanted
+from reproduction.table import counts, rows
+from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
-
-WORDS = ("publication", "figure", "measure", "unit")
-NUMBERS = ("paper", "ours", "ratio")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run, print the table, write the folder; returns the exit code (0 done, 1 failed, 2 bad input)."""
-    parser = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
-    parser.add_argument("--size", help="tiny (seconds), middle or full (about an hour on two cores); default: tiny")
-    parser.add_argument("--out", type=Path, help="folder for the table and the charts; default: only print")
-    parser.add_argument("--paper", help="only this paper")
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--force", action="store_true", help="replace the folder")
-    args = parser.parse_args(argv)
-    if args.workers < 1:
-        parser.error(f"argument --workers: got {args.workers}; expected a whole number from 1")
+    """Returns the exit code (0 done, 1 failed, 2 bad input)."""
+    args = _parser().parse_args(argv)
     try:
-        size = size_name(args.size)
-        if args.out is not None:
-            check(args.out, force=args.force)
-        done = run_all(size, args.paper, args.workers, _tell)
-        if args.out is not None:
-            write(done, args.out, size, force=args.force)
+        return int(args.action(args))
     except InputError as error:
         say(f"error: {error}")
         return 2
     except WorkbenchError as error:
         say(f"error: {error}")
         return 1
-    sys.stdout.write(as_text(done) + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
+    actions = parser.add_subparsers(required=True, metavar="run or table")
+    run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
+    run_it.add_argument("names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all")
+    run_it.add_argument("--size", help="tiny (seconds), middle, full (hours), or authors (their data); default: tiny")
+    run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
+    run_it.add_argument("--workers", type=int, default=2, help="processes; default: 2")
+    run_it.set_defaults(action=_run)
+    show = actions.add_parser("table", help="all exhibits with verdict, evidence and command")
+    show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
+    show.set_defaults(action=_table)
+    for each in (run_it, show):
+        each.add_argument("--out", type=Path, default=FOLDER, help="where results are kept; default: the project's")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    for name, least, most in (("workers", 1, 64), ("seeds", 1, MOST)):
+        if not least <= getattr(args, name) <= most:
+            raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
+    names, size, results = chosen(tuple(args.names)), size_name(args.size), Results(args.out)
+
+    def told(cell: Cell) -> None:
+        left = [name for name in names if wanted(name, size, results, args.seeds)]
+        say(f"{cell.name}, seed {cell.seed}: kept. Left: {counted(len(left), 'exhibit')} {' '.join(left[:8])}")
+
+    run(names, size, results, args.workers, args.seeds, told)
+    for name in names:
+        sys.stdout.write(_shown(name, size, results))
     return 0
 
 
-def as_text(done: list[Done]) -> str:
-    """The table in columns, for a terminal."""
-    rows = table(done)
-    cells = [
-        [*(str(row[name]) for name in WORDS), *(short(row[name]) for name in NUMBERS)]
-        for row in rows.to_dict("records")
+def _shown(name: str, size: str, results: Results) -> str:
+    """The result of an exhibit at a size as a small table."""
+    exhibit, table = exhibits()[name], results.read(name)
+    if not exhibit.has(size):
+        return f"{name}: {exhibit.reason or f'not computed at the size {size}'}\n"
+    cells = table[table["size"] == size]
+    found = findings(exhibit, cells)
+    others = cells.loc[~cells["measure"].isin([each.measure for each in found])]
+    lines = [
+        [each.measure, each.unit, each.claim, short(each.ours), short(each.low), short(each.high), each.outcome]
+        for each in found
+    ] + [
+        [str(measure), str(rows["unit"].iloc[0]), "", short(float(rows["ours"].mean())), "", "", ""]
+        for measure, rows in others.groupby("measure", sort=False)
     ]
-    return aligned([*WORDS, *NUMBERS], cells, left=len(WORDS))
+    seeds = counted(cells["seed"].nunique(), "seed") if exhibit.seeded else "deterministic"
+    head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)}\n"
+    return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
 
 
-def _tell(done: Done) -> None:
-    say(f"\n{done.paper}, {done.figure.name}, in {done.wall_s:.1f} s:\n{as_text([done])}")
+def _table(args: argparse.Namespace) -> int:
+    found = rows(Results(args.out))
+    if args.json:
+        sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
+        return 0
+    names = ["id", "verdict", "settings", "seeds", "machine_s", "commit"]
+    lines = [["" if row[name] is None else str(row[name]) for name in names] for row in found]
+    sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
+    return 0
 
 
 if __name__ == "__main__":

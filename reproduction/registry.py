@@ -1,4 +1,4 @@
-"""The papers whose evaluation is reproduced: every module of this package that lists FIGURES."""
+"""The papers whose evaluation is reproduced: every package here that lists EXHIBITS."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any
 
 import reproduction
+from reproduction.exhibits import Exhibit
 from reproduction.figure import Figure
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, one_of
 
 VARIABLE = "WORKBENCH_REPRODUCTION_SIZE"
 SMALLEST = "tiny"
@@ -20,12 +21,20 @@ SMALLEST = "tiny"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's evaluation. name: of its module; sizes: by name; figures: in the paper's order."""
+    """A paper's evaluation. name: of its module; sizes: by name; exhibits: in the paper's order; causes: functions as
+    theirs of what the paper does not have, why its numbers differ."""
 
     name: str
     title: str
     sizes: Mapping[str, Any]
-    figures: tuple[Callable[[Any], Figure], ...]
+    exhibits: tuple[Exhibit, ...]
+    causes: tuple[Callable[[Any], Figure], ...]
+
+    @property
+    def figures(self) -> tuple[Callable[[Any], Figure], ...]:
+        """What is computed at any size: functions from a size to a figure."""
+        every = (each.compute for each in self.exhibits if each.sizes is None)
+        return (*(compute for compute in every if compute is not None), *self.causes)
 
 
 @cache
@@ -33,22 +42,39 @@ def reproductions() -> tuple[Reproduction, ...]:
     """All papers, by name."""
     found = []
     for module in sorted(pkgutil.iter_modules(reproduction.__path__), key=lambda entry: entry.name):
-        if module.name == "__main__":
+        if not module.ispkg:
             continue
         loaded = importlib.import_module(f"{reproduction.__name__}.{module.name}")
-        if hasattr(loaded, "FIGURES"):
-            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, tuple(loaded.FIGURES)))
+        if hasattr(loaded, "EXHIBITS"):
+            causes = getattr(loaded, "CAUSES", ())
+            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, loaded.EXHIBITS, causes))
     return tuple(found)
+
+
+@cache
+def exhibits() -> Mapping[str, Exhibit]:
+    """All exhibits by their full names, as `gavel.fig8`, in the order of the papers."""
+    return {f"{paper.name}.{each.name}": each for paper in reproductions() for each in paper.exhibits}
+
+
+def chosen(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Full names of exhibits, of those given (a paper's name: all of its); all, if none is given. InputError."""
+    found: list[str] = []
+    for name in names or tuple(paper.name for paper in reproductions()):
+        of_paper = [full for full in exhibits() if full.split(".")[0] == name]
+        if not of_paper and name not in exhibits():
+            raise InputError("exhibit", name, one_of(name, exhibits()))
+        found += of_paper or [name]
+    return tuple(dict.fromkeys(found))
 
 
 def size_name(name: str | None = None) -> str:
     """The size to run: as given, else the environment's WORKBENCH_REPRODUCTION_SIZE, else `tiny`.
 
-    Raises InputError for one that some paper does not have.
+    Raises InputError for one that no paper has.
     """
     chosen = name or os.environ.get(VARIABLE) or SMALLEST
-    for paper in reproductions():
-        if chosen not in paper.sizes:
-            where = "size" if name else VARIABLE
-            raise InputError(where, chosen, "one of " + ", ".join(paper.sizes))
+    known = dict.fromkeys(size for paper in reproductions() for size in paper.sizes)
+    if chosen not in known:
+        raise InputError("size" if name else VARIABLE, chosen, "one of " + ", ".join(known))
     return chosen

@@ -1,4 +1,4 @@
-"""Chronus's evaluation (section 5)."""
+"""Chronus's evaluation (sections 4 and 5)."""
 
 from reproduction.chronus.allocator import figure_8a, figure_8b
 from reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
@@ -6,23 +6,105 @@ from reproduction.chronus.first_days import first_days
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
 from reproduction.chronus.settings import SIZES, Size
+from reproduction.exhibits import Claim, Exhibit
 
-TITLE = "Chronus"
-FIGURES = (
-    figure_6a,
-    figure_6b,
-    figure_6c,
-    figure_6d,
-    figure_7a,
-    figure_7b,
-    figure_7c,
-    figure_7d,
-    figure_8a,
-    figure_8b,
-    figure_9ab,
-    figure_9cf,
-    first_days,
-    reasons,
+BEST = "wDMR, best of the six - Chronus, {}least over all points".format
+JCTS = tuple(
+    Claim(f"JCT of best effort, *{name} / Chronus", ">", 1)
+    for name in ("YARN-CS", "EDF", "3Sigma", "GENIE", "Tiresias", "Themis")
 )
 
-__all__ = ["FIGURES", "SIZES", "TITLE", "Size"]
+TITLE = "Chronus"
+EXHIBITS = (
+    Exhibit(
+        "fig2",
+        "The time of an iteration is stable",
+        reason="Measured on GPUs, which there are none of here.",
+        seeded=False,
+    ),
+    Exhibit(
+        "fig6a",
+        "The dynamic profiling cluster has the lowest wDMR: delay 32 s, wDMR 0.05",
+        figure_6a,
+        (
+            Claim("profiling delay, mean, dynamic"),
+            Claim("wDMR, dynamic"),
+            Claim("wDMR, dynamic / best fixed size", "<=", 1),
+        ),
+    ),
+    Exhibit("fig6b", "Submission control cuts the longest profiling delay from 2,105 to 960 s", figure_6b),
+    Exhibit(
+        "fig6c",
+        "Short jobs end in the profiler about as soon as under SRTF",
+        figure_6c,
+        (Claim("*dynamic / SRTF", "<", 1.1),),
+    ),
+    Exhibit(
+        "fig6d",
+        "wDMR is robust against errors of run times below 40 %",
+        figure_6d,
+        tuple(Claim(f"wDMR, {x}_MIX2, noise 40 %", "<=", 0.05, f"wDMR, {x}_MIX2, noise 0 %") for x in "HP"),
+    ),
+    Exhibit(
+        "fig7a",
+        "SLO leases of 15 to 30 minutes have the lowest wDMR",
+        figure_7a,
+        (Claim("length of the lease with the lowest wDMR"),),
+    ),
+    Exhibit(
+        "fig7b",
+        "Without the objective wDMR is much higher, for soft deadlines above all",
+        figure_7b,
+        (
+            Claim("wDMR, feasibility only", ">", 0, "wDMR, objective"),
+            Claim("wDMR, soft, feasibility only", ">", 0, "wDMR, soft, objective"),
+        ),
+    ),
+    Exhibit(
+        "fig7c",
+        "Jobs that are refused a guarantee miss their deadlines",
+        figure_7c,
+        (Claim("wDMR of the unguaranteed*", ">", 0.5),),
+    ),
+    Exhibit("fig7d", "A plan takes less than 10 s", figure_7d, (Claim("longest plan of all", "<", 10),), seeded=False),
+    Exhibit(
+        "fig8a",
+        "Round-up lowers wDMR where jobs have sizes hostile to consolidation",
+        figure_8a,
+        (Claim("wDMR, 60 % hostile, without round-up", ">", 0, "wDMR, 60 % hostile, with round-up"),),
+    ),
+    Exhibit(
+        "fig8b",
+        "Local search shortens best effort against consolidation",
+        figure_8b,
+        (Claim("JCT of best effort, *local search / consolidated", "<", 1),),
+    ),
+    Exhibit(
+        "fig9ab",
+        "Chronus has the lowest wDMR and the shortest best effort on all workloads",
+        figure_9ab,
+        (Claim(BEST("run times known, "), ">", 0), Claim(BEST(""), ">", 0), *JCTS),
+    ),
+    Exhibit(
+        "fig9cf",
+        "The same at any density of jobs; wDMR grows with it",
+        figure_9cf,
+        (Claim(BEST("run times known, "), ">", 0), Claim(BEST(""), ">", 0), *JCTS, Claim("wDMR, *% - *%, *", ">", 0)),
+    ),
+    Exhibit("fig10", "Simulation and Kubernetes agree", reason="Needs a cluster with Kubernetes.", seeded=False),
+    Exhibit(
+        "first_days",
+        "On the authors' Philly files, first days: Chronus misses least",
+        first_days,
+        tuple(
+            Claim(f"wDMR, {file}, {name}", ">", 0, f"wDMR, {file}, Chronus")
+            for file in ("P_MIX2", "P_SLO")
+            for name in ("Themis", "GENIE", "EDF")
+        ),
+        seeded=False,
+        sizes=("authors",),
+    ),
+)
+CAUSES = (first_days, reasons)
+
+__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "Size"]

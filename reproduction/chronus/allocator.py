@@ -94,7 +94,7 @@ def _both(found: pd.DataFrame, share: float, measure: str) -> tuple[float, float
     return mean(found, (OFF, share), measure), mean(found, (ON, share), measure)
 
 
-def _why_rounded(found: pd.DataFrame, setting: Setting, seeds: int) -> str:
+def _why_rounded(found: pd.DataFrame, setting: Setting, seeds: range) -> str:
     """What round-up does to wDMR in a workload, in the paper and here."""
     share = setting.hostile
     gap = Gap.between(found, (OFF, share), (ON, share), "weighted_miss_rate")
@@ -104,9 +104,9 @@ def _why_rounded(found: pd.DataFrame, setting: Setting, seeds: int) -> str:
     return f"{paper} {gap.said('without it')} {cause}"
 
 
-def _demand(setting: Setting, seeds: int) -> float:
+def _demand(setting: Setting, seeds: range) -> float:
     """GPUs of the jobs with deadlines rounded up, over those they ask for; NaN without such jobs."""
-    gangs = [job.gpus for seed in range(seeds) for job in setting.scenario(seed).jobs if job.rewards is not None]
+    gangs = [job.gpus for seed in seeds for job in setting.scenario(seed).jobs if job.rewards is not None]
     return sum(round_up(gang, NODE_GPUS) for gang in gangs) / sum(gangs) if gangs else math.nan
 
 
@@ -151,15 +151,15 @@ def _spent(waited_s: float, held_s: float) -> str:
     )
 
 
-def _best_effort(setting: Setting, seeds: int) -> str:
+def _best_effort(setting: Setting, seeds: range) -> str:
     """How many jobs of a run have no deadline, and which of them a placement can change."""
-    gangs = [job.gpus for seed in range(seeds) for job in setting.scenario(seed).jobs if job.rewards is None]
+    gangs = [job.gpus for seed in seeds for job in setting.scenario(seed).jobs if job.rewards is None]
     if not gangs:
         return "No job of a run is best effort from the start."
     small, single = (100 * sum(gang <= most for gang in gangs) / len(gangs) for most in (NODE_GPUS, 1))
     return (
-        f"{len(gangs) / seeds:.0f} jobs of a run are best effort from the start, {small:.0f} % of them fit on a node; "
-        f"the {single:.0f} % with one GPU are consolidated anywhere."
+        f"{len(gangs) / len(seeds):.0f} jobs of a run are best effort from the start, {small:.0f} % of them fit on a "
+        f"node; the {single:.0f} % with one GPU are consolidated anywhere."
     )
 
 

@@ -1,16 +1,15 @@
 """The first five days of the authors' own Philly files under Chronus and others, who misses how much (section 5.4).
 
-1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs. A run of both files takes minutes: the measures
-are kept in `datasets/chronus_first_days.csv`, which `python -m reproduction.chronus.first_days MIX2 SLO`
-prints anew, MIX2 and SLO the paths that `workbench data chronus_philly_mix2` and `chronus_philly_slo` print.
+1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs. A run of both files takes minutes: the size
+`authors` makes it, the others show the measures that are kept in `datasets/chronus_first_days.csv`.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-import sys
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -20,6 +19,7 @@ from reproduction.figure import Figure, Panel, Row
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
+from workbench.scenario.data import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
 
@@ -38,13 +38,13 @@ MEASURES = (
 COLUMNS = ("workload", "line", *MEASURES)
 
 
-def scenario(path: str) -> Scenario:
+def scenario(path: Path) -> Scenario:
     """The jobs of one file, restarts charged as in the authors' simulator."""
     cluster = traces.parse_cluster(f"v100={NODES}x{NODE_GPUS}")
     return traces.convert("chronus", path, cluster=cluster, to_s=DAYS * DAY, sample=JOBS)[0]
 
 
-def measured(workload: str, path: str) -> pd.DataFrame:
+def measured(workload: str, path: Path) -> pd.DataFrame:
     """A row for each of `LINES`: `COLUMNS`, NaN where there are no such jobs."""
     given, rows = scenario(path), []
     for line in LINES:
@@ -61,9 +61,11 @@ def kept() -> pd.DataFrame:
 
 
 def first_days(size: Size) -> Figure:
-    """The kept measures, whatever the size."""
+    """The kept measures, or those of a run with the authors' files."""
+    files = zip(WORKLOADS, ("chronus_philly_mix2", "chronus_philly_slo"), strict=True)
+    table = pd.concat([measured(name, fetch(file)) for name, file in files]) if size.public else kept()
     rows = []
-    for row in kept().itertuples(index=False):
+    for row in table.itertuples(index=False):
         values = dict(zip(COLUMNS, row, strict=True))
         told = [
             f"{label} {values[name]:.4g}"
@@ -86,13 +88,8 @@ def first_days(size: Size) -> Figure:
                 "5.4",
             )
         )
-    bars = kept().rename(columns={"line": "series", "workload": "group", "weighted_miss_rate": "value"})
+    bars = table.rename(columns={"line": "series", "workload": "group", "weighted_miss_rate": "value"})
     bars = bars[["series", "group", "value"]].assign(low=bars["value"], high=bars["value"])
     options = {"title": "Weighted deadline miss rate", "x_title": "The authors' files", "y_title": "wDMR"}
     title = f"The authors' Philly files, first {DAYS} days, {JOBS:,} jobs on {NODES} nodes of {NODE_GPUS} GPUs"
     return Figure("5.4 trace", title, tuple(rows), {"a": Panel(bars, grouped_bars, options)})
-
-
-if __name__ == "__main__":
-    for name, path in zip(WORKLOADS, sys.argv[1:], strict=True):
-        measured(name, path).to_csv(sys.stdout, index=False, header=name == WORKLOADS[0], lineterminator="\n")

@@ -84,12 +84,12 @@ def _plan_s(run: Run) -> float:
     return float((made["build_s"] + made["solve_s"]).max()) if len(made) else math.nan
 
 
-def sweep(points: Mapping[X, tuple[Setting, Line]], seeds: int) -> pd.DataFrame:
+def sweep(points: Mapping[X, tuple[Setting, Line]], seeds: range) -> pd.DataFrame:
     """One row per point and seed: x, seed and `measured`."""
     rows = [
         {"x": x, "seed": seed, **measured(setting, line, seed)}
         for x, (setting, line) in points.items()
-        for seed in range(seeds)
+        for seed in seeds
     ]
     return pd.DataFrame(rows)
 

@@ -165,10 +165,10 @@ def figure_6b(size: Size) -> Figure:
     return Figure("Fig. 6b", "Submission control", tuple(rows), {"a": panel})
 
 
-def _batches_over(setting: Setting, seeds: int) -> float:
+def _batches_over(setting: Setting, seeds: range) -> float:
     """The share of batches, jobs of a user that arrive together, that ask for more GPUs than the control allows."""
     asked: Counter[tuple[int, str | None, float]] = Counter()
-    for seed in range(seeds):
+    for seed in seeds:
         for job in setting.scenario(seed).jobs:
             asked[seed, job.user, job.arrival_s] += min(job.gpus, 2 * NODE_GPUS)
     return sum(gpus > QUOTA_GPUS for gpus in asked.values()) / len(asked)
@@ -224,7 +224,7 @@ def figure_6d(size: Size) -> Figure:
         broken = mean(found, (workload, noise), "broken_guarantees")
         rows.append(
             Row(
-                f"{MISSES}, H_{workload.upper()}, noise {100 * noise:g} %",
+                f"{MISSES}, {size.traces[0]}_{workload.upper()}, noise {100 * noise:g} %",
                 "1",
                 None,
                 sum(numbers) / len(numbers),
@@ -232,7 +232,7 @@ def figure_6d(size: Size) -> Figure:
                 SECTION,
             )
         )
-    names = {key: (f"H_{key[0].upper()}", 100 * key[1]) for key in every}
+    names = {key: (f"{size.traces[0]}_{key[0].upper()}", 100 * key[1]) for key in every}
     panel = Panel(
         points(found, "weighted_miss_rate", names),
         curve,

@@ -77,10 +77,10 @@ def figure_7a(size: Size) -> Figure:
     return Figure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
 
 
-def _mean_runtime_s(setting: Setting, seeds: int) -> float:
+def _mean_runtime_s(setting: Setting, seeds: range) -> float:
     """Seconds that a job of the workload runs on its whole gang, over all seeds."""
     found: list[float] = []
-    for seed in range(seeds):
+    for seed in seeds:
         made = setting.scenario(seed)
         speed = made.table.matrix([job.model for job in made.jobs], [job.gpus for job in made.jobs])[:, 0]
         found += [job.steps / rate for job, rate in zip(made.jobs, speed.tolist(), strict=True)]
@@ -176,7 +176,7 @@ def figure_7c(size: Size) -> Figure:
 def figure_7d(size: Size) -> Figure:
     """Seconds of the longest plan, the cluster and the jobs growing together."""
     every = {scale: (times(at(size), scale), CHRONUS) for scale in size.scales}
-    found = sweep(every, 1)
+    found = sweep(every, size.seeds[:1])
     rows = []
     for scale, (setting, _) in every.items():
         rows.append(

@@ -1,21 +1,20 @@
 """Sizes of the reproduction of Chronus, its clusters and its traces.
 
-The Helios trace is not public in the form that the paper used, the Philly one is: where the environment variable
-`WORKBENCH_CHRONUS_TRACE` names the authors' `trace_job_Philly_MIX2.csv`, sizes above tiny cut their Philly jobs out of
-it. All other jobs are drawn here. Deadlines and kinds of jobs are drawn as in section 4.1, on all of them.
+The Helios trace is not public in the form that the paper used, the Philly one is: the size `authors` cuts its jobs out
+of their `trace_job_Philly_MIX2.csv` (`workbench data chronus_philly_mix2`). All other jobs are drawn here. Deadlines
+and kinds of jobs are drawn as in section 4.1, on all of them.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.scenario import traces
+from workbench.scenario.data import fetch
 from workbench.scenario.job import Job
 from workbench.scenario.presets.chronus import POWER
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
@@ -25,7 +24,6 @@ from workbench.scenario.traces.deadlines import with_deadlines
 from workbench.scenario.traces.density import at_density
 from workbench.scenario.traces.synthetic import FloatArray, IntArray, Workload
 
-VARIABLE = "WORKBENCH_CHRONUS_TRACE"
 NODE_GPUS = 8
 CORE = {"restart": RESTART.model_dump()}
 USERS = 11  # of the Philly file
@@ -65,7 +63,7 @@ PHILLY = Trace("P", 120, 30940, (1, 2, 4, 8, 16), (0.915, 0.007, 0.041, 0.033, 0
 TRACES = {trace.name: trace for trace in (HELIOS, PHILLY)}
 DAY = 24 * HOUR
 SLICE_DAYS, EVERY_DAYS = 1.0, 4.0
-"""ours: of the authors' file each seed gets the jobs of one day, four days after those of the last one."""
+"""ours: of the authors' file each seed gets jobs of one day, four days after those of the one before."""
 HOSTILE = {2: 3, 4: 3, 8: 7, 16: 12}
 """ours: sizes that are hostile to consolidation (section 3.4), of a job that has the friendly one."""
 
@@ -77,11 +75,11 @@ class Size:
     seeds: of every point; clusters: trace, nodes, jobs at a density of 100 %, and how many times as many of them come
     in a day on a node as in Table 1, that run for so much less (ours: a run costs what its days cost); densities: in %;
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
-    of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs may come from the authors' file.
+    of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file.
     """
 
     name: str
-    seeds: int
+    seeds: range
     clusters: tuple[tuple[str, int, int, float], ...]
     densities: tuple[int, ...]
     sizes: tuple[float, ...]
@@ -100,10 +98,12 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size("tiny", 1, (("H", 4, 16, 8.0),), (100, 120), (0.1, 0.4), (0.0, 1.0), (20, 60), (0.6,), (1, 2), False),
+        Size(
+            "tiny", range(1), (("H", 4, 16, 8.0),), (100, 120), (0.1, 0.4), (0.0, 1.0), (20, 60), (0.6,), (1, 2), False
+        ),
         Size(
             "middle",
-            3,
+            range(3),
             (("H", 8, 50, 8.0), ("P", 5, 60, 2.0)),
             (80, 100, 160),
             (0.02, 0.1, 0.4),
@@ -115,7 +115,7 @@ SIZES = {
         ),
         Size(
             "full",
-            3,
+            range(3),
             (("H", 16, 120, 8.0), ("P", 10, 120, 2.0)),
             (80, 100, 120, 160),
             (0.01, 0.02, 0.05, 0.1, 0.2),
@@ -123,10 +123,11 @@ SIZES = {
             (5, 10, 20, 30, 60, 120),
             (0.0, 0.3, 0.6),
             (1, 2, 4),
-            True,
+            False,
         ),
     )
 }
+SIZES["authors"] = replace(SIZES["full"], name="authors", clusters=(("P", 10, 120, 2.0),), public=True)
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,11 @@ class Setting:
         return made if self.density == 100 else at_density(made, self.density, seed)
 
 
-def at(size: Size, trace: str = "H", **others: Any) -> Setting:
-    """A workload on a size's part of the paper's cluster."""
+def at(size: Size, trace: str | None = None, **others: Any) -> Setting:
+    """A workload on a size's part of the paper's cluster; trace: by default the size's first one."""
+    trace = trace or size.traces[0]
     found = next(Setting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
-    return replace(found, public=trace == "P" and size.public and bool(os.environ.get(VARIABLE)))
+    return replace(found, public=trace == "P" and size.public)
 
 
 def origin(setting: Setting) -> str:
@@ -235,8 +237,8 @@ def _submitted(rng: np.random.Generator, count: int, window_s: float, batch: flo
 
 def _from_file(setting: Setting, seed: int) -> Scenario:
     """The jobs of one day of the authors' file, as many of them as there are nodes of the paper's cluster."""
-    path, cluster = Path(os.environ[VARIABLE]), _cluster(setting.nodes)
-    from_s = seed * EVERY_DAYS * DAY
+    path, cluster = fetch("chronus_philly_mix2"), _cluster(setting.nodes)
+    from_s = seed * EVERY_DAYS % DAYS * DAY
     cut: dict[str, Any] = {"cluster": cluster, "throughputs": None, "from_s": from_s, "to_s": from_s + SLICE_DAYS * DAY}
     whole, _ = traces.convert("chronus", path, **cut)
     sample = max(1, round(len(whole.jobs) * setting.nodes / TRACES[setting.trace].nodes))

@@ -26,7 +26,7 @@ LINES = (
 
 def section_7_3_cost(size: Size) -> Figure:
     """Total cost and missed SLOs of three policies."""
-    rows = [(line.name, *_paid(line.run(_scenario(size, seed)))) for seed in range(size.seeds) for line in LINES]
+    rows = [(line.name, *_paid(line.run(_scenario(size, seed)))) for seed in size.seeds for line in LINES]
     found = pd.DataFrame(rows, columns=["line", "usd", "missed"]).groupby("line").mean()
     why = "Arrivals, which the paper does not print, decide how crowded the cheap GPUs are."
     usd, missed = found["usd"], 100 * found["missed"]

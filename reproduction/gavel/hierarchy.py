@@ -61,7 +61,7 @@ def _last(timeline: pd.DataFrame) -> dict[str, float]:
 
 def figure_11(size: Size) -> Figure:
     """Fairness over entities and over the jobs of each."""
-    scenarios = [_scenario(seed, "fairness", size.entity_jobs) for seed in range(size.hierarchy_seeds)]
+    scenarios = [_scenario(seed, "fairness", size.entity_jobs) for seed in size.seeds]
     aware = [_timeline(scenario) for scenario in scenarios]
     agnostic = [_timeline(scenario, aware=False) for scenario in scenarios]
     total = pd.concat([_total(aware, AWARE), _total(agnostic, PARTITION)], ignore_index=True)
@@ -82,7 +82,7 @@ def figure_11(size: Size) -> Figure:
 
 def figure_21(size: Size) -> Figure:
     """Fairness over entities, FIFO inside each."""
-    timelines = [_timeline(_scenario(seed, "fifo", size.entity_jobs)) for seed in range(size.hierarchy_seeds)]
+    timelines = [_timeline(_scenario(seed, "fifo", size.entity_jobs)) for seed in size.seeds]
     rows = _entity_rows([_last(timeline) for timeline in timelines], "A.2, Fig. 21")
     options = {"title": "Part of each job", "x_title": X_STEP, "y_title": "Part of the total"}
     panels = {"a": Panel(timelines[0], bands, options)}

@@ -27,7 +27,7 @@ def figure_13(size: Size) -> Figure:
     ideal = [
         _ideal(load.scenario(size, per_hour, seed), size.window).assign(line=IDEAL, per_hour=per_hour, seed=seed)
         for per_hour in load.per_hour
-        for seed in range(size.seeds)
+        for seed in size.seeds
     ]
     table = points(pd.concat([jobs, *ideal], ignore_index=True), "jct_h")
     short, long = (_name(pick(size.rounds_s)) for pick in (min, max))

@@ -7,10 +7,14 @@ paper does not print is (ours): the rates, nodes of four GPUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
+from workbench.scenario.data import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
+from workbench.scenario.traces.gavel import TraceRow, convert, pair_rows, read_throughputs, speed_rows
 from workbench.scenario.traces.synthetic import Durations, generate
 
 PAPER_GPUS = 108  # paper: 7.1
@@ -22,13 +26,14 @@ class Size:
     """How large a reproduction is.
 
     cluster: simulated, equally many GPUs of each type; physical: the cluster of Table 3; small: of Fig. 14.
-    durations: law of the jobs' lengths; seeds: how many traces per point.
+    durations: law of the jobs' lengths; seeds: of the traces of a point.
     warm, measured, trailing: jobs of a trace before, in and after the measured window.
     single, multiple: arrival rates in jobs per hour per 108 GPUs.
     physical_jobs, physical_measured: of Table 3.
     batches: jobs of Fig. 19; shared_batches: those that are also run with space sharing.
     cost_jobs: of the cost policies; jobs, shared_jobs: of Fig. 12; rounds_s: of Fig. 13.
-    hierarchy_seeds, entity_jobs: of Figs. 11 and 21 (the paper: 6 jobs for each entity).
+    entity_jobs: of Figs. 11 and 21 (the paper: 6 jobs for each entity).
+    measured_speeds: the authors' measurements in place of the built-in speeds, and their traces in Table 3.
     """
 
     name: str
@@ -36,7 +41,7 @@ class Size:
     physical: str
     small: str
     durations: Durations
-    seeds: int
+    seeds: range
     warm: int
     measured: int
     trailing: int
@@ -50,8 +55,8 @@ class Size:
     jobs: tuple[int, ...]
     shared_jobs: tuple[int, ...]
     rounds_s: tuple[float, ...]
-    hierarchy_seeds: int
     entity_jobs: int
+    measured_speeds: bool = False
 
     @property
     def window(self) -> tuple[int, int]:
@@ -68,7 +73,7 @@ SIZES = {
             physical="v100=1x2,p100=1x4,k80=1x6",
             small="v100=1x4,p100=1x4,k80=1x4",
             durations="short",
-            seeds=1,
+            seeds=range(1),
             warm=2,
             measured=4,
             trailing=40,
@@ -82,7 +87,6 @@ SIZES = {
             jobs=(16, 64),
             shared_jobs=(16, 32),
             rounds_s=(360.0, 2880.0),
-            hierarchy_seeds=1,
             entity_jobs=4,
         ),
         Size(
@@ -91,7 +95,7 @@ SIZES = {
             physical="v100=2x4,p100=4x4,k80=6x4",
             small="v100=1x4,p100=1x4,k80=1x4",
             durations="gandiva",
-            seeds=2,
+            seeds=range(2),
             warm=80,
             measured=100,
             trailing=400,
@@ -105,7 +109,6 @@ SIZES = {
             jobs=(32, 128, 512),
             shared_jobs=(32, 64, 128),
             rounds_s=(360.0, 1440.0, 2880.0),
-            hierarchy_seeds=2,
             entity_jobs=6,
         ),
         Size(
@@ -114,7 +117,7 @@ SIZES = {
             physical="v100=2x4,p100=4x4,k80=6x4",
             small="v100=1x4,p100=1x4,k80=1x4",
             durations="gandiva",
-            seeds=3,
+            seeds=range(3),
             warm=250,
             measured=250,
             trailing=900,
@@ -128,11 +131,34 @@ SIZES = {
             jobs=(32, 128, 512, 2048),
             shared_jobs=(32, 128, 512),
             rounds_s=(360.0, 720.0, 1440.0, 2880.0),
-            hierarchy_seeds=3,
             entity_jobs=6,
         ),
     )
 }
+
+
+SIZES["authors"] = replace(SIZES["full"], name="authors", measured_speeds=True)
+
+
+@cache
+def measured(cluster: str) -> dict[str, list[dict[str, Any]]]:
+    """`throughputs` and `colocated` of all models that the authors measured, on a cluster's types."""
+    tables = read_throughputs(fetch("gavel_throughputs"))
+    types = list(dict.fromkeys(str(node["accelerator"]) for node in parse_cluster(cluster)["nodes"]))
+    kinds = dict.fromkeys(kind for name in types for kind in tables[name].alone)
+    rows = [TraceRow(0, 0, model, gpus, 1.0, 1.0, None, 0.0) for model, gpus in kinds]
+    return {"throughputs": list(speed_rows(rows, tables, types)), "colocated": list(pair_rows(rows, tables, types, []))}
+
+
+def _drawn(measured_speeds: bool, cluster: str, jobs: int, seed: int, **options: Any) -> Scenario:
+    """`generate` with built-in or with the authors' speeds, and GPUs that two jobs may share."""
+    if not measured_speeds:
+        return sharing(generate(cluster, jobs, seed, reference="v100", **options))
+    table = measured(cluster)
+    made = generate(cluster, jobs, seed, reference="v100", throughputs=table["throughputs"], **options)
+    used = {job.model for job in made.jobs}
+    pairs = [row for row in table["colocated"] if row["model"] in used and row["with_model"] in used]
+    return sharing(made.replace(colocated=pairs))
 
 
 def sharing(scenario: Scenario) -> Scenario:
@@ -150,9 +176,11 @@ def continuous(
     multi_gpu: bool = False,
     priority_share: float = 0.0,
     durations: Durations = "gandiva",
+    measured_speeds: bool = False,
 ) -> Scenario:
     """Jobs that keep arriving; per_hour: of a cluster with `gpus` GPUs, scaled to this one's."""
-    made = generate(
+    return _drawn(
+        measured_speeds,
         cluster,
         jobs,
         seed,
@@ -161,14 +189,26 @@ def continuous(
         multi_gpu=multi_gpu,
         priority_share=priority_share,
         durations=durations,
-        reference="v100",
     )
-    return sharing(made)
 
 
-def static(cluster: str, jobs: int, seed: int, *, multi_gpu: bool = True, durations: Durations = "gandiva") -> Scenario:
+def static(
+    cluster: str,
+    jobs: int,
+    seed: int,
+    *,
+    multi_gpu: bool = True,
+    durations: Durations = "gandiva",
+    measured_speeds: bool = False,
+) -> Scenario:
     """Jobs that are all there at the start."""
-    return sharing(generate(cluster, jobs, seed, multi_gpu=multi_gpu, durations=durations, reference="v100"))
+    return _drawn(measured_speeds, cluster, jobs, seed, multi_gpu=multi_gpu, durations=durations)
+
+
+def authors_trace(name: str) -> Scenario:
+    """One of the authors' traces of their physical cluster, with their speeds, on 8 V100, 16 P100 and 24 K80 (7.1)."""
+    cluster = parse_cluster("v100=2x4,p100=4x4,k80=6x4")
+    return sharing(convert(fetch(name), fetch("gavel_throughputs"), cluster)[0])
 
 
 def gpus_of(cluster: str) -> int:

@@ -45,6 +45,7 @@ class Load:
             multi_gpu=self.multi_gpu,
             priority_share=self.priority_share,
             durations=size.durations,
+            measured_speeds=size.measured_speeds,
         )
 
 
@@ -62,7 +63,7 @@ def sweep(load: Load, lines: Sequence[Line], size: Size) -> pd.DataFrame:
     """One row per measured job: line, per_hour, seed, job, weight, jct_h and rho (missing: not finished)."""
     parts = []
     for per_hour in load.per_hour:
-        for seed in range(size.seeds):
+        for seed in size.seeds:
             scenario = load.scenario(size, per_hour, seed)
             for line in lines:
                 run = windowed(line, scenario, size.window)

@@ -16,7 +16,7 @@ SHOWN = 0.3  # learning rate of the chart, one of every size
 def table_4(size: Size) -> Figure:
     """Accuracy on test images of a small network, each way at the learning rate that is best for it."""
     outcomes = {
-        rate: experiment(TrainingSetting(steps=size.steps, learning_rate=rate), range(size.seeds))
+        rate: experiment(TrainingSetting(steps=size.steps, learning_rate=rate), size.seeds)
         for rate in size.learning_rates
     }
     means = pd.concat([outcome.summary for outcome in outcomes.values()])

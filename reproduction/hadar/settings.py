@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reproduction.hadar.averaging import TrainingSetting
-from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
+from workbench.scenario.presets import HADARE_MIXES, hadare_mix
+from workbench.scenario.presets.hadar import hadar_480
 from workbench.scenario.scenario import Scenario
 
 HOUR = 3600.0
@@ -31,7 +32,8 @@ class Size:
 
     jobs, nodes: of section IV, nodes of four GPUs for each of three types; round_jobs, round_nodes: the same for the
     sweep over rounds_s, lengths of a round; decided: numbers of jobs in Fig. 5.
-    mixes: of section VI; slots_s: of Figs. 11 and 12; steps, learning_rates, seeds: of the training experiment.
+    mixes: of section VI; slots_s: of Figs. 11 and 12; steps, learning_rates: of the training experiment.
+    seeds: of the training experiment; seed: of the jobs of section IV, 0 those of the preset.
     """
 
     name: str
@@ -45,7 +47,8 @@ class Size:
     slots_s: tuple[float, ...]
     steps: int
     learning_rates: tuple[float, ...]
-    seeds: int
+    seeds: range
+    seed: int = 0
 
 
 SIZES = {
@@ -63,7 +66,7 @@ SIZES = {
             slots_s=(90.0, 360.0),
             steps=200,
             learning_rates=(0.3, 1.0),
-            seeds=2,
+            seeds=range(2),
         ),
         Size(
             name="middle",
@@ -77,7 +80,7 @@ SIZES = {
             slots_s=(90.0, 180.0, 360.0, 540.0),
             steps=900,
             learning_rates=(0.1, 0.3, 1.0),
-            seeds=3,
+            seeds=range(3),
         ),
         Size(
             name="full",
@@ -91,15 +94,15 @@ SIZES = {
             slots_s=(90.0, 180.0, 360.0, 540.0),
             steps=TrainingSetting().steps,
             learning_rates=(0.1, 0.3, 1.0),
-            seeds=5,
+            seeds=range(5),
         ),
     )
 }
 
 
-def simulated(jobs: int, nodes: int) -> Scenario:
+def simulated(jobs: int, nodes: int, seed: int = 0) -> Scenario:
     """Section IV: the first jobs of `hadar_480` whose gang fits one type, on so many nodes of each type."""
-    whole = preset("hadar_480")
+    whole = Scenario.from_dict(hadar_480(9 + seed), "hadar_480")
     groups = [{**group.model_dump(mode="json"), "count": nodes} for group in whole.cluster.nodes]
     cluster = {**whole.to_dict()["cluster"], "nodes": groups}
     most = min(nodes * group.gpus for group in whole.cluster.nodes)

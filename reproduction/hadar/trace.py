@@ -58,7 +58,7 @@ TIMES = (
 @cache
 def runs(size: Size) -> Mapping[str, Run]:
     """A run of each line on the same jobs, all there at the start."""
-    scenario = simulated(size.jobs, size.nodes)
+    scenario = simulated(size.jobs, size.nodes, size.seed)
     return {line.name: line.run(scenario) for line in LINES}
 
 
@@ -141,7 +141,7 @@ def changed_rounds(size: Size) -> Figure:
 
 def round_length(size: Size) -> Figure:
     """Hadar under rounds of several lengths; the paper finds 6 to 1.5 minutes best, depending on the measure."""
-    scenario = simulated(size.round_jobs, size.round_nodes)
+    scenario = simulated(size.round_jobs, size.round_nodes, size.seed)
     found = []
     for round_s in size.rounds_s:
         run = simulate(scenario, "hadar", round_s=round_s, detail=0)

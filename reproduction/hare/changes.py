@@ -115,7 +115,7 @@ CHANGES = (
 
 def reasons(size: Size) -> Figure:
     """Every ratio as it is, then with one thing changed."""
-    base, seeds = Setting().at(size), range(size.seeds)
+    base, seeds = Setting().at(size), size.seeds
     problems = [base.instance(seed) for seed in seeds]
     plain = pd.DataFrame([at_point(base, seed) for seed in seeds])
     as_is = {name: float(ratios(plain, name).mean()) for name in OTHERS}
@@ -201,7 +201,7 @@ def figure_4(size: Size) -> Figure:
     three, job = schedules(small), small.jobs.index("n")
     ends = {name: float(found.completion_s[job]) for name, found in three.items()}
     base = Setting().at(size)
-    every = [schedules(base.instance(seed)) for seed in range(size.seeds)]
+    every = [schedules(base.instance(seed)) for seed in size.seeds]
     over: Mapping[str, list[float]] = {
         name: [found[name].weighted_jct_s / found["relaxed"].weighted_jct_s for found in every]
         for name in ("scale_fixed", "scale_adaptive")

@@ -56,9 +56,9 @@ def at_point(setting: Setting, seed: int) -> Values:
     return measured(setting.instance(seed))
 
 
-def sweep(points: Mapping[X, Setting], seeds: int) -> pd.DataFrame:
+def sweep(points: Mapping[X, Setting], seeds: range) -> pd.DataFrame:
     """One row per point and seed: x, seed, and a column for each scheme, in minutes."""
-    rows = [{"x": x, "seed": seed, **at_point(setting, seed)} for x, setting in points.items() for seed in range(seeds)]
+    rows = [{"x": x, "seed": seed, **at_point(setting, seed)} for x, setting in points.items() for seed in seeds]
     return pd.DataFrame(rows)
 
 

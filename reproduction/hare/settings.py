@@ -25,13 +25,12 @@ TESTBED_JOBS = 24
 class Size:
     """How large a reproduction is.
 
-    seeds: of the workloads of a figure; testbed_seeds: of Figs. 12 and 13. part: GPUs and jobs of section 7.3 are
-    multiplied by it. gpus, jobs: of Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19.
+    seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
+    Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19.
     """
 
     name: str
-    seeds: int
-    testbed_seeds: int
+    seeds: range
     part: float
     gpus: tuple[int, ...]
     jobs: tuple[int, ...]
@@ -46,9 +45,9 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size("tiny", 2, 2, 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0)),
-        Size("middle", 3, 5, 0.5, (80, 160, 240), (100, 200, 300), (10.0, 25.0), (0.5, 1.0, 4.0)),
-        Size("full", 3, 20, 1.0, (80, 160, 240), (100, 200, 300), (10.0, 15.0, 25.0), (0.5, 1.0, 4.0)),
+        Size("tiny", range(2), 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0)),
+        Size("middle", range(3), 0.5, (80, 160, 240), (100, 200, 300), (10.0, 25.0), (0.5, 1.0, 4.0)),
+        Size("full", range(3), 1.0, (80, 160, 240), (100, 200, 300), (10.0, 15.0, 25.0), (0.5, 1.0, 4.0)),
     )
 }
 

@@ -55,14 +55,14 @@ WHY = {
 @cache
 def plans(size: Size) -> pd.DataFrame:
     """Mean weighted completion time (min) of every scheme, a row for each seed."""
-    return pd.DataFrame([measured(problem(testbed(seed), seed)) for seed in range(size.testbed_seeds)])
+    return pd.DataFrame([measured(problem(testbed(seed), seed)) for seed in size.seeds])
 
 
 @cache
 def completion_min(size: Size) -> dict[str, np.ndarray]:
     """Completion times (min) of all jobs of all seeds, by scheme."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in SCHEMES}
-    for seed in range(size.testbed_seeds):
+    for seed in size.seeds:
         data = problem(testbed(seed), seed)
         for name, scheme in SCHEMES.items():
             found[name].append((scheme(data).completion_s - data.arrival_s) / MINUTE)
@@ -84,7 +84,7 @@ def carried_out(size: Size) -> pd.DataFrame:
     core over that.
     """
     rows = []
-    for seed in range(size.testbed_seeds):
+    for seed in size.seeds:
         comes = testbed(seed)
         there = comes.replace(jobs=[job.model_copy(update={"arrival_s": 0.0}) for job in comes.jobs])
         planned_min, planned_there_min = (weighted_min(hare(problem(each, seed))) for each in (comes, there))

@@ -32,7 +32,7 @@ SAID = {
 def figure_13(size: Size) -> Figure:
     """Hops with other priorities; mean completion times against the rate of arrivals."""
     rivals = [Line(name, "hops", {"round_s": ROUND_S, "priority": key}) for key, name in NAMES.items()]
-    found = runs_of(simulated(size.sweep, size.sweep_shrink, length=size.length), rivals)
+    found = runs_of(simulated(size.sweep, size.sweep_shrink, length=size.length, seed=size.seed), rivals)
     ratio = of_jobs(found, "latency_ratio")
     rows = [
         Row(f"max LR, priority {name}", "1", paper, float(values.max()),
@@ -69,7 +69,9 @@ def by_rate(size: Size) -> pd.DataFrame:
     """Mean completion time (h) by rate of arrivals at 512 GPUs and scheduler."""
     rates = [rate for rate in size.rates if rate != RATE]
     found = {
-        rate: table(runs_of(simulated(size.sweep, size.sweep_shrink, rate, size.length), THREE))["JCT"].to_dict()
+        rate: table(runs_of(simulated(size.sweep, size.sweep_shrink, rate, size.length, size.seed), THREE))[
+            "JCT"
+        ].to_dict()
         for rate in rates
     }
     return pd.DataFrame.from_dict(found, orient="index")

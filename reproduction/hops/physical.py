@@ -57,14 +57,14 @@ VARIANTS = (
 @cache
 def runs(size: Size) -> Mapping[str, Run]:
     """The three schedulers on the same jobs."""
-    return runs_of(physical(size.physical, size.length), THREE)
+    return runs_of(physical(size.physical, size.length, size.seed), THREE)
 
 
 @cache
 def learned(size: Size) -> Mapping[str, Run]:
     """Hops and Sia where both learn speeds by the three layers; decisions recorded in full."""
     return {
-        name: simulate(physical(size.physical, size.length), line.scheduler, line.knobs, belief="layered")
+        name: simulate(physical(size.physical, size.length, size.seed), line.scheduler, line.knobs, belief="layered")
         for name, line in zip((LEARNED, LEARNED_SIA), THREE, strict=False)
     }
 
@@ -152,7 +152,7 @@ def figure_9(size: Size) -> Figure:
 
 def reasons(size: Size) -> Figure:
     """What the ratios of Table 3 depend on: each row a measurement of ours, none in the paper."""
-    scenario = physical(size.physical, size.length)
+    scenario = physical(size.physical, size.length, size.seed)
     found = runs(size)
     many = table({**found, **learned(size), **runs_of(scenario, VARIANTS)})
     least_h = least_makespan_s(scenario) / HOUR
@@ -211,7 +211,7 @@ def _row(measure: str, value: float, why: str) -> Row:
 
 def figure_10(size: Size) -> Figure:
     """The paper: physical against simulated. Ours: Hops that learns speeds, as in a real cluster, against told ones."""
-    scenario = physical(size.physical, size.length)
+    scenario = physical(size.physical, size.length, size.seed)
     pair = {HOPS: simulate(scenario, "hops", {"round_s": ROUND_S}), LEARNED: learned(size)[LEARNED]}
     found = table(pair)
     why = "The paper says that simulation and cluster are similar; nearest to it: speeds learned by the three layers."

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.scenario.job import Job
-from workbench.scenario.presets import preset
+from workbench.scenario.presets.hops import JOBS, hops_64, hops_512_jobs
 from workbench.scenario.scenario import Scenario
 
 HOUR = 3600.0
@@ -22,14 +22,15 @@ PHYSICAL_SCALE, SIMULATED_SCALE = 1.8, 1.1
 class Size:
     """How large a reproduction is.
 
-    length: of jobs, over that of the full size. physical: jobs of Table 3, on 64 GPUs. shrink: the 512 GPUs of Table 4
-    are divided by it, and so is the rate of arrivals; simulated: jobs there. sweep_shrink, sweep: the same for Fig. 13,
-    rates: jobs an hour at 512 GPUs. moments: how many plans of Fig. 14, with the cluster divided by plan_shrink.
-    waiting: jobs of Fig. 15, on the same. gpus: clusters of Fig. 15. limit_s: wall time after which a plan of Figs. 14
-    and 15 counts as it is.
+    seed: of the jobs, 0 those of the presets. length: of jobs, over that of the full size. physical: jobs of Table 3,
+    on 64 GPUs. shrink: the 512 GPUs of Table 4 are divided by it, and so is the rate of arrivals; simulated: jobs
+    there. sweep_shrink, sweep: the same for Fig. 13, rates: jobs an hour at 512 GPUs. moments: how many plans of
+    Fig. 14, with the cluster divided by plan_shrink. waiting: jobs of Fig. 15, on the same. gpus: clusters of Fig. 15.
+    limit_s: wall time after which a plan of Figs. 14 and 15 counts as it is.
     """
 
     name: str
+    seed: int
     length: float
     physical: int
     shrink: int
@@ -49,6 +50,7 @@ SIZES = {
     for size in (
         Size(
             name="tiny",
+            seed=0,
             length=0.4,
             physical=8,
             shrink=8,
@@ -64,6 +66,7 @@ SIZES = {
         ),
         Size(
             name="middle",
+            seed=0,
             length=1.0,
             physical=25,
             shrink=4,
@@ -79,6 +82,7 @@ SIZES = {
         ),
         Size(
             name="full",
+            seed=0,
             length=1.0,
             physical=25,
             shrink=1,
@@ -96,15 +100,15 @@ SIZES = {
 }
 
 
-def physical(jobs: int, length: float = 1.0) -> Scenario:
-    """Section 4.2: the first jobs of `hops_64`, scaled; length: see `Size`."""
-    whole = preset("hops_64")
+def physical(jobs: int, length: float = 1.0, seed: int = 0) -> Scenario:
+    """Section 4.2: the first jobs of `hops_64`, scaled; length, seed: see `Size`."""
+    whole = Scenario.from_dict(hops_64(4 + seed), "hops_64")
     return whole.replace(jobs=[longer(job, length * PHYSICAL_SCALE) for job in whole.jobs[:jobs]])
 
 
-def simulated(jobs: int, shrink: int, rate: int = RATE, length: float = 1.0) -> Scenario:
+def simulated(jobs: int, shrink: int, rate: int = RATE, length: float = 1.0, seed: int = 0) -> Scenario:
     """Sections 4.3 and 4.6: so many jobs of 500, scaled, on the 512 GPUs and at the rate of arrivals over `shrink`."""
-    whole = preset(f"hops_512_{rate}")
+    whole = Scenario.from_dict(hops_512_jobs(JOBS, rate, 5 + seed), "hops_512")
     made = [
         longer(job, length * SIMULATED_SCALE).model_copy(update={"arrival_s": job.arrival_s * shrink})
         for job in whole.jobs[:jobs]

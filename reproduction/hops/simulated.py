@@ -46,7 +46,7 @@ EVERY_S = 60.0
 @cache
 def runs(size: Size) -> Mapping[str, Run]:
     """The three schedulers on the same jobs, 100 an hour at 512 GPUs."""
-    return runs_of(simulated(size.simulated, size.shrink, length=size.length), THREE)
+    return runs_of(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed), THREE)
 
 
 def table_4(size: Size) -> Figure:
@@ -57,7 +57,9 @@ def table_4(size: Size) -> Figure:
 
 def figure_11(size: Size) -> Figure:
     """Throughput of the cluster over time."""
-    until_s = max(job.arrival_s for job in simulated(size.simulated, size.shrink, length=size.length).jobs)
+    until_s = max(
+        job.arrival_s for job in simulated(size.simulated, size.shrink, length=size.length, seed=size.seed).jobs
+    )
     at = np.arange(0.0, max(float(run.jobs["finish_s"].max()) for run in runs(size).values()), EVERY_S)
     parts, mean = [], {}
     for name, run in runs(size).items():
@@ -80,7 +82,7 @@ def figure_11(size: Size) -> Figure:
 def figure_12(size: Size) -> Figure:
     """Latency ratios, and finish-time fairness with its own priority and lambda = 2 for Hops."""
     fair = {
-        FTF.name: FTF.run(simulated(size.simulated, size.shrink, length=size.length)),
+        FTF.name: FTF.run(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed)),
         SIA: runs(size)[SIA],
         GAVEL: runs(size)[GAVEL],
     }

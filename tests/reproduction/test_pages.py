@@ -13,8 +13,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from reproduction import Figure
 from reproduction.registry import Reproduction, reproductions
-from reproduction.report import Done
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
@@ -36,13 +36,13 @@ def test_every_paper_has_its_page() -> None:
 @pytest.mark.parametrize("paper", reproductions(), ids=lambda paper: paper.name)
 def test_a_page_runs(
     paper: Reproduction,
-    evaluated: Callable[[str], list[Done]],
+    evaluated: Callable[[str], list[Figure]],
     monkeypatch: pytest.MonkeyPatch,
     recwarn: pytest.WarningsRecorder,
 ) -> None:
     """Its cells in turn, each figure being what its function gave before; every figure is asked for and shown."""
     package = importlib.import_module(f"reproduction.{paper.name}")
-    figures = [done.figure for done in evaluated(paper.name)]
+    figures = evaluated(paper.name)
     for function, figure in zip(paper.figures, figures, strict=True):
         assert getattr(package, function.__name__) is function
         monkeypatch.setattr(package, function.__name__, lambda size, figure=figure: figure)

@@ -66,7 +66,7 @@ def hops_example() -> Data:
 
 
 @register
-def hops_64() -> Data:
+def hops_64(seed: int = 4) -> Data:
     """Hops, section 4.2: 64 GPUs in 10 servers of three types; 25 elastic jobs within 2.5 h as in the paper."""
     nodes = node_groups(
         ("sugon-1080ti", "gtx1080ti", 2, 8),
@@ -74,13 +74,13 @@ def hops_64() -> Data:
         ("sugon-3090", "rtx3090", 2, 4, SLOW_HOST),
         ("tigerway-3090", "rtx3090", 2, 4, HOST),
     )
-    return _hops(nodes, 25, 2.5 * HOUR, seed=4)
+    return _hops(nodes, 25, 2.5 * HOUR, seed)
 
 
 @register
 def hops_512() -> Data:
     """Hops, section 4.3: 512 GPUs in 64 servers of five kinds; 100 elastic jobs in 1 h (500 in 5 h: hops_512_100)."""
-    return _hops_512(100, 100)
+    return hops_512_jobs(100, 100)
 
 
 def _register_rates() -> None:
@@ -88,10 +88,11 @@ def _register_rates() -> None:
     for rate in RATES:
         name, section = f"hops_512_{rate}", "4.3" if rate == 100 else "4.6"
         what = f"Hops, section {section}: 512 GPUs in 64 servers of five kinds; 500 elastic jobs, {rate} an hour"
-        add(Preset(name, what, partial(_hops_512, JOBS, rate), "hops_512"))
+        add(Preset(name, what, partial(hops_512_jobs, JOBS, rate), "hops_512"))
 
 
-def _hops_512(count: int, per_hour: int) -> Data:
+def hops_512_jobs(count: int, per_hour: int, seed: int = 5) -> Data:
+    """The cluster of section 4.3 with so many jobs, so many an hour."""
     nodes = node_groups(
         ("sugon-1080ti", "gtx1080ti", 16, 8),
         ("sugon-xp", "titanxp", 16, 8),
@@ -99,7 +100,7 @@ def _hops_512(count: int, per_hour: int) -> Data:
         ("tigerway-8g", "rtx3090", 8, 8, HOST),
         ("tigerway-10g", "rtx3090", 8, 8, NEW_HOST),
     )
-    return _hops(nodes, count, count / per_hour * HOUR, seed=5)
+    return _hops(nodes, count, count / per_hour * HOUR, seed)
 
 
 def _hops(nodes: list[Data], count: int, window_s: float, seed: int) -> Data:

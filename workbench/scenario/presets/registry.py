@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from workbench.base.errors import InputError, one_of
 from workbench.scenario.scenario import Scenario
 
 Data = dict[str, Any]
+Builder = TypeVar("Builder", bound=Callable[..., Data])
 
 
 class Preset(NamedTuple):
@@ -24,7 +25,7 @@ class Preset(NamedTuple):
 _PRESETS: dict[str, Preset] = {}
 
 
-def register(build: Callable[[], Data]) -> Callable[[], Data]:
+def register(build: Builder) -> Builder:
     """Register a function as the preset of its name; its docstring is the description."""
     add(Preset(build.__name__, " ".join((build.__doc__ or "").split()), build))
     return build

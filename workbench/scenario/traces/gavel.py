@@ -158,8 +158,8 @@ def convert_form(
         "seed": seed,
         "cluster": dict(cluster),
         "jobs": [_job(row, tables, begin_s) for row in kept],
-        "throughputs": list(_speed_rows(kept, tables, _types(cluster))),
-        "colocated": list(_pair_rows(kept, tables, _types(cluster), notes)),
+        "throughputs": list(speed_rows(kept, tables, _types(cluster))),
+        "colocated": list(pair_rows(kept, tables, _types(cluster), notes)),
         "plan": [{"scheduler": name} for name in PLAN],
     }
     notes += _type_notes(tables, _types(cluster))
@@ -317,7 +317,8 @@ def _job(row: TraceRow, tables: dict[str, TypeSpeeds], from_s: float) -> dict[st
     return job
 
 
-def _speed_rows(rows: list[TraceRow], tables: dict[str, TypeSpeeds], types: list[str]) -> Iterator[dict[str, Any]]:
+def speed_rows(rows: list[TraceRow], tables: dict[str, TypeSpeeds], types: list[str]) -> Iterator[dict[str, Any]]:
+    """The `throughputs` of a scenario, for the models that occur."""
     names = dict.fromkeys(row.model for row in rows)
     for name, accelerator, word, table in _placed(names, tables, types):
         for kind, speed in table.alone.items():
@@ -337,9 +338,10 @@ def _placed(
                     yield name, accelerator, word, tables[accelerator + suffix]
 
 
-def _pair_rows(
+def pair_rows(
     rows: list[TraceRow], tables: dict[str, TypeSpeeds], types: list[str], notes: list[str]
 ) -> Iterator[dict[str, Any]]:
+    """The `colocated` of a scenario, for models and numbers of GPUs that occur; what is left out goes to `notes`."""
     kinds = {row.kind for row in rows}
     odd = lonely = 0
     for accelerator in types:

@@ -1,0 +1,133 @@
+"""What a paper shows, and whether it holds here: exhibits, their claims, and the rule that turns results into verdicts.
+
+The rule, for the mean of a measure over seeds and its 95 % interval (Student's; of a deterministic one the number
+itself), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and the interval
+reaches no further than that; else it has the *direction* where both are ratios and the whole interval lies on the
+paper's side of 1; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a
+number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part.
+
+Of an exhibit: *reproduced* where every claim holds; *contradicted* where every one fails; *partly* otherwise, what is
+open included. Nobody types a verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from reproduction.figure import Figure
+from workbench.analysis.metrics.confidence import mean_interval
+
+NEAR = 0.1
+"""ours: share of the paper's number; of a percentage at least one point."""
+POINTS = ("%", "points")
+OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+Outcome = Literal["holds", "direction", "open", "fails"]
+Verdict = Literal["reproduced", "partly", "contradicted", "not computable here", "not run"]
+
+
+class Claim(NamedTuple):
+    """What a paper says of a measure. measure: its name, `*` for any text; sign `=`: the number that the paper prints
+    beside it, otherwise one of `OPERATORS` with `value`; less: another measure to take off first, seed by seed."""
+
+    measure: str
+    sign: str = "="
+    value: float = math.nan
+    less: str = ""
+
+    def text(self, paper: float) -> str:
+        """As read in the table."""
+        return f"= {paper:g}" if self.sign == "=" else f"{self.sign} {self.value:g}"
+
+
+PRINTED = (Claim("*"),)
+"""Every number that the paper prints."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure, a table or a number of a paper.
+
+    name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
+    claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
+    sizes: those that it is computed at, by default all of its paper.
+    """
+
+    name: str
+    says: str
+    compute: Callable[[Any], Figure] | None = None
+    claims: tuple[Claim, ...] = PRINTED
+    seeded: bool = True
+    reason: str = ""
+    sizes: tuple[str, ...] | None = None
+
+    def has(self, size: str) -> bool:
+        """Whether it is computed at a size of that name."""
+        return self.compute is not None and (self.sizes is None or size in self.sizes)
+
+
+class Finding(NamedTuple):
+    """A claim and what was found: mean and interval over the seeds in which the measure is known (seeds)."""
+
+    measure: str
+    unit: str
+    claim: str
+    paper: float
+    ours: float
+    low: float
+    high: float
+    seeds: int
+    outcome: Outcome
+
+
+def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
+    """Every claim of an exhibit, judged; cells: seed, measure, unit, paper, ours of one size."""
+    known = {str(measure): rows.set_index("seed") for measure, rows in cells.groupby("measure", sort=False)}
+    found = []
+    for measure, rows in known.items():
+        claim = next((each for each in exhibit.claims if fnmatchcase(measure, each.measure)), None)
+        paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
+        if claim is None or (claim.sign == "=" and math.isnan(paper)):
+            continue
+        values = rows["ours"] - known[claim.less]["ours"] if claim.less else rows["ours"]
+        ours = values.dropna().tolist()
+        mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
+        half = half if exhibit.seeded else 0.0
+        told = f"{measure} - {claim.less}" if claim.less else measure
+        outcome = judged(claim, paper, unit, mean, half)
+        found.append(Finding(told, unit, claim.text(paper), paper, mean, mean - half, mean + half, len(ours), outcome))
+    return found
+
+
+def judged(claim: Claim, paper: float, unit: str, mean: float, half: float) -> Outcome:
+    """By the rule above; what is known of one seed only, or of none, is open."""
+    if math.isnan(mean) or math.isnan(half):
+        return "open"
+    ends = (mean - half, mean + half)
+    if claim.sign != "=":
+        kept = [OPERATORS[claim.sign](end, claim.value) for end in ends]
+        return "holds" if all(kept) else "open" if any(kept) else "fails"
+    near = max(NEAR * abs(paper), 1.0 if unit in POINTS else 0.0)
+    if abs(mean - paper) <= near and half <= near:
+        return "holds"
+    if unit == "1" and paper != 1 and all((end - 1) * (paper - 1) > 0 for end in ends):
+        return "direction"
+    return "open" if ends[0] - near <= paper <= ends[1] + near else "fails"
+
+
+def verdict(exhibit: Exhibit, found: Sequence[Finding]) -> Verdict:
+    """Of an exhibit, by the rule above."""
+    if exhibit.compute is None:
+        return "not computable here"
+    outcomes = {each.outcome for each in found}
+    if not outcomes:
+        return "not run"
+    alone: Mapping[str, Verdict] = {"holds": "reproduced", "fails": "contradicted"}
+    return alone.get(next(iter(outcomes)), "partly") if len(outcomes) == 1 else "partly"

@@ -1,0 +1,68 @@
+"""Results that are kept: one small table for each exhibit, a line for each size, seed and measure.
+
+A table appears whole or not at all, and a finished seed is never computed again: whoever is killed loses what was being
+computed and nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+
+from workbench.base.files import write_text
+
+FOLDER = Path(__file__).parent / "results"
+COLUMNS = ("size", "seed", "measure", "unit", "paper", "ours", "cpu_s", "commit")
+"""cpu_s: of the seed's whole figure (runs that it shares with one computed before in the same process are not counted
+again); commit: `+` behind it where files had been changed."""
+KINDS = {"size": str, "seed": int, "measure": str, "unit": str, "paper": float, "ours": float, "cpu_s": float}
+
+
+class Results:
+    """The tables of a folder, which is made when something is put there."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.folder = folder
+
+    def read(self, name: str) -> pd.DataFrame:
+        """`COLUMNS` of an exhibit, no row where nothing was computed."""
+        path = self._path(name)
+        if not path.exists():
+            return pd.DataFrame({column: pd.Series(dtype=KINDS.get(column, str)) for column in COLUMNS})
+        return pd.read_csv(path, dtype={**KINDS, "commit": str}, keep_default_na=False, na_values=[""])
+
+    def add(self, name: str, rows: pd.DataFrame) -> None:
+        """One more seed, atomically."""
+        known = self.read(name)
+        whole = rows if known.empty else pd.concat([known, rows], ignore_index=True)
+        text = io.StringIO()
+        whole.sort_values(["size", "seed"], kind="stable")[list(COLUMNS)].to_csv(
+            text, index=False, float_format="%.6g", lineterminator="\n"
+        )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self._path(name), text.getvalue(), force=True)
+
+    def seeds(self, name: str, size: str) -> list[int]:
+        """Those that are finished, in order."""
+        found = self.read(name)
+        return sorted(set(found.loc[found["size"] == size, "seed"].tolist()))
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.csv"
+
+
+def commit() -> str:
+    """The commit of the files that compute, `+` behind it if some are changed; empty outside a repository."""
+    here = Path(__file__).parents[1]
+    try:
+        head = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], cwd=here, capture_output=True, text=True)
+        watched = ["workbench", "reproduction", "datasets", ":!reproduction/results"]
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--", *watched], cwd=here, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        return ""
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -1,0 +1,96 @@
+"""Computing exhibits: which seeds are wanted, and two processes that compute them one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from reproduction.exhibits import Exhibit, findings
+from reproduction.registry import exhibits, reproductions
+from reproduction.results import Results, commit
+from workbench.base.processes import in_processes
+
+FEWEST, MOST = 3, 30
+WIDTH = 0.05
+"""ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`."""
+
+
+class Cell(NamedTuple):
+    """What one process computes at a time: an exhibit by its full name, at a size, for a seed."""
+
+    name: str
+    size: str
+    seed: int
+    commit: str
+
+
+def run(
+    names: Sequence[str],
+    size: str,
+    results: Results,
+    workers: int = 2,
+    most: int = MOST,
+    told: Callable[[Cell], None] = lambda cell: None,
+) -> None:
+    """Compute what is wanted still of the exhibits of these names at a size, and keep it seed by seed.
+
+    told: is called for each seed that has been kept.
+    """
+    at = commit()
+    while True:
+        cells = [Cell(name, size, seed, at) for name in names for seed in wanted(name, size, results, most)]
+        if not cells:
+            return
+
+        def keep(number: int, rows: pd.DataFrame, cells: Sequence[Cell] = cells) -> None:
+            results.add(cells[number].name, rows)
+            told(cells[number])
+
+        in_processes(compute, cells, workers, keep)
+
+
+def wanted(name: str, size: str, results: Results, most: int = MOST) -> list[int]:
+    """The seeds to compute next: the first ones, then one at a time until the intervals are narrow."""
+    exhibit, done = exhibits()[name], results.seeds(name, size)
+    if not exhibit.has(size) or size not in _sizes(name):
+        return []
+    first = [seed for seed in range(min(FEWEST, most) if exhibit.seeded else 1) if seed not in done]
+    if first or not exhibit.seeded or len(done) >= most or _narrow(exhibit, results.read(name), size):
+        return first
+    return [max(done) + 1]
+
+
+def _narrow(exhibit: Exhibit, kept: pd.DataFrame, size: str) -> bool:
+    found = findings(exhibit, kept[kept["size"] == size])
+    return all(each.high - each.low <= 2 * WIDTH * abs(each.ours) for each in found if each.seeds)
+
+
+def at_seed(size: Any, seed: int) -> Any:
+    """A size with one seed, whichever way it has them; one without any is what it is."""
+    if hasattr(size, "seeds"):
+        size = replace(size, seeds=range(seed, seed + 1))
+    return replace(size, seed=seed) if hasattr(size, "seed") else size
+
+
+def compute(cell: Cell) -> pd.DataFrame:
+    """The measures of a cell, as `Results` keeps them."""
+    exhibit = exhibits()[cell.name]
+    assert exhibit.compute is not None
+    began = _cpu_s()
+    found = exhibit.compute(at_seed(_sizes(cell.name)[cell.size], cell.seed)).table
+    cpu_s = _cpu_s() - began
+    kept = found[["measure", "unit", "paper", "ours"]]
+    return kept.assign(size=cell.size, seed=cell.seed, cpu_s=round(cpu_s, 1), commit=cell.commit)
+
+
+def _sizes(name: str) -> Mapping[str, Any]:
+    """The sizes of an exhibit's paper."""
+    return next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
+
+
+def _cpu_s() -> float:
+    return sum(os.times()[:4])

@@ -1,0 +1,101 @@
+"""The table of all exhibits: what the papers show, the verdict, and the evidence for it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+
+from reproduction.exhibits import Exhibit, Finding, findings, verdict
+from reproduction.figure import as_html
+from reproduction.registry import exhibits
+from reproduction.results import Results
+
+AUTHORS, TINY = "authors", "tiny"
+BUILT_IN = ("full", "middle")
+"""Sizes with built-in data of which the table shows the first that was computed; tiny is for tests."""
+
+
+def rows(results: Results | None = None) -> list[dict[str, Any]]:
+    """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
+
+    The verdict is that on the authors' data where there is one. interval: of the first claim there.
+    """
+    kept = results or Results()
+    return [_row(name, exhibit, kept) for name, exhibit in exhibits().items()]
+
+
+def _row(name: str, exhibit: Exhibit, results: Results) -> dict[str, Any]:
+    table = results.read(name)
+    there = set(table["size"])
+    authors = _at(name, exhibit, table, AUTHORS) if AUTHORS in there else None
+    size = next((each for each in BUILT_IN if each in there), None)
+    built_in = _at(name, exhibit, table, size) if size else None
+    shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ())}
+    names = ("verdict", "settings", "seeds", "interval", "command", "commit", "machine_s")
+    return {
+        "id": name,
+        "paper": exhibit.says,
+        "reason": exhibit.reason,
+        **{each: shown.get(each) for each in names},
+        "seeds": shown.get("seeds") or ("deterministic" if not exhibit.seeded else None),
+        "authors_data": authors,
+        "built_in_data": built_in,
+    }
+
+
+def _at(name: str, exhibit: Exhibit, table: pd.DataFrame, size: str) -> dict[str, Any]:
+    """What is known at a size."""
+    cells = table[table["size"] == size]
+    found, seeds = findings(exhibit, cells), sorted(set(cells["seed"].tolist()))
+    told = f" --seeds {len(seeds)}" if exhibit.seeded else ""
+    first = found[0] if found else None
+    return {
+        "verdict": verdict(exhibit, found),
+        "settings": f"{'authors' if size == AUTHORS else 'built-in'} data, size {size}",
+        "seeds": len(seeds) if exhibit.seeded else "deterministic",
+        "interval": None if first is None else [_known(first.low), _known(first.high)],
+        "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
+        "commit": ", ".join(dict.fromkeys(cells["commit"].tolist())),
+        "machine_s": round(float(cells.groupby("seed")["cpu_s"].first().sum()), 1),
+        "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],
+    }
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def counts(found: list[dict[str, Any]]) -> str:
+    """How many exhibits have which verdict, in words."""
+    number = Counter(row["verdict"] for row in found)
+    return ", ".join(f"{count} {verdict}" for verdict, count in number.most_common())
+
+
+class Evidence:
+    """The kept results of a paper, for its page: exhibit by exhibit each claim with its outcome."""
+
+    def __init__(self, paper: str, results: Results | None = None) -> None:
+        self.rows = [row for row in rows(results) if row["id"].split(".")[0] == paper]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A line for each claim: exhibit, data, measure, unit, claim, ours, low, high, seeds, outcome, verdict."""
+        lines = [
+            (row["id"], shown["settings"], *(claim[key] for key in Finding._fields if key not in ("paper", "seeds")),
+             shown["seeds"], shown["verdict"])
+            for row in self.rows
+            for shown in (row["authors_data"], row["built_in_data"])
+            if shown
+            for claim in shown["claims"]
+        ]  # fmt: skip
+        names = ["exhibit", "data", "measure", "unit", "claim", "ours", "low", "high", "outcome", "seeds", "verdict"]
+        floats = dict.fromkeys(("ours", "low", "high"), float)
+        return pd.DataFrame(lines, columns=names).astype(floats)
+
+    def _repr_html_(self) -> str:
+        short = [(row["id"], row["verdict"], row["paper"], row["reason"], row["command"] or "") for row in self.rows]
+        overview = pd.DataFrame(short, columns=["exhibit", "verdict", "the paper", "why not", "command"])
+        return as_html(overview) + as_html(self.table)
