@@ -163,23 +163,23 @@ def changed(page: Page, before: str) -> str:
 
 def play(page: Page) -> None:
     """Play goes through the rounds from the beginning."""
-    wait_for_text(page, ".wb-play-time", r"up to \d h")
-    page.locator(".wb-play-toggle").click()
-    wait_for_text(page, ".wb-play-time", "up to [1-5]?[0-9] min")
-    page.locator(".wb-play-toggle").click()
-    expect(page.locator(".wb-playback")).to_have_attribute("data-playing", "false")
+    wait_for_text(page, ".wb-lab .wb-play-time", r"up to \d h")
+    page.locator(".wb-lab .wb-play-toggle").click()
+    wait_for_text(page, ".wb-lab .wb-play-time", "up to [1-5]?[0-9] min")
+    page.locator(".wb-lab .wb-play-toggle").click()
+    expect(page.locator(".wb-lab .wb-playback")).to_have_attribute("data-playing", "false")
     page.locator(f"{GANTT} [role=figure]").focus()
     page.keyboard.press("Home")
-    expect(page.locator(".wb-round")).to_have_value("0")
+    expect(page.locator(".wb-lab .wb-round")).to_have_value("0")
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".wb-round")).to_have_value("1")
+    expect(page.locator(".wb-lab .wb-round")).to_have_value("1")
     page.keyboard.press(" ")
-    expect(page.locator(".wb-playback")).to_have_attribute("data-playing", "true")
+    expect(page.locator(".wb-lab .wb-playback")).to_have_attribute("data-playing", "true")
     page.keyboard.press(" ")
-    track = page.locator(".wb-round").bounding_box()
+    track = page.locator(".wb-lab .wb-round").bounding_box()
     assert track is not None
     page.mouse.click(track["x"] + track["width"] - 2, track["y"] + track["height"] / 2)
-    wait_for_text(page, ".wb-play-time", r"up to \d h")
+    wait_for_text(page, ".wb-lab .wb-play-time", r"up to \d h")
 
 
 def select_a_job(page: Page) -> None:
