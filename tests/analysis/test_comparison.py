@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 import workbench
-from workbench.analysis.comparison import Case, best_of, plan_cases
+from workbench.analysis.comparison import PAIRED, Case, best_of, plan_cases
 from workbench.analysis.metrics import MAIN
+from workbench.analysis.metrics.confidence import chance, holm
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.knob import Knob
@@ -54,6 +56,26 @@ def test_runs_are_those_of_simulate(drawn):
     assert drawn.labels == ("test-compare-lottery", "fifo")
     for case, run in zip(drawn.cases, drawn.runs, strict=True):
         assert run == workbench.simulate(SMALL, case.scheduler, seed=case.seed)
+
+
+def test_pairs_are_seed_by_seed_with_students_interval_and_ranks(drawn):
+    """Recomputed with scipy: the paired t test of fifo against the lottery, and who is first at how many seeds."""
+    table = drawn.measures.pivot(index="seed", columns="scheduler", values="mean_jct_s")
+    mine, base = table["fifo"], table["test-compare-lottery"]
+    test = scipy.stats.ttest_rel(mine, base)
+    span, by = test.confidence_interval(), scipy.stats.ttest_1samp(mine / base, 1.0).confidence_interval()
+    found = drawn.paired().set_index("measure").loc["mean_jct_s"]
+    assert list(drawn.paired().columns) == list(PAIRED) and (found.scheduler, found.seeds) == ("fifo", 3)
+    got = (found.difference, found.low, found.high, found.ratio, found.ratio_low, found.ratio_high, found.p)
+    wanted = ((mine - base).mean(), span.low, span.high, (mine / base).mean(), by.low, by.high, test.pvalue)
+    assert got == pytest.approx(wanted) and found["rank"] == pytest.approx(1 + (mine > base).mean())
+    turned = drawn.paired("fifo").set_index("measure").loc["mean_jct_s"]
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+
+
+def test_holm_is_by_hand_and_a_chance_without_spread_is_certain():
+    assert holm([0.01, 0.04, np.nan, 0.03]) == pytest.approx([0.03, 0.06, np.nan, 0.06], nan_ok=True)
+    assert chance(0.0, 0.0, 3) == 1.0 and chance(2.0, 0.0, 3) == 0.0 and np.isnan(chance(1.0, np.nan, 1))
 
 
 def test_table_holds_every_measure(drawn):

@@ -16,6 +16,7 @@ from widgets.editors.mistakes import told
 from widgets.lab.results import drawings
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
+from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.summary import shown, with_known
 from workbench.base.labels import unit_beside, with_unit
@@ -45,6 +46,7 @@ NAMES: Mapping[str, str] = {
 }
 """Properties in the words of the tables; others are named as in a scenario's file."""
 MARK = "★"
+UNSURE = "≈"
 TITLE_LETTERS = 30
 """What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""
 READINGS: Mapping[Reading, tuple[str, str]] = {
@@ -58,19 +60,21 @@ READINGS: Mapping[Reading, tuple[str, str]] = {
 def measures_table(outcomes: Outcomes, found: Comparison | None) -> str:
     """One row for each main measure, one column for each scheduler, the best of each row marked; failures say why.
 
-    Several seeds: mean, and behind ± the standard deviation.
+    Several seeds: the mean, and below it the ratio to the first scheduler seed by seed, with its interval.
     """
     names = measures_shown(found)
     heads = [""]
     columns = {label: [_standing(outcomes, label, len(names))] for label in outcomes.labels}
     if found is not None and names:
-        means, spread = found.mean()[names], found.spread()[names]
+        means, pairs = found.mean()[names], _pairs(found)
         best = best_of(means)
         scales = [_scale(name, float(means[name].abs().max())) for name in names]
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
         for label in means.index:
             columns[label] = [
-                _cell(float(means[name][label]), float(spread[name][label]), bool(best[name][label]), name, scale)
+                _cell(
+                    float(means[name][label]), pairs.get((str(label), name), ""), bool(best[name][label]), name, scale
+                )
                 for name, scale in zip(names, scales, strict=True)
             ]
     head = "".join(f"<th scope='col' class='wb-right-aligned'>{_breakable(label)}</th>" for label in outcomes.labels)
@@ -114,18 +118,32 @@ def _measure(name: str, unit: str) -> str:
     return f"<span class='wb-meaning' title='{meaning}'>{html.escape(metric(name).label)}</span>{behind}"
 
 
-def _cell(value: float, spread: float, best: bool, name: str, scale: _Scale) -> str:
-    """A value, with all its digits as people read them on hover."""
+def _pairs(found: Comparison) -> dict[tuple[str, str], str]:
+    """By scheduler and measure, what stands below the mean: the ratio to the first scheduler with its interval."""
+    if len({case.seed for case in found.cases}) == 1:
+        return {}
+    lines = {}
+    for row in found.paired().to_dict("records"):
+        ratio, low, high, p = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p"))
+        if math.isnan(low):
+            continue
+        span = "" if low == high else f" ({low:.2f} to {high:.2f})"
+        unsure = "" if p < 1 - LEVEL else f" {UNSURE}"
+        lines[str(row["scheduler"]), str(row["measure"])] = f"&times;&nbsp;{ratio:.2f}{span}{unsure}"
+    return lines
+
+
+def _cell(value: float, beside: str, best: bool, name: str, scale: _Scale) -> str:
+    """A value, with all its digits as people read them on hover; beside: HTML that stands below it."""
     if math.isnan(value):
         return f"<td class='wb-right-aligned wb-note wb-missing-value'>{metric(name).missing}</td>"
     text = short_number(value / scale.per)
-    if spread > 0:
-        text += f" ± {short_number(spread / scale.per)}"
+    beside = f"<div class='wb-note'>{beside}</div>" if beside else ""
     full = html.escape(with_unit(*shown(value, metric(name).unit)), quote=True)
     if best:
-        mark = f"<b>{text}</b> <span aria-label='best'>{MARK}</span>"
+        mark = f"<b>{text}</b> <span aria-label='best'>{MARK}</span>{beside}"
         return f"<td class='wb-right-aligned wb-best' title='{full}'>{mark}</td>"
-    return f"<td class='wb-right-aligned' title='{full}'>{text}</td>"
+    return f"<td class='wb-right-aligned' title='{full}'>{text}{beside}</td>"
 
 
 def _standing(outcomes: Outcomes, label: str, rows: int) -> str:
@@ -165,7 +183,11 @@ def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
     known = ", ".join(dict.fromkeys(maker(belief).estimator.title for belief in found.beliefs.values()))
     said = [f"{MARK} best in its row.", f"Speeds known by all: {known}."]
     if len({case.seed for case in found.cases}) > 1:
-        said.append("Mean ± standard deviation over the seeds.")
+        first = found.labels[0]
+        said.append(
+            f"Below a mean: its ratio to {first}, seed by seed, with the {100 * LEVEL:g} % interval of these jobs' "
+            f"chances; {UNSURE} no difference shown, after Holm's correction for all schedulers."
+        )
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}
     fewer = ", ".join(f"{label} ({count})" for label, count in made.items() if count < len(outcomes.seeds))
     if fewer:

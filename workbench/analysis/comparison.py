@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
+from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_interval
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
@@ -22,12 +26,14 @@ from workbench.session.registry import find_scheduler
 from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.simulation.run import Run, is_result_folder
 
+FloatArray = npt.NDArray[np.float64]
 Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
 """A scheduler by name or itself, alone or with knobs."""
 Entries = Iterable[Entry] | Mapping[str, Entry]
 """Schedulers, or `{label: scheduler}` to call them something else than their names."""
 
 KEYS = ["scheduler", "belief", "seed"]
+PAIRED = ("scheduler", "measure", "seeds", "difference", "low", "high", "ratio", "ratio_low", "ratio_high", "p", "rank")
 SAME = 1e-9
 """Means whose difference is a smaller share of them are equally good."""
 ENTRIES = "a list of names or (name, {knob: value}), or these by label: {label: name}"
@@ -160,6 +166,34 @@ class Comparison:
             found[name] = self.measures[name] / divisor.where(divisor != 0)
         return found
 
+    def paired(self, to: str | None = None, level: float = LEVEL) -> pd.DataFrame:
+        """Every other scheduler against `to` (default: the first), seed by seed: a row for each and for each measure.
+
+        Columns: scheduler, measure; seeds, those at which both have it; difference and ratio (theirs over that of
+        `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level` (Student's t; NaN
+        for one seed); p, how likely so large a mean difference is if there is none, corrected after Holm for the
+        schedulers that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1
+        the best (NaN where neither way is better). A seed is one chance of the same scenario: intervals say nothing of
+        other scenarios. Raises InputError for `to`.
+        """
+        to = self.labels[0] if to is None else to
+        if to not in self.labels:
+            raise InputError("to", to, one_of(to, self.labels))
+        names, seeds = self.measures.columns.drop(KEYS), list(dict.fromkeys(self.measures["seed"]))
+        by = {label: self.measures[self.measures["scheduler"] == label].set_index("seed") for label in self.labels}
+        values = np.stack([by[label][names].reindex(seeds).to_numpy(dtype=float) for label in self.labels])
+        base, rows = values[self.labels.index(to)], list[tuple[Any, ...]]()
+        for at, name in enumerate(names):
+            ranks = _ranks(values[:, :, at], metric(str(name)).better)
+            mine: list[tuple[Any, ...]] = [
+                (label, name, *_pair(values[number, :, at], base[:, at], level), ranks[number])
+                for number, label in enumerate(self.labels)
+                if label != to and not np.isnan(values[number, :, at] - base[:, at]).all()
+            ]
+            corrected = holm([row[-2] for row in mine])
+            rows += [(*row[:-2], p, row[-1]) for row, p in zip(mine, corrected, strict=True)]
+        return pd.DataFrame(rows, columns=list(PAIRED))
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
         with new_folder(Path(path), is_result_folder, force=force) as folder:
@@ -240,6 +274,24 @@ def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window 
         measures=pd.DataFrame(rows),
         failed=failed,
     )
+
+
+def _pair(mine: FloatArray, base: FloatArray, level: float) -> tuple[float, ...]:
+    """(seeds,) values of two schedulers, NaN where one is missing: the columns of `PAIRED` from seeds to p."""
+    both = ~np.isnan(mine - base)
+    apart = (mine - base)[both]
+    by = np.divide(mine[both], base[both], out=np.full(len(apart), math.nan), where=base[both] != 0)
+    (mean, half), (ratio, reach) = mean_interval(apart, level), mean_interval(by, level)
+    ends = (mean, mean - half, mean + half, ratio, ratio - reach, ratio + reach)
+    return len(apart), *ends, chance(mean, half, len(apart), level)
+
+
+def _ranks(values: FloatArray, better: str) -> list[float]:
+    """(schedulers, seeds) values: mean rank of each scheduler over the seeds that all have, equal ones share theirs."""
+    whole = values[:, ~np.isnan(values).any(axis=0)]
+    if not better or not whole.size:
+        return [math.nan] * len(values)
+    return [float(rank) for rank in pd.DataFrame(whole).rank(ascending=better == "lower").mean(axis=1)]
 
 
 def _deviation(values: pd.DataFrame) -> pd.Series[float]:

@@ -509,6 +509,7 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
         "spread": found.spread().to_dict("index"),
         "ratios_to": found.labels[0],
         "ratios": _ratios(found),
+        "paired": found.paired().to_dict("records"),
         "wall_s": wall_s,
         **({} if out is None else {"out": out}),
     }

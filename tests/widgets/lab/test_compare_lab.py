@@ -253,14 +253,16 @@ def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
     assert "Not of all" not in lab._results._measures.value
 
 
-def test_several_seeds_give_mean_and_spread(waiter: Waiter) -> None:
+def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     scenario = workbench.preset("start_here").replace(core={"faults": {"mtbf_s": 4000, "mttr_s": 600}})
     lab = CompareLab(scenario, ["fifo", "srtf"])
     lab.set(seeds=3)
     lab.compare()
     waiter.end_all()
     assert lab.comparison.runs == workbench.compare(scenario, ["fifo", "srtf"], seeds=[0, 1, 2]).runs
-    assert "±" in lab._results._measures.value
+    pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
+    said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f} to {pair.ratio_high:.2f})"
+    assert said in lab._results._measures.value and "Holm" in lab._results._measures.value
     assert list(lab._results._seed.options) == [0, 1, 2]
     first = lab._results._gantts["fifo"].drawing
     lab._results._seed.value = 2

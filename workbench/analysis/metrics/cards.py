@@ -48,7 +48,7 @@ def comparison_page(
     ]
     schedulers = len({name for (name, _, _), _ in rows})
     head = f"{schedulers} schedulers, {len(rows)} runs"
-    more = "In numbers: table (these), measures (all), mean(), spread(), ratios(); runs has the runs."
+    more = "In numbers: table (these), measures (all), paired(), mean(), spread(), ratios(); runs has the runs."
     mind = warned((name, measures) for (name, _, _), measures in rows)
     mind += [*(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
     return card(head, cells, columns, [more], mind)

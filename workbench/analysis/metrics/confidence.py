@@ -1,9 +1,10 @@
-"""How sure a mean is: intervals by Student's t."""
+"""How sure a mean is: intervals and tests by Student's t, and Holm's correction where several are tested."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from workbench.base.scipy_alone import load_scipy
 LEVEL = 0.95
 
 
+@cache
 def t_quantile(level: float, freedom: int) -> float:
     """The quantile of Student's t with so many degrees of freedom that two-sided intervals of that level use."""
     load_scipy()  # when needed: it takes a part of a second
@@ -30,3 +32,29 @@ def mean_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float,
         return float(numbers.mean()), math.nan
     half = t_quantile(level, len(numbers) - 1) * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
     return float(numbers.mean()), half
+
+
+def chance(mean: float, half: float, count: int, level: float = LEVEL) -> float:
+    """How likely a mean at least as far from 0 is if the true one is 0 (two-sided); mean, half: of `mean_interval`.
+
+    NaN where there is no interval; without any spread 0, or 1 where the mean is 0.
+    """
+    if math.isnan(half):
+        return math.nan
+    if half == 0.0:
+        return float(mean == 0.0)
+    load_scipy()
+    from scipy.special import stdtr
+
+    return float(2.0 * stdtr(count - 1, -abs(mean) / half * t_quantile(level, count - 1)))
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """The same for several tests at once: Holm's step-down correction, so that with a bound p on each of these the
+    chance of any false alarm among all is at most p. NaN stays and counts for none."""
+    known = sorted((p, number) for number, p in enumerate(chances) if not math.isnan(p))
+    found, least = [math.nan] * len(chances), 0.0
+    for done, (p, number) in enumerate(known):
+        least = max(least, min(1.0, (len(known) - done) * p))
+        found[number] = least
+    return found
