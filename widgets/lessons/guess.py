@@ -95,7 +95,9 @@ class Guess:
             self._say("failed", [f"The run gave no answer: {type(error).__name__}: {error}"])
             return None
         self._say("right" if right else "wrong", said)
-        if shown is not None:
+        if live := getattr(shown, "widget", None):
+            self.widget.children = [*self.widget.children, live]
+        elif shown is not None:
             with self.picture:
                 display(shown)
         return right
