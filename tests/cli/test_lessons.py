@@ -69,7 +69,10 @@ def test_grades(ask, refused, tmp_path):
     lesson = page(tmp_path / "lesson.ipynb", *ANSWERS)
     with at_most(60):
         found = ask("grade", two, cheats, "--lesson", lesson, "--seed", "s", "-o", tmp_path / "g.csv")["grades"]
-    assert [(row["solved"], row["exercises"], row["reason"]) for row in found] == [(2, 3, ""), (0, 3, "")]
+    assert [(row["solved"], row["exercises"], row["reason"]) for row in found] == [
+        (2, 3, "code cell 6 ended in ZeroDivisionError: division by zero"),
+        (0, 3, "code cell 6 ended in ZeroDivisionError: division by zero"),
+    ]
     rows = list(csv.DictReader((tmp_path / "g.csv").open()))
     assert rows[0]["which"] == "exercise 1; triple" and rows[0]["student"] == "'=Ada"
     assert refused("grade", two, "-o", tmp_path / "g.csv")[0] == 2

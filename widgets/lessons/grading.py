@@ -1,8 +1,9 @@
 """The process that runs one student's notebook and judges its exercises: `python -m widgets.lessons.grading`.
 
 Standard input has one JSON object: `cells`, the sources; `seed`, the teacher's, of hidden instances; `cpu_s`. What is
-written is one JSON object: `student`, and for each exercise by `name` whether it is `solved` and what is `said`; or the
-`reason` why the notebook was ended. The working directory is the only place that a notebook may write to.
+written is one JSON object: `student`, for each exercise by name whether it is `solved` and what is `said`, and which
+cell `failed` first; or the `reason` why the notebook was ended. The working directory is the only place that a
+notebook may write to.
 
 A notebook and its checks share this process. What a notebook does to its own checks is not noticed here; the teacher's
 lesson, if it is given, takes their place (`workbench grade --lesson`).
@@ -10,6 +11,7 @@ lesson, if it is given, takes their place (`workbench grade --lesson`).
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -50,12 +52,17 @@ def main() -> NoReturn:
 
     shell = _shell()
     process._process_work = NoWork()
+    importlib.import_module("pyomo.environ")  # makes a lock, which the system keeps outside
     sandbox.limit(asked["cpu_s"])
     sandbox.close(Path.cwd(), lambda reason: tell({"reason": reason}))
-    for cell in asked["cells"]:
-        shell.run_cell(cell, silent=True)
+    failed = ""
+    for number, cell in enumerate(asked["cells"], 1):
+        ran = shell.run_cell(cell, silent=True)
+        error = ran.error_before_exec or ran.error_in_exec
+        if error is not None and not failed:
+            failed = f"code cell {number} ended in {type(error).__name__}: {error}"
     judged = {name: judge(each, asked["seed"]) for name, each in Exercise.on_page.items()}
-    tell({"student": Exercise.whose(), "exercises": judged})
+    tell({"student": Exercise.whose(), "exercises": judged, "failed": failed})
 
 
 def judge(exercise: Exercise, seed: str) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     grade.add_argument("-o", "--output", metavar="FILE", required=True, help="a table of grades (CSV)")
     grade.add_argument("--seed", default="0", help="of hidden instances, kept from students (default: %(default)s)")
     grade.add_argument("--lesson", metavar="FILE", help="the teacher's notebook, whose checks take the students' place")
-    help = "how long a notebook may run, on the clock and on the processor (default: 2 min)"
-    grade.add_argument("--limit", metavar="TIME", type=inputs.seconds("--limit"), default=120.0, help=help)
+    help = "how long a notebook may run, on the clock and on the processor (default: 5 min)"
+    grade.add_argument("--limit", metavar="TIME", type=inputs.seconds("--limit"), default=300.0, help=help)
     add_force(grade)
     grade.set_defaults(command=grade_notebooks)
 
@@ -139,7 +139,10 @@ def grade_notebooks(args: argparse.Namespace) -> Answer:
     table.writeheader()
     table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     write_text(Path(args.output), written.getvalue(), force=args.force)
-    told = [f"{row['notebook']}: {row['solved']} of {row['exercises']} {row['reason']}".strip() for row in rows]
+    told = [
+        f"{row['notebook']}: {row['solved']} of {row['exercises']}{'; ' if row['reason'] else ''}{row['reason']}"
+        for row in rows
+    ]
     return Answer({"output": args.output, "grades": rows}, lambda: "\n".join(told))
 
 
@@ -163,7 +166,7 @@ def _graded(path: Path, lesson: list[str] | None, args: argparse.Namespace) -> d
         return {**row, "reason": found["reason"]}
     solved = [name for name, each in found["exercises"].items() if each["solved"]]
     own = {"student": found["student"], "solved": len(solved), "exercises": len(found["exercises"])}
-    return {**row, **own, "which": "; ".join(solved)}
+    return {**row, **own, "which": "; ".join(solved), "reason": found["failed"]}
 
 
 def _checked(cells: list[str], lesson: list[str]) -> list[str]:
