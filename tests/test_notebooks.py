@@ -131,7 +131,8 @@ assert two_gpus.guess("b, then a") and later.guess(11) and fairer.guess("down")
 assert list(totals.values()) == [*three_jobs.TOTALS_S] and blind.makespan_s == three_jobs.MAKESPANS_S["a"]
 assert sorted(bounds.values()) == list(bounds.values()) and 0 < max(bounds.values()) <= best.objective
 assert finish.objective == best.objective < printed.objective
-assert list(ends.values()) == [6.0, 4.0, 4.5]  # Hare's is the second
+assert list(ends.values()) == [6.0, 4.0, 4.5] and first.guess([short[i] for i in (1, 2, 0)])
+assert smallest.guess(8.5) and dear.guess(20)
 assert hat_s.round(2).tolist() == [0, 2, 0] and middle.round(2).tolist() == [2, 4.5, 6] and work_s == 14 > 2 * middle[2]
 assert by_line_12.objective == 21 and round(optimum, 6) == 13 and algorithm_1.claimed(lone) == 8
 assert later["hare"] < 0.001 and later["default"] > 0.15 and 0.7 < effect.loc["hare", "hits"] < 0.9
