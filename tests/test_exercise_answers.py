@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -16,27 +16,6 @@ from workbench.scenario.rewards import strict
 MINUTE = 60
 WANTED = {"a": (2, 40, 60), "b": (2, 20, 40), "c": (4, 20, 40), "d": (4, 20, 60)}
 """Of notebook 06's example: GPUs, minutes to run, minutes until the deadline."""
-
-
-@pytest.mark.parametrize(("kept", "level"), [(0.6, 0.6), (0.5, 0.5)])
-def test_of_gavel_a_pair_gains_by_sharing_only_above_half_of_the_speed(kept: float, level: float) -> None:
-    """Notebook 01, exercise 7: one GPU for two like jobs, which otherwise take turns, each at half of its speed."""
-    pairs = [{"model": "m", "with_model": "m", "accelerator": "v100", "steps_per_s": kept, "with_steps_per_s": kept}]
-    data = {
-        "cluster": {
-            "accelerators": [{"name": "v100"}],
-            "nodes": [{"name": "node", "accelerator": "v100", "gpus": 1}],
-        },
-        "jobs": [{"name": name, "model": "m", "steps": 100} for name in "ab"],
-        "throughputs": [{"model": "m", "accelerator": "v100", "steps_per_s": 1.0}],
-        "colocated": pairs,
-        "core": {"space_sharing": True},
-    }
-    scenario = workbench.Scenario.from_dict(data)
-    found = workbench.solve(scenario, "gavel.max_min_fairness", space_sharing=True)
-    alone = workbench.solve(scenario, "gavel.max_min_fairness")
-    assert alone.objective == pytest.approx(0.5) and found.objective == pytest.approx(level)
-    assert any(" + " in unit for unit in workbench.allocation_table(found).index) == (kept > 0.5)
 
 
 def test_of_hare_rounds_that_start_together_cost_a_second_and_a_half() -> None:
@@ -106,15 +85,3 @@ def test_of_chronus_rounding_alone_can_lose_a_job() -> None:
     alone = ChronusInstance.made(100, 20 * MINUTE, [AskedJob(1, 21 * MINUTE, strict(39 * MINUTE))], names=["alone"])
     (found,) = admission.admit_all(alone, alone.jobs)
     assert not found.guaranteed and found.why == "it needs 2 leases and has 1 before its last deadline"
-
-
-def test_of_comparing_five_runs_with_faults_tell_three_schedulers_apart() -> None:
-    """Notebook 07, exercise 3: means nearer to each other than what stands behind their ± say nothing."""
-    plain = workbench.preset("compare_mixed")
-    core = {**plain.core.model_dump(), "faults": {"mtbf_s": 20 * 3600.0, "mttr_s": 1800.0}}
-    names = ["srtf", "chronus", "gavel.max_min_fairness"]
-    found = workbench.compare(plain.replace(core=core), names, seeds=range(5))
-    mean, spread = (table["mean_jct_s"].astype(float) for table in (found.mean(), found.spread()))
-    apart = {pair: abs(mean[pair[0]] - mean[pair[1]]) for pair in combinations(names, 2)}
-    certain = {pair for pair, by in apart.items() if by > max(spread[name] for name in pair)}
-    assert certain == apart.keys()
