@@ -119,7 +119,19 @@ def test_compare(ask, tmp_path):
     out = tmp_path / "c"
     argv = ("compare", "preset:start_here", "--schedulers", "fifo,las", "--set", "las:round_s=300", "--seeds", "0:3")
     found = ask(*argv, "--out", out)
-    assert list(found) == ["runs", "ended", "mean", "spread", "ratios_to", "ratios", "paired", "wall_s", "out", "notes", "belief"]
+    assert list(found) == [
+        "runs",
+        "ended",
+        "mean",
+        "spread",
+        "ratios_to",
+        "ratios",
+        "paired",
+        "wall_s",
+        "out",
+        "notes",
+        "belief",
+    ]
     assert [(run["scheduler"], run["seed"]) for run in found["runs"]] == [
         (n, s) for n in ("fifo", "las") for s in range(3)
     ]
