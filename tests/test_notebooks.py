@@ -141,6 +141,8 @@ assert found.loc["chronus", shown[1:3]].tolist() == [15, 0] and found["guarantee
 assert found["preemptions"].idxmax() == "chronus" and found.loc["chronus", "unguaranteed_miss_rate"] > 0.8
 assert found["weighted_miss_rate"].nsmallest(2).index.tolist() == ["srtf", "chronus"]
 assert mine.objective == plans["All strict"][1].objective  # until the model is changed
+
+assert soft_earns.guess(80) and in_time.guess(3) and refused.guess("d") and how_many.guess(2) and longer.guess("fewer")
 """,
     "07_compare": """
 assert deadlines.guess("chronus") and busiest.guess("No") and sooner.guess(5) and certain.guess(5)
