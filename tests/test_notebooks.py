@@ -180,9 +180,11 @@ assert (table["status"] == "done").all() and (told[-1].done, more[0].kept, more[
 assert by_round["fifo"].max() == 0 < by_round["las"].iloc[-1] < by_round["las"].iloc[0]
 assert wider[wider["scheduler"] != "srtf"]["wall_s"].tolist() == table["wall_s"].tolist(), "taken from the store"
 assert by_load.groupby("scenario")["mean_jct_s"].mean().is_monotonic_decreasing
-assert all(mean > half for mean, half in (later[180], later[7200])) and abs(later[600][0]) < later[600][1]
+assert [abs(mean) > half for mean, half in later.values()] == [True, False, True]
+assert min(later["3 min"][0], later["120 min"][0]) > 0
 assert gain[90] == (0, 0) and gain[5][0] > max(gain[5][1], 1.8) and gain[20][0] < gain[20][1]
-assert all(2.5 > mean_interval(hours[round_s])[1] > 1.7 and later[round_s][1] < 0.7 for round_s in later)
+assert all(mean_interval(hours[s])[1] > 2 * later[name][1] for s, name in ((180, "3 min"), (7200, "120 min")))
+assert unsure.guess("10 min") and made.guess(20) and busy.guess("5")
 folder.cleanup()
 """,
     "10_symbols": """
