@@ -196,6 +196,17 @@ assert plain.loc["weight or priority"].ne("").sum() == 3 and plain.loc["what com
 assert handled.set_index("handles").loc["the number of GPUs is chosen"].tolist() == [False, False, True, False, False]
 assert set(table["paper"]) == set(names)
 """,
+    "11_five_statements": """
+assert sized.guess("hops") and late.guess("hops") and missed[["gavel.max_min_fairness", "hadar", "chronus"]].eq(0).all()
+stopped = beside["stopped"]
+assert stopped["hadar"] == stopped["hare"] == 0 and stopped.idxmax() == "hops" and stopped.idxmin() in ("hadar", "hare")
+assert stopped["gavel.max_min_fairness"] > stopped["chronus"] > 0 and first == "hadar"
+begins = runs["hadar"].timeline.groupby("job")["start_s"].min()
+assert begins.drop("late").idxmax() == "plain" and begins["plain"] > 3 * 3600
+assert set(runs["hare"].timeline["gpus"]) == {1} and runs["chronus"].timeline["start_s"].min() >= 0
+hare = runs["hare"].timeline.query("job == 'plain'")
+assert hare.groupby(["node", "slot"])["start_s"].min().nunique() > 1
+""",
     "12_build_your_own": """
 assert endless.guess("no answer is the best") and unwanted.guess("k80") and counted.guess(3) and starved.guess("wide")
 assert [node.gpus for node in needed.nodes if "not there" in node.name] == [2, 1]

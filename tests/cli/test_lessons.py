@@ -19,8 +19,9 @@ def near(answer, n):
 
 twice = Exercise("Twice?", near, case=lambda rng: rng.randint(2, 900), hint="Add.",
                  solution=doubled, because="Two of it, (really).")
+times, seen = 3, 1
 triple = Exercise("A function?", lambda f, n: f(n) == 3 * n, case=lambda rng: rng.randint(2, 900),
-                  solution=lambda n: (lambda m: 3 * m), every=True, hint="Add twice.", name="triple")
+                  solution=lambda n: (lambda m: times * m + seen - seen), every=True, hint="Add twice.", name="triple")
 once = Exercise("One?", lambda answer: answer == 1, hint="One.", because="One.", solution=1)
 once
 """
@@ -41,7 +42,13 @@ def page(path, *answers, more="", defined=DEFINED):
 def test_solutions_are_cut_out():
     cut = without_solutions(DEFINED)
     ast.parse(cut)
-    assert "solution" not in cut and "because" not in cut and "doubled" not in cut and "really" not in cut
+    assert (
+        "solution" not in cut
+        and "because" not in cut
+        and "doubled" not in cut
+        and "times" not in cut
+        and "really" not in cut
+    )
     assert cut.count("Exercise(") == 3 and "def near" in cut and 'name="triple"' in cut and cut.endswith("once\n")
     assert without_solutions("x = 1  # solution=") == "x = 1  # solution="
     one = without_solutions("e = Exercise('é?', bool, solution='ü', hint='h')")

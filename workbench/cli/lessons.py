@@ -86,7 +86,7 @@ def _copied(page: Path, *, for_students: bool) -> str:
 
 
 def without_solutions(source: str) -> str:
-    """A cell without what only teachers see, and without the functions that only that used; as it is if none is."""
+    """A cell without what only teachers see, and without the functions and values that only that used."""
     if DEFINES not in source:
         return source
     tree = ast.parse(source)
@@ -94,9 +94,10 @@ def without_solutions(source: str) -> str:
     asked = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == DEFINES.rstrip("(")]
     cut: list[ast.AST] = [word for call in asked for word in call.keywords if word.arg in TEACHERS]
     inner = {id(node) for word in cut for node in ast.walk(word)}
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner}
+    read = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    used = {node.id for node in read if id(node) not in inner}
     only = {node.id for word in cut for node in ast.walk(word) if isinstance(node, ast.Name)} - used
-    cut += [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in only]
+    cut += [node for node in tree.body if _made(node) & only and _made(node) <= only]
     lines = source.encode().splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -110,6 +111,14 @@ def without_solutions(source: str) -> str:
         before = text[:begin].rstrip(b" \t") if text[:begin].rstrip(b" \t").endswith(b"\n") else text[:begin]
         text = before + text[end + (rest.end() if rest else 0) :]
     return text.decode()
+
+
+def _made(node: ast.stmt) -> set[str]:
+    """The names that a function or an assignment gives something to."""
+    if isinstance(node, ast.FunctionDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return {found.id for target in targets for found in ast.walk(target) if isinstance(found, ast.Name)}
 
 
 def read_notebook(path: Path) -> Any:
