@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ BACKFILL = Knob(
     choices=("none", "speeds", "limits"),
     main=True,
 )
+RULES = {
+    (aware, blocking): Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
+    for aware in (False, True)
+    for blocking in (False, True)
+}
 LASTS = {"speeds": by_speed, "limits": by_limit}
 MUCH = 1.5
 """What the normalised speeds of a pair must sum to at least, strictly (code: `packing_threshold`)."""
@@ -103,18 +109,15 @@ class Fifo(LineScheduler):
         return super().start(scenario, knobs)
 
     def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
-        aware, blocking = bool(knobs["heterogeneity_aware"]), bool(knobs["blocking"])
-        rule = Rule(preemptive=False, blocking=blocking, aware=aware, steady=True)
-
-        def choose(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
-            return fill(rows, rule, trial, draw=None if aware else rng)
-
-        if knobs["backfill"] == "none":
+        aware, backfill = bool(knobs["heterogeneity_aware"]), knobs["backfill"]
+        rule = RULES[aware, bool(knobs["blocking"])]
+        if backfill == "none":
+            choose = fill if aware else partial(fill, draw=rng)
             return queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
         shadow_s: dict[str, float] = {}
 
         def choose_easy(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
-            chosen, reserved = easy(rows, rule, trial, LASTS[knobs["backfill"]])
+            chosen, reserved = easy(rows, rule, trial, LASTS[str(backfill)])
             if reserved is not None and reserved.shadow_s < math.inf:
                 shadow_s[snapshot.jobs.jobs[reserved.row].name] = reserved.shadow_s
             return chosen

@@ -61,7 +61,6 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     chosen = np.asarray(rows, dtype=np.int64)
 
     def read(name: str) -> Any:
-        column = getattr(jobs, name)
-        return tuple([column[row] for row in chosen.tolist()]) if name == "jobs" else column[chosen]
+        return tuple(map(jobs.job, chosen.tolist())) if name == "jobs" else getattr(jobs, name)[chosen]
 
     return JobView.later(read)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 import heapq
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from workbench.scheduling.decision import Unit, members
-from workbench.scheduling.snapshot import ByFree, NodeView, Snapshot
+from workbench.scheduling.snapshot import ByFree, NodeView, Snapshot, sort_anew
 
 Style = Literal["consolidate", "fill", "spread"]
 Gpus = Mapping[str, int]
@@ -45,12 +45,19 @@ class FreeGpus:
 
     def __init__(self, nodes: NodeView, lent: Iterable[Gpus] = ()) -> None:
         self.names, self._nodes, self._at = nodes.names, nodes, nodes.at
-        self.free: list[int] = nodes.free.tolist()
         self._by_free: ByFree = {}
         self._changed: set[int] = set()
         self._first: dict[int, int] = {}
+        self._taken: dict[int, int] = {}  # what was left where some were taken before anybody asked for `free`
         for gpus in lent:
             self.lend(gpus)
+
+    @cached_property
+    def free(self) -> list[int]:
+        free: list[int] = self._nodes.free.tolist()
+        for i, left in self._taken.items():
+            free[i] = left
+        return free
 
     def copy(self) -> FreeGpus:
         """The same GPUs, to be taken apart from these."""
@@ -90,12 +97,16 @@ class FreeGpus:
 
         Returns None, and takes nothing, if the type has too few free GPUs.
         """
-        nodes = self._sorted(kind)
-        snug = min((free for free, those in nodes.items() if free >= gpus and those), default=None)
-        if snug is not None:
-            chosen = {self.names[nodes[snug][0]]: gpus}
-            self._take(kind, chosen)
-            return chosen
+        nodes, snug = self._sorted(kind), 0
+        for free, those in nodes.items():
+            if free >= gpus and those and (free < snug or not snug):
+                snug = free
+        if snug:
+            i = nodes[snug][0]
+            sort_anew(nodes, i, snug, snug - gpus)
+            left = self.free if "free" in self.__dict__ else self._taken
+            left[i] = snug - gpus
+            return {self.names[i]: gpus}
         chosen, missing = {}, gpus
         most = sorted((-self.free[i], i) for i in self._free_ones(kind))
         for number, (negative, i) in enumerate(most):
@@ -168,12 +179,8 @@ class FreeGpus:
             i = self._at[node]
             before, after = self.free[i], self.free[i] - sign * count
             self.free[i] = after
-            if nodes is None:
-                continue
-            if before > 0:
-                del nodes[before][bisect_left(nodes[before], i)]
-            if after > 0:
-                insort(nodes.setdefault(after, []), i)
+            if nodes is not None:
+                sort_anew(nodes, i, before, after)
 
     def _sorted(self, kind: int) -> dict[int, list[int]]:
         """The nodes of a type that have free GPUs, by their number, in cluster order."""
@@ -183,7 +190,7 @@ class FreeGpus:
                 for i in self._free_ones(kind):
                     nodes.setdefault(self.free[i], []).append(i)
             else:
-                nodes = {free: those[:] for free, those in self._nodes.by_free.get(kind, {}).items()}
+                nodes = dict(self._nodes.by_free.get(kind, {}))
             self._by_free[kind] = nodes
         return self._by_free[kind]
 
@@ -214,8 +221,18 @@ def place(
             _keep(sizes[size], room, placed)
         for request in sizes[size]:
             if request.unit not in placed:
-                _find(request, room, style, accept, placed)
+                found = _find(request, room, style, accept)
+                if found is not None:
+                    placed[request.unit] = found
     return placed
+
+
+def place_one(request: Request, room: FreeGpus, accept: Callable[[Unit, Gpus], bool] | None = None) -> Gpus | None:
+    """GPUs for a unit alone, see `place`; None without room, or none that it accepts."""
+    previous = request.previous
+    if previous is not None and request.suits(previous) and room.keep(request.kind, request.gpus, previous):
+        return previous
+    return _find(request, room, "consolidate", accept)
 
 
 def _keep(requests: Sequence[Request], room: FreeGpus, placed: dict[Unit, Gpus]) -> None:
@@ -230,18 +247,17 @@ def _find(
     room: FreeGpus,
     style: Style,
     accept: Callable[[Unit, Gpus], bool] | None,
-    placed: dict[Unit, Gpus],
-) -> None:
+) -> Gpus | None:
     if request.least > 1 or request.most is not None:
         style = "spread" if request.least > 1 else "consolidate"
     found = room.find(style, request.kind, request.gpus)
     if found is None:
-        return
+        return None
     accepted = len(found) == 1 or accept is None or accept(request.unit, found)
     if not (accepted and request.suits(found)):
         room.give_back(request.kind, found)
-        return
-    placed[request.unit] = found
+        return None
+    return found
 
 
 def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:
@@ -249,7 +265,7 @@ def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:
     belief, nodes = snapshot.belief, snapshot.nodes
 
     def runs(unit: Unit, gpus: Gpus) -> bool:
-        jobs = [snapshot.jobs.jobs[snapshot.jobs.at[name]] for name in members(unit)]
+        jobs = [snapshot.jobs.job(snapshot.jobs.at[name]) for name in members(unit)]
         if not all(belief.on_nodes(job, gpus) > 0 for job in jobs):
             return False
         if len(jobs) == 1:

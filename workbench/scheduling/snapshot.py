@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -52,6 +53,17 @@ def by_free(kinds: IntArray, free: IntArray) -> ByFree:
         if gpus > 0:
             found[kind].setdefault(gpus, []).append(i)
     return found
+
+
+def sort_anew(nodes: dict[int, list[int]], node: int, before: int, after: int) -> None:
+    """A node of a type's `{free GPUs: nodes}` had `before`, has `after`; lists are replaced: others may have them."""
+    if before > 0:
+        place = bisect_left(nodes[before], node)
+        nodes[before] = nodes[before][:place] + nodes[before][place + 1 :]
+    if after > 0:
+        those = nodes.get(after, ())
+        place = bisect_left(those, node)
+        nodes[after] = [*those[:place], node, *those[place:]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,6 +122,21 @@ class JobView(Lazy):
     held: IntArray
     arrival_s: FloatArray
     weight: FloatArray
+
+    def job(self, row: int) -> Job:
+        """The job of a row, without listing the others."""
+        if "jobs" in self.__dict__ or "_read" not in self.__dict__:
+            return self.jobs[row]
+        found: Job = self.__dict__["_read"]("job")(row)
+        return found
+
+    @cached_property
+    def waiting(self) -> Sequence[int]:
+        """Rows of the jobs that hold no GPUs."""
+        if "_read" in self.__dict__:
+            known: Sequence[int] = self.__dict__["_read"]("waiting")
+            return known
+        return np.flatnonzero(self.held == 0).tolist()
 
     def followed_by(self, jobs: Sequence[Job]) -> JobView:
         """With jobs that are still to come behind them, as they will arrive."""

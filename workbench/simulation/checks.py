@@ -41,6 +41,8 @@ KINDS, VERDICTS, PLACEMENTS, MAKERS = map(get_args, (Kind, Verdict, Placement, M
 NAME = "text of 1 to 200 characters, without control and bidirectional characters"
 LINE = "text on one line, without control and bidirectional characters"
 A_JOB = "the name of a job of the scenario"
+MOST_REASONS = 10_000
+"""So many reasons are known to be right; then all are looked at anew."""
 ROUNDING = 1e-6
 """By how much a solver's share may lie outside 0 to 1."""
 
@@ -68,7 +70,7 @@ class Checker:
         self._jobs = frozenset(job.name for job in scenario.jobs)
         self._types = frozenset(scenario.cluster.types)
         self._shares: Shares | None = None  # the last that were found to be right, and
-        self._why: dict[str, Reason] = {}  # the last reason of each job
+        self._reasons: dict[int, Reason] = {}  # some reasons that were, by id
 
     def fail(self, now_s: float, unit: Unit | None, value: object, limit: str) -> NoReturn:
         """Raise InvalidDecision for this scheduler."""
@@ -82,9 +84,10 @@ class Checker:
 
     def types(self, decision: Decision, now_s: float) -> None:
         """Every part of a decision is of its declared type."""
-        for name, kinds, expected in PARTS:
-            if not isinstance(getattr(decision, name), kinds):
-                self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
+        if not _is_plain(decision):
+            for name, kinds, expected in PARTS:
+                if not isinstance(getattr(decision, name), kinds):
+                    self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
         for a in decision.assign:
             if not _is_usual(a):
                 self._types_of(a, now_s)
@@ -105,7 +108,8 @@ class Checker:
                     self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
                 if not isinstance(task.together, (bool, np.bool_)):
                     self.fail(now_s, None, task, "together true or false")
-        self.told(decision, now_s)
+        if decision.why or decision.signals or decision.solved is not None or decision.shares is not None:
+            self.told(decision, now_s)
         if decision.next_s is not None and not _is_number(decision.next_s):
             self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
 
@@ -133,11 +137,13 @@ class Checker:
         if decision.solved is not None:
             _check_report(decision.solved, fail)
         for job, reason in decision.why.items():
-            if reason is None or self._why.get(job) is not reason:
-                if job not in self._jobs:
-                    fail("a job of why,", job, A_JOB)
+            if job not in self._jobs:
+                fail("a job of why,", job, A_JOB)
+            if self._reasons.get(id(reason)) is not reason or reason is None:
                 _check_reason(f"why[{job!r}]", reason, fail)
-                self._why[job] = reason
+                if len(self._reasons) > MOST_REASONS:
+                    self._reasons.clear()
+                self._reasons[id(reason)] = reason
 
     def _check_shares(self, shares: Shares, fail: Callable[[str, object, str], NoReturn]) -> None:
         for name, what in (("units", "a tuple of units"), ("types", "a tuple of types"), ("kinds", "() or a tuple")):
@@ -285,6 +291,21 @@ def is_switch(switch: object) -> bool:
         and _is_number(switch.switch_s)
         and 0 <= switch.switch_s < math.inf
         and is_seen(switch.reason)
+    )
+
+
+def _is_plain(d: Decision) -> bool:
+    """Whether a decision is one as nearly all are, of assignments alone: its parts need no closer look."""
+    return (
+        type(d.assign) is tuple
+        and type(d.preempt) is frozenset
+        and d.sequences is None
+        and d.switching is None
+        and d.shares is None
+        and d.solved is None
+        and type(d.verdicts) is dict
+        and type(d.signals) is dict
+        and type(d.why) is dict
     )
 
 

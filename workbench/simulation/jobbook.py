@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ class JobBook:
         self._active: IntArray | None = None
         self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
         self._here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
+        self._waiting: list[int] = []  # ranks of those that hold nothing, rising
+        self._arrivals: list[float] = [*self.arrival_s.tolist(), math.inf]
         self._witness = 0  # who did a part of a step when that was last asked
         self.admitted = 0
         self.first_alive = 0
@@ -86,7 +89,7 @@ class JobBook:
 
     def next_arrival_s(self) -> float:
         """Time of the next arrival, infinity if all have arrived."""
-        return float(self.arrival_s[self.admitted]) if self.admitted < len(self.jobs) else math.inf
+        return self._arrivals[self.admitted]
 
     def completes(self, rank: int, at_s: float) -> None:
         """Foresee when a job will complete."""
@@ -107,21 +110,22 @@ class JobBook:
 
     def done_by(self, latest_s: float) -> list[int]:
         """Ranks of the jobs that will have completed by then, who `leave` next."""
-        done = set()
+        done: dict[int, None] = {}
         while self.next_done_s() <= latest_s:
-            done.add(heapq.heappop(self._ends)[1])
+            done[heapq.heappop(self._ends)[1]] = None
         return sorted(done)
 
-    def admit(self, now_s: float) -> list[int]:
+    def admit(self, now_s: float) -> range:
         """Let the jobs in that have arrived by now; returns their ranks."""
         before = self.admitted
-        while self.admitted < len(self.jobs) and self.arrival_s[self.admitted] <= now_s:
+        while self._arrivals[self.admitted] <= now_s:
             self.alive[self.admitted] = True
             self._here[0].append(self.admitted)
             self._here[1].append(self.jobs[self.admitted])
+            self._waiting.append(self.admitted)
             self._active = None
             self.admitted += 1
-        return list(range(before, self.admitted))
+        return range(before, self.admitted)
 
     def has_run(self, rank: int) -> bool:
         """Whether a job has had GPUs before."""
@@ -146,7 +150,12 @@ class JobBook:
         self.since_s[rank] = now_s
         if more:
             self.held[rank] = held + more
-            self.holding += (held + more > 0) - (held > 0)
+            if not held:
+                self.holding += 1
+                del self._waiting[bisect_left(self._waiting, rank)]
+            elif held + more == 0:
+                self.holding -= 1
+                insort(self._waiting, rank)
 
     def run(self, rank: int, rate: float, ready_s: float, stop_s: float, cap: float) -> None:
         """From now on a job does nothing until ready_s, then `rate` steps/s until stop_s, by when it has done `cap`."""
@@ -187,6 +196,7 @@ class JobBook:
             self.finish_s[rank] = now_s
         self.completes(rank, math.inf)
         self.alive[rank] = False
+        del self._waiting[bisect_left(self._waiting, rank)]
         place = bisect_left(self._here[0], rank)
         del self._here[0][place], self._here[1][place]
         self._active = None
@@ -196,8 +206,22 @@ class JobBook:
         while self.first_alive < self.admitted and not self.alive[self.first_alive]:
             self.first_alive += 1
 
+    def waiting(self) -> Sequence[int]:
+        """Rows, among the active jobs, of those that hold no GPUs."""
+        here, waiting = self._here[0], self._waiting
+        if not waiting:
+            return ()
+        first = bisect_left(here, waiting[0])
+        if len(here) - first == len(waiting):  # as where nobody passes another: nobody behind the first runs
+            return range(first, len(here))
+        return [bisect_left(here, rank) for rank in waiting]
+
     def column(self, name: str, now_s: float) -> Any:
         """A column of the active jobs as schedulers see them; what never changes is the same while the jobs are."""
+        if name == "waiting":
+            return self.waiting()
+        if name == "job":
+            return self._here[1].__getitem__
         ranks = self.active()
         if self._seen[0] is not ranks:
             self._seen = ranks, {}

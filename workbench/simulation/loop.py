@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -79,7 +79,8 @@ class Schedules(Protocol):
 
     name: str
     offline: bool
-    uses: frozenset[str]
+
+    def about(self, knobs: Mapping[str, Any]) -> frozenset[str]: ...
 
     def timing(self, knobs: Mapping[str, Any]) -> Timing: ...
 
@@ -147,7 +148,7 @@ def simulate(
     if not isinstance(timing, Timing):
         raise InputError(f"scheduler {scheduler.name}, timing", timing, "a Timing(round_s=seconds > 0, or None)")
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
-    seen = scenario.seen_by(scheduler.uses)
+    seen = scenario.seen_by(scheduler.about(shown))
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
     memory = scheduler.start(seen, shown)
     clock = Clock(timing, stop.latest_s())
@@ -180,7 +181,12 @@ class Clock:
 
     def __init__(self, timing: Timing, latest_s: float) -> None:
         self._round_s = timing.round_s
-        self._causes = timing.causes
+        self._idle = "idle" in timing.causes
+        self._arrivals = "arrival" in timing.causes
+        self._completions = self._idle or "completion" in timing.causes
+        self._lease_ends = self._idle or "lease_end" in timing.causes
+        self._faults = bool(timing.causes & {"fault", "repair", "idle"})
+        self._causes = tuple([cause for cause in ORDER if cause in timing.causes])
         self._latest_s = latest_s
         self._idle_rounds = 0
         self._stepless_rounds = 0
@@ -199,17 +205,22 @@ class Clock:
         """Go to the next moment; None when the run's latest time is reached or every job has finished."""
         wanted_s = decision.next_s
         ask_s = math.inf if wanted_s is None else wanted_s
-        if self._has_idled(state):
+        if state.leasing.leases:
+            self._idle_rounds = 0
+        elif self._has_idled(state):
             wanted_s, ask_s = math.inf, math.inf if self._round_s is not None else state.next_change_s()
         self._watch_steps(state)
-        self._watch_losses(state)
+        if state.book.fruitless:
+            self._watch_losses(state)
         while state.book.unfinished:
             if not state.book.present:
                 return self._wait_for_arrival(state)
-            boundary_s = self._next_boundary(state, wanted_s)
-            next_s = min(boundary_s, ask_s, self._next_cause(state))
-            if boundary_s < math.inf and is_tie(next_s, boundary_s):
-                next_s = boundary_s
+            next_s = min(ask_s, self._next_cause(state))
+            if self._round_s is not None:
+                boundary_s = self._next_boundary(state, wanted_s, self._round_s)
+                next_s = min(boundary_s, next_s)
+                if boundary_s < math.inf and is_tie(next_s, boundary_s):
+                    next_s = boundary_s
             if next_s == math.inf:
                 next_s = min(state.book.next_arrival_s(), state.next_completion_s(), state.leasing.next_end_s())
             if next_s == math.inf:
@@ -225,42 +236,36 @@ class Clock:
 
     def _next_cause(self, state: State) -> float:
         """The next time at which one of the declared causes may occur."""
-        times = [math.inf]
-        idle = "idle" in self._causes
-        if "arrival" in self._causes:
-            times.append(state.book.next_arrival_s())
-        if "completion" in self._causes or idle:
-            times.append(state.next_completion_s())
-        if "lease_end" in self._causes or idle:
-            times.append(state.leasing.next_end_s())
-        if self._causes & {"fault", "repair", "idle"}:
-            times.append(state.faults.next_s())
-        return min(times)
+        return min(
+            state.book.next_arrival_s() if self._arrivals else math.inf,
+            state.next_completion_s() if self._completions else math.inf,
+            state.leasing.next_end_s() if self._lease_ends else math.inf,
+            state.faults.next_s() if self._faults else math.inf,
+        )
 
-    def _next_boundary(self, state: State, ask_s: float | None) -> float:
+    def _next_boundary(self, state: State, ask_s: float | None, round_s: float) -> float:
         """The next round boundary, or with `ask_s` the first one by which something may have changed."""
-        if self._round_s is None:
-            return math.inf
-        boundary = boundary_after(state.now_s, self._round_s)
+        boundary = boundary_after(state.now_s, round_s)
         if ask_s is None or ask_s <= boundary:
             return boundary
         change_s = min(state.next_change_s(), ask_s)
-        return math.inf if change_s == math.inf else max(boundary, boundary_from(change_s, self._round_s))
+        return math.inf if change_s == math.inf else max(boundary, boundary_from(change_s, round_s))
 
-    def _cause(self, state: State, happened: frozenset[Cause], ask_s: float) -> Cause | None:
-        causes: set[Cause] = set(happened & self._causes)
+    def _cause(self, state: State, happened: Set[Cause], ask_s: float) -> Cause | None:
+        """The first in ORDER of what has happened and the scheduler is asked at."""
         if self._at_boundary(state.now_s):
-            causes.add("round")
-        if state.now_s >= ask_s:
-            causes.add("timer")
-        if "idle" in self._causes and happened & {"completion", "lease_end", "repair"} and state.has_idle_and_waiting():
-            causes.add("idle")
-        return next((cause for cause in ORDER if cause in causes), None)
+            return "round"
+        for cause in self._causes:
+            if cause in happened:
+                return cause
+        if self._idle and happened & {"completion", "lease_end", "repair"} and state.has_idle_and_waiting():
+            return "idle"
+        return "timer" if state.now_s >= ask_s else None
 
     def _wait_for_arrival(self, state: State) -> Cause | None:
         """Nothing to schedule: go to the next arrival, or to the boundary from it on if only rounds are asked for."""
         next_s = state.book.next_arrival_s()
-        if self._round_s is not None and "arrival" not in self._causes:
+        if self._round_s is not None and not self._arrivals:
             next_s = boundary_from(next_s, self._round_s)
         if next_s > self._latest_s:
             state.advance(self._latest_s)
@@ -273,8 +278,8 @@ class Clock:
         return self._round_s is not None and boundary_from(now_s, self._round_s) == now_s
 
     def _has_idled(self, state: State) -> bool:
-        """Whether decisions have left everything idle so often that the next change may be waited for at once."""
-        if state.leasing.leases or state.sequences.busy or not state.book.present:
+        """Whether decisions without leases have left all idle so often that the next change may be waited for."""
+        if state.sequences.busy or not state.book.present:
             self._idle_rounds = 0
             return False
         self._idle_rounds += 1
@@ -306,7 +311,7 @@ class Clock:
 
     def _watch_losses(self, state: State) -> None:
         """Look for a job that faults throw back again and again, unless the run ends at a time anyway."""
-        if self._latest_s < math.inf or not state.book.fruitless:
+        if self._latest_s < math.inf:
             return
         rank, times = max(state.book.fruitless.items(), key=lambda found: found[1])
         if times >= MOST_LOSSES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import IntArray, Slot, Unit
-from workbench.scheduling.snapshot import by_free
+from workbench.scheduling.snapshot import by_free, sort_anew
 
 if TYPE_CHECKING:
     from workbench.simulation.leasing import Lease
@@ -86,9 +86,9 @@ class Nodes:
         self.of_kind: dict[int, list[int]] = {}
         for i, kind in enumerate(self.kind.tolist()):
             self.of_kind.setdefault(kind, []).append(i)
-        self._by_free = by_free(self.kind, self.idle)  # of the nodes that are up
+        self._by_free = by_free(self.kind, self.idle)  # of the nodes that are up; a list is never changed but replaced
         self.held = 0
-        self._gpus_up = int(self.gpus.sum())
+        self._gpus_up, self._all_up = int(self.gpus.sum()), True
         self.pool = Pool({node.name: node.gpus for node in machines})
         self.down_since_s: dict[int, tuple[float, SlotSet]] = {}  # and its slots, of a drained one those then free
 
@@ -114,18 +114,14 @@ class Nodes:
 
     def _sort(self, node: int, before: int, after: int) -> None:
         """A node that had `before` GPUs to give has `after`."""
-        nodes = self._by_free[self.kind.item(node)]
-        if before:
-            del nodes[before][bisect_left(nodes[before], node)]
-        if after:
-            insort(nodes.setdefault(after, []), node)
+        sort_anew(self._by_free[self.kind.item(node)], node, before, after)
 
     def column(self, name: str, held: Mapping[Unit, Lease], ending: Mapping[Unit, Lease]) -> Any:
         """What a scheduler sees of the nodes, see `NodeView`."""
         if name == "up":
             return self.up.copy()
         if name == "by_free" and not ending:
-            return {kind: {free: nodes[:] for free, nodes in those.items()} for kind, those in self._by_free.items()}
+            return {kind: dict(those) for kind, those in self._by_free.items()}
         free = self.free(held, ending)
         return free if name == "free" else by_free(self.kind, free)
 
@@ -136,7 +132,8 @@ class Nodes:
         for lease in few.values():
             for node, count in lease.assignment.gpus.items():
                 free[self.at[node]] += sign * count
-        free[~self.up] = 0
+        if not self._all_up:
+            free[~self.up] = 0
         return free
 
     def turn(self, node: int, up: bool) -> None:
@@ -145,11 +142,11 @@ class Nodes:
             idle = self.idle.item(node)
             self._sort(node, 0 if up else idle, idle if up else 0)
         self.up[node] = up
-        self._gpus_up = int(self.gpus[self.up].sum())
+        self._gpus_up, self._all_up = int(self.gpus[self.up].sum()), bool(self.up.all())
 
     def gpus_up(self) -> int:
         """GPUs of the nodes that are up, and those that are held on drained ones."""
-        if self.up.all():
+        if self._all_up:
             return self._gpus_up
         return self._gpus_up + int((self.gpus - self.idle)[~self.up].sum())
 

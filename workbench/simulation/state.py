@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from itertools import chain
 from typing import Any
 
@@ -38,7 +38,14 @@ class State:
         self.checker = Checker(scenario, scheduler)
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
         self.faults = FaultPlan(scenario, seed)
-        self._cluster = _without_speeds(scenario.cluster)
+        self._known = {
+            "cluster": _without_speeds(scenario.cluster),
+            "types": scenario.cluster.types,
+            "belief": belief,
+            "entities": scenario.entities,
+            "models": scenario.models,
+            "synchronisation_s": scenario.table.synchronisation_s,
+        }
         self._nodes = {name: getattr(self.nodes, name) for name in ("names", "kind", "gpus", "at", "of_kind")}
         self._happened: set[Cause] = set()
         self._new_finished: list[str] = []
@@ -71,27 +78,23 @@ class State:
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
         finished, self._new_finished = tuple(self._new_finished), []
+        read = self._reader()
         return Snapshot.later(
-            self._read(self._column),
+            read,
+            **self._known,
             now_s=self.now_s,
             cause=cause,
-            cluster=self._cluster,
-            types=self.scenario.cluster.types,
-            nodes=NodeView.later(self._read(self._node_column), **self._nodes),
-            jobs=JobView.later(self._read(self._job_column)),
+            nodes=NodeView.later(read, **self._nodes),
+            jobs=JobView.later(read),
             finished=finished,
-            belief=self.belief,
             future=tuple(self.book.jobs[self.book.admitted :]) if future else (),
             observe=self._observer(),
             tasks=self.sequences.view(),
-            entities=self.scenario.entities,
-            models=self.scenario.models,
-            synchronisation_s=self.scenario.table.synchronisation_s,
         )
 
-    def _read(self, column: Callable[[str], Any]) -> Callable[[str], Any]:
-        """The same as long as nothing has been decided since."""
-        recorder, decisions = self.recorder, self.recorder.decisions
+    def _reader(self) -> Callable[[str], Any]:
+        """Columns of the snapshot and its two views by name, as long as nothing has been decided."""
+        recorder, decisions, column = self.recorder, self.recorder.decisions, self._column
 
         def read(name: str) -> Any:
             if recorder.decisions != decisions:
@@ -100,14 +103,12 @@ class State:
 
         return read
 
-    def _column(self, name: str) -> dict[Unit, Assignment]:
-        leases = self.leasing.leases if name == "leases" else self.leasing.ended
-        return {unit: lease.assignment for unit, lease in leases.items()}
-
-    def _node_column(self, name: str) -> Any:
-        return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
-
-    def _job_column(self, name: str) -> Any:
+    def _column(self, name: str) -> Any:
+        if name in ("leases", "ended"):
+            leases = self.leasing.leases if name == "leases" else self.leasing.ended
+            return {unit: lease.assignment for unit, lease in leases.items()}
+        if name in ("free", "up", "by_free"):
+            return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
         return self.steps_left() if name == "steps_left" else self.book.column(name, self.now_s)
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
@@ -152,7 +153,7 @@ class State:
         times = (self.book.next_arrival_s(), self.next_completion_s(), self.leasing.next_end_s(), self.faults.next_s())
         return min(times)
 
-    def advance(self, to_s: float) -> frozenset[Cause]:
+    def advance(self, to_s: float) -> Set[Cause]:
         """Go to a time, completing jobs, ending leases and changing nodes on the way.
 
         Returns what has happened since the last decision. Leases that end at `to_s` itself can still be renewed. When
@@ -170,11 +171,11 @@ class State:
             if self.leasing.ended:
                 self.release_ended()
             if not self.book.unfinished:
-                return frozenset(self._happened)
+                return self._happened
         self.now_s = to_s
         self._admit()
         self._happen()
-        return frozenset(self._happened)
+        return self._happened
 
     def _happen(self) -> None:
         """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
@@ -184,12 +185,13 @@ class State:
             self._finish(rank)
         if self.leasing.end_due(self.now_s):
             self._happened.add("lease_end")
-        self._take_faults()
+        if self.faults.next_s() <= self.now_s:
+            self._take_faults()
 
     def _admit(self) -> None:
         for rank in self.book.admit(self.now_s):
             self._happened.add("arrival")
-            self.recorder.event(float(self.book.arrival_s[rank]), "arrival", self.book.jobs[rank].name)
+            self.recorder.event(self.book.arrival_s.item(rank), "arrival", self.book.jobs[rank].name)
 
     def _finish(self, rank: int) -> None:
         """Complete a job: all its units give back their GPUs; the other half of a pair goes on alone."""
@@ -250,6 +252,14 @@ class State:
     def apply(self, decision: Decision, cause: Cause) -> None:
         """Carry out a decision; raises InvalidDecision if it breaks a limit, before anything has changed."""
         self.checker.shape(decision, self.now_s)
+        d, changed = decision, False
+        if d.assign or d.preempt or d.verdicts or d.sequences is not None or self.leasing.ended:
+            changed = self._carry_out(decision)
+        self._happened.clear()
+        self._record(decision, cause, changed=changed)
+
+    def _carry_out(self, decision: Decision) -> bool:
+        """Returns whether anybody has other GPUs than before."""
         renewed, fresh = self._sort_out(decision)
         preempted = [unit for unit in self.leasing.leases if unit in decision.preempt] if decision.preempt else []
         dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
@@ -268,8 +278,7 @@ class State:
         if decision.sequences is not None:
             self.sequences.replace(decision.sequences, self.now_s, decision.why, decision.switching)
         refused = self._take_verdicts(decision)
-        self._happened.clear()
-        self._record(decision, cause, changed=bool(moved or refused or decision.sequences is not None))
+        return bool(moved or refused or decision.sequences is not None)
 
     def _sort_out(self, decision: Decision) -> tuple[dict[Unit, Assignment], list[Assignment]]:
         """Assignments that repeat a lease on the same GPUs, and the new ones."""

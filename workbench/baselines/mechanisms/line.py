@@ -12,6 +12,7 @@ from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import orders
 from workbench.scheduling.decision import IntArray, Unit
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.placement import Gpus
 from workbench.scheduling.snapshot import Snapshot
 
@@ -43,12 +44,12 @@ def by_arrival(rows: IntArray) -> FloatArray:
     return rows.astype(float)
 
 
-def in_line(rows: Sequence[int], keys: Keys) -> list[int]:
+def in_line(rows: Sequence[int], keys: Keys) -> Sequence[int]:
     """Rows, given in ascending order, in the order in which they are served."""
     if keys is by_arrival:
-        return list(rows)
+        return rows
     chosen = np.asarray(rows, dtype=np.int64)
-    return [int(row) for row in chosen[orders.by(keys(chosen))]] if len(chosen) > 1 else list(rows)
+    return [int(row) for row in chosen[orders.by(keys(chosen))]] if len(chosen) > 1 else rows
 
 
 def fill(
@@ -58,15 +59,16 @@ def fill(
 
     most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
     """
-    kinds, gangs = Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.gpus
+    kinds, job = Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.job
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(trial.left):
             break
         preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
-        kind = next((k for k in preferred if gangs[row] <= most and trial.take(row, k)), None)
+        gang = job(row).gpus
+        kind = next((k for k in preferred if gang <= most and trial.take(row, k)), None)
         if kind is not None:
-            most -= gangs[row]
+            most -= gang
             chosen.append((row, kind))
         elif rule.blocking and kinds.may_run(spot):
             break
@@ -74,7 +76,7 @@ def fill(
 
 
 def push(
-    waiting: list[int], keys: Keys, rule: Rule, trial: Trial, held: Mapping[Unit, Gpus]
+    waiting: Sequence[int], keys: Keys, rule: Rule, trial: Trial, held: Mapping[Unit, Gpus]
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The same with pre-emption: (row, type) of those who get GPUs, and the rows of those who lose theirs.
 
@@ -129,8 +131,12 @@ class Preferences:
     def of(self, spot: int) -> list[int]:
         """Positions of the types on which the job has a speed."""
         if spot not in self._known:
-            chunk = self._rows[spot : 2 * spot + CHUNK]
-            for i, speed in enumerate(self._snapshot.belief.speeds(orders.take(self._snapshot.jobs, chunk)).tolist()):
+            belief, jobs = self._snapshot.belief, self._snapshot.jobs
+            if type(belief).speeds is Oracle.speeds:  # the table, known row by row
+                speeds = [belief.row(jobs.job(self._rows[spot]))]  # type: ignore[attr-defined]
+            else:
+                speeds = belief.speeds(orders.take(jobs, self._rows[spot : 2 * spot + CHUNK])).tolist()
+            for i, speed in enumerate(speeds):
                 kinds = [kind for kind, steps_per_s in enumerate(speed) if steps_per_s > 0]
                 if self._aware and len(kinds) > 1:
                     kinds.sort(key=speed.__getitem__, reverse=True)  # equal ones stay in the cluster's order
@@ -139,6 +145,6 @@ class Preferences:
 
     def may_run(self, spot: int) -> bool:
         """Whether the whole cluster has a type with enough GPUs for the job; one that has not blocks nobody."""
-        gpus = self._snapshot.jobs.gpus[self._rows[spot]]
+        gpus = self._snapshot.jobs.job(self._rows[spot]).gpus
         workers = self._snapshot.cluster.workers
         return any(workers[self._snapshot.types[kind]] >= gpus for kind in self.of(spot))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ ROUND_S = Knob(
 Choose = Callable[[Sequence[int], Rule, Trial], list[tuple[int, int]]]
 """(row, type) of those who get free GPUs, of the rows that wait, in line
 (`workbench.baselines.mechanisms.line.fill`)."""
+NOTHING = Decision(next_s=math.inf)
+"""Nobody waits: all goes on, and nothing need be decided before something happens."""
 EVENTS: frozenset[Cause] = frozenset({"arrival", "completion", "fault", "repair"})
 
 
@@ -62,7 +65,7 @@ class _Plan:
 
     held: dict[Unit, Gpus]
     room: FreeGpus
-    waited: list[int]
+    waited: Sequence[int]
     fresh: set[str] = field(default_factory=set)
     victims: set[str] = field(default_factory=set)
 
@@ -85,10 +88,10 @@ def serve(
 
     choose: who of those that wait gets GPUs that are free, where they do not simply go down the line.
     """
-    waiting = np.flatnonzero(snapshot.jobs.held == 0).tolist()
+    waiting = snapshot.jobs.waiting
     moves = restarts is not None and len(snapshot.types) > 1
     if not (waiting or snapshot.ended or moves):
-        return Decision(signals=signals, next_s=math.inf)
+        return Decision(signals=signals, next_s=math.inf) if signals else NOTHING
     staying, room = kept(snapshot)
     leases = snapshot.leases if rule.preemptive or moves else {}  # nobody else's change
     plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **staying}, room, waiting)
@@ -109,18 +112,20 @@ def serve(
 def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
     """Who goes on where its assignment ends now, and the room beside them."""
     room = FreeGpus(snapshot.nodes)
+    if not snapshot.ended:
+        return {}, room
     gpus = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
     return {
         unit: those for unit, those in gpus.items() if room.keep(room.kind_of(those), sum(those.values()), those)
     }, room
 
 
-def _waiting(snapshot: Snapshot, plan: _Plan) -> list[int]:
+def _waiting(snapshot: Snapshot, plan: _Plan) -> Sequence[int]:
     """Rows of those who have none by the plan."""
     jobs, rows = snapshot.jobs, plan.waited
     if plan.victims or snapshot.ended:
         rows = sorted({*rows, *(jobs.at[str(unit)] for unit in (*plan.victims, *snapshot.ended))})
-    return [row for row in rows if jobs.jobs[row].name not in plan.held]
+    return [row for row in rows if jobs.job(row).name not in plan.held] if plan.held else rows
 
 
 def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choose) -> None:
@@ -128,7 +133,7 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     waiting = _waiting(snapshot, plan)
     if not waiting:
         return
-    jobs, gangs = snapshot.jobs.jobs, snapshot.jobs.gpus
+    job = snapshot.jobs.job
     trial = Trial(snapshot, plan.room)
     chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
@@ -137,12 +142,15 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     fits = trial.room is plan.room and (len(chosen) < 2 or trial.final)  # as they were tried
     if not fits:
         plan.room = kept(snapshot)[1]
-    had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}
+    had = {job(row).name: plan.held.pop(job(row).name) for row in victims}
     for gpus in had.values():
         plan.room.lend(gpus)
-    requests = [Request(jobs[row].name, kind, int(gangs[row]), had.get(jobs[row].name)) for row, kind in chosen]
-    placed = {} if fits else place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
-    if trial.refused or len(placed) < len(requests):
+    placed: dict[Unit, Gpus] = {}
+    if not fits:
+        gangs = [(job(row), kind) for row, kind in chosen]
+        requests = [Request(each.name, kind, each.gpus, had.get(each.name)) for each, kind in gangs]
+        placed = place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
+    if trial.refused or len(placed) < len(chosen):
         placed, plan.room = trial.placed, trial.room
     plan.held |= placed
     plan.victims.update(had)
@@ -171,11 +179,15 @@ def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reas
             continue
         kind = snapshot.types[plan.room.kind_of(gpus)]
         if name in plan.fresh:
-            text = f"next in line, {counted(sum(gpus.values()), 'GPU')} of {kind}"
-            why[name] = Reason("next_in_line", text, {"type": kind})
+            why[name] = _next_in_line(sum(gpus.values()), kind)
         else:
             why[name] = Reason("faster_type", f"done sooner on {kind}", {"type": kind})
     return why
+
+
+@cache
+def _next_in_line(gpus: int, kind: str) -> Reason:
+    return Reason("next_in_line", f"next in line, {counted(gpus, 'GPU')} of {kind}", {"type": kind})
 
 
 def move_up(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.scheduling.decision import Unit
-from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus, Request, place_one, runs_spread
 from workbench.scheduling.snapshot import Snapshot
 
 
@@ -25,30 +25,28 @@ class Trial:
 
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
         """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
-        jobs = self.snapshot.jobs
-        gpus = int(jobs.gpus[row])
-        if self.left[kind] < gpus:
+        job = self.snapshot.jobs.job(row)
+        if self.left[kind] < job.gpus:
             return False
-        found = place([Request(jobs.jobs[row].name, kind, gpus, previous)], self.room, accept=self._accept)
-        if not found:
+        found = place_one(Request(job.name, kind, job.gpus, previous), self.room, self._accept)
+        if found is None:
             self.refused = True
             return False
-        self.placed |= found
-        self.left[kind] -= gpus
+        self.placed[job.name] = found
+        self.left[kind] -= job.gpus
         return True
 
     def undo(self, row: int, kind: int) -> None:
         """Take back what `take` gave."""
-        self._lend(kind, self.placed.pop(self.snapshot.jobs.jobs[row].name))
+        self._lend(kind, self.placed.pop(self.snapshot.jobs.job(row).name))
 
     def fits(self, row: int, kind: int, room: FreeGpus) -> bool:
         """Whether a job would find GPUs of a type in another room, which stays as it is."""
-        name = self.snapshot.jobs.jobs[row].name
-        request = Request(name, kind, self.snapshot.jobs.gpus.item(row))
-        found = place([request], room, accept=self._accept)
-        if found:
-            room.lend(found[name])
-        return bool(found)
+        job = self.snapshot.jobs.job(row)
+        found = place_one(Request(job.name, kind, job.gpus), room, self._accept)
+        if found is not None:
+            room.lend(found)
+        return found is not None
 
     def push(self, row: int, kind: int, behind: Sequence[tuple[int, Gpus]], previous: Gpus | None) -> int:
         """Give a job GPUs of a type that those behind it hold; returns how many of them, the last first, make room.
@@ -60,7 +58,7 @@ class Trial:
             self._lend(kind, gpus)
             if self.take(row, kind, previous):
                 return count
-            if first and self.left[kind] >= self.snapshot.jobs.gpus[row]:
+            if first and self.left[kind] >= self.snapshot.jobs.job(row).gpus:
                 first = False
                 if not self._would_fit(row, kind, behind[: len(behind) - count]):
                     break

@@ -23,6 +23,7 @@ class Oracle:
         self._table = scenario.table
         self._numbers: dict[tuple[str, int, Placement], int] = {}
         self._rows: FloatArray = np.zeros((0, len(scenario.cluster.types)))
+        self._row: dict[tuple[str, int], list[float]] = {}
 
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         """(jobs x types) steps/s of each job's gang on one type."""
@@ -33,6 +34,13 @@ class Oracle:
             self._look_up([key for key in dict.fromkeys(keys) if key not in self._numbers])
             numbers = [self._numbers[key] for key in keys]
         return self._rows[np.array(numbers, dtype=np.int64)]
+
+    def row(self, job: Job) -> list[float]:
+        """Steps/s of a job's gang on each type, consolidated; the same all the time, not to be changed."""
+        key = job.model, job.gpus
+        if key not in self._row:
+            self._row[key] = self._table.matrix([job.model], [job.gpus], "consolidated")[0].tolist()
+        return self._row[key]
 
     def _look_up(self, keys: Sequence[tuple[str, int, Placement]]) -> None:
         """Add rows of the table for models and gangs that nobody has asked for."""
