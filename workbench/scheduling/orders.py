@@ -63,4 +63,4 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     def read(name: str) -> Any:
         return tuple(map(jobs.job, chosen.tolist())) if name == "jobs" else getattr(jobs, name)[chosen]
 
-    return JobView.later(read)
+    return JobView.later(read, {})

@@ -72,7 +72,11 @@ class FreeGpus:
 
     def left(self, kinds: int) -> list[int]:
         """Free GPUs of each of the `kinds` types."""
-        return [sum(free * len(nodes) for free, nodes in self._sorted(kind).items()) for kind in range(kinds)]
+        found = [0] * kinds
+        for kind in range(kinds):
+            for free, nodes in self._sorted(kind).items():
+                found[kind] += free * len(nodes)
+        return found
 
     def kind_of(self, gpus: Gpus) -> int:
         """The type of the nodes in `{node: GPUs}`."""
@@ -221,18 +225,8 @@ def place(
             _keep(sizes[size], room, placed)
         for request in sizes[size]:
             if request.unit not in placed:
-                found = _find(request, room, style, accept)
-                if found is not None:
-                    placed[request.unit] = found
+                _find(request, room, style, accept, placed)
     return placed
-
-
-def place_one(request: Request, room: FreeGpus, accept: Callable[[Unit, Gpus], bool] | None = None) -> Gpus | None:
-    """GPUs for a unit alone, see `place`; None without room, or none that it accepts."""
-    previous = request.previous
-    if previous is not None and request.suits(previous) and room.keep(request.kind, request.gpus, previous):
-        return previous
-    return _find(request, room, "consolidate", accept)
 
 
 def _keep(requests: Sequence[Request], room: FreeGpus, placed: dict[Unit, Gpus]) -> None:
@@ -247,17 +241,18 @@ def _find(
     room: FreeGpus,
     style: Style,
     accept: Callable[[Unit, Gpus], bool] | None,
-) -> Gpus | None:
+    placed: dict[Unit, Gpus],
+) -> None:
     if request.least > 1 or request.most is not None:
         style = "spread" if request.least > 1 else "consolidate"
     found = room.find(style, request.kind, request.gpus)
     if found is None:
-        return None
+        return
     accepted = len(found) == 1 or accept is None or accept(request.unit, found)
     if not (accepted and request.suits(found)):
         room.give_back(request.kind, found)
-        return None
-    return found
+        return
+    placed[request.unit] = found
 
 
 def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:

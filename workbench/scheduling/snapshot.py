@@ -21,15 +21,28 @@ from workbench.scenario.scenario import Entity, Model
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.decision import Assignment, BoolArray, Cause, IntArray, Slot, Task, Unit
 
+if TYPE_CHECKING:
+    derived = cached_property
+else:
+
+    class derived(cached_property):
+        """A cached property without the lock that Python 3.11 takes for it."""
+
+        def __get__(self, view, owner=None):
+            value = view.__dict__[self.attrname] = self.func(view)
+            return value
+
 
 class Lazy:
     """A view whose fields are worked out when they are first read, and then kept."""
 
     @classmethod
-    def later(cls, read: Callable[[str], Any], **known: Any) -> Self:
+    def later(cls, read: Callable[[str], Any], known: Mapping[str, Any]) -> Self:
         """One with some fields known; `read(field)` answers for the others, and raises once it cannot any more."""
         view = object.__new__(cls)
-        view.__dict__.update(known, _read=read)
+        values = view.__dict__
+        values.update(known)
+        values["_read"] = read
         return view
 
     if not TYPE_CHECKING:  # for which every field is there
@@ -90,13 +103,12 @@ class NodeView(Lazy):
             found.setdefault(kind, []).append(i)
         return found
 
-    @cached_property
+    @derived
     def by_free(self) -> ByFree:
         """Nodes that have free GPUs, by type and their number; to be read only."""
-        if "_read" in self.__dict__:
-            known: ByFree = self.__dict__["_read"]("by_free")
-            return known
-        return by_free(self.kind, self.free)
+        read = self.__dict__.get("_read")
+        found: ByFree = by_free(self.kind, self.free) if read is None else read("by_free")
+        return found
 
     def __repr__(self) -> str:
         return f"<NodeView: {counted(len(self.names), 'node')}, {self.free.sum()} of {self.gpus.sum()} GPUs free>"
@@ -125,18 +137,18 @@ class JobView(Lazy):
 
     def job(self, row: int) -> Job:
         """The job of a row, without listing the others."""
-        if "jobs" in self.__dict__ or "_read" not in self.__dict__:
+        known = self.__dict__
+        if "jobs" in known or "_read" not in known:
             return self.jobs[row]
-        found: Job = self.__dict__["_read"]("job")(row)
+        found: Job = known["_read"]("jobs at")[row]
         return found
 
-    @cached_property
+    @derived
     def waiting(self) -> Sequence[int]:
         """Rows of the jobs that hold no GPUs."""
-        if "_read" in self.__dict__:
-            known: Sequence[int] = self.__dict__["_read"]("waiting")
-            return known
-        return np.flatnonzero(self.held == 0).tolist()
+        read = self.__dict__.get("_read")
+        found: Sequence[int] = np.flatnonzero(self.held == 0).tolist() if read is None else read("waiting")
+        return found
 
     def followed_by(self, jobs: Sequence[Job]) -> JobView:
         """With jobs that are still to come behind them, as they will arrive."""

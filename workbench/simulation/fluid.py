@@ -111,7 +111,7 @@ def _look(
         cluster=scenario.cluster,
         types=scenario.cluster.types,
         nodes=NodeView(nodes.names, nodes.kind, nodes.gpus, nodes.gpus, nodes.up),
-        jobs=JobView.later(lambda name: book.left[ranks] if name == "steps_left" else book.column(name, now_s)),
+        jobs=JobView.later(lambda name: book.left[ranks] if name == "steps_left" else book.column(name, now_s), {}),
         leases={},
         ended={},
         finished=tuple(finished),

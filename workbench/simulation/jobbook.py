@@ -30,7 +30,7 @@ class JobBook:
     One entry per rank: a job's place in the order of (arrival, position). left: steps that are neither done nor booked;
     attained_s, waited_s: up to since_s, the last change of held (GPUs); rate, ready_s, stop_s, cap: see `run` (without
     copies of a job, see `Leasing.done`); done_at_s: when it will complete if nothing changes (set by `completes`);
-    holding: how many jobs hold GPUs (`settle`);
+    present: how many jobs have arrived and not gone; holding: how many of them hold GPUs (`settle`);
     stepped: whether steps were booked since the core last asked; fruitless: since the last job left, how often in a row
     a fault threw a job back to where the one before had; only_profiled: jobs that have had GPUs for nothing but
     profiles without steps. What is only counted job by job is in lists: one element of an array takes several times as
@@ -69,16 +69,11 @@ class JobBook:
         self._witness = 0  # who did a part of a step when that was last asked
         self.admitted = 0
         self.first_alive = 0
-        self.unfinished = count
+        self.unfinished, self.present = count, 0
         self.stepped = False
         self.fruitless: dict[int, int] = {}
         self.only_profiled: set[int] = set()
         self._left_when_lost: dict[int, float] = {}
-
-    @property
-    def present(self) -> int:
-        """How many jobs have arrived and not finished."""
-        return self.unfinished - (len(self.jobs) - self.admitted)
 
     def active(self) -> IntArray:
         """Ranks of the jobs that have arrived and not finished, rising."""
@@ -125,6 +120,7 @@ class JobBook:
             self._waiting.append(self.admitted)
             self._active = None
             self.admitted += 1
+            self.present += 1
         return range(before, self.admitted)
 
     def has_run(self, rank: int) -> bool:
@@ -133,7 +129,7 @@ class JobBook:
 
     def has_begun(self, rank: int) -> bool:
         """Whether a job has had GPUs for its steps before: what starts now is a restart, and may be a move."""
-        return self.has_run(rank) and rank not in self.only_profiled
+        return not math.isnan(self.first_start_s.item(rank)) and rank not in self.only_profiled
 
     def is_active(self, name: str) -> bool:
         """Whether a job of that name has arrived and not finished."""
@@ -172,9 +168,10 @@ class JobBook:
 
     def has_worked(self, from_s: float, to_s: float) -> bool:
         """Whether a job has done a part of a step between two times."""
-        last, ranks = self._witness, self.active()
+        last = self._witness
         if self.cap.item(last) > 0 and self.stop_s.item(last) > from_s and self.ready_s.item(last) < to_s:
             return True
+        ranks = self.active()
         worked = (self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)
         self._witness = int(ranks[worked.argmax()]) if len(ranks) else last
         return bool(worked.any())
@@ -201,6 +198,7 @@ class JobBook:
         del self._here[0][place], self._here[1][place]
         self._active = None
         self.unfinished -= 1
+        self.present -= 1
         self._left_when_lost.pop(rank, None)
         self.fruitless.clear()
         while self.first_alive < self.admitted and not self.alive[self.first_alive]:
@@ -220,8 +218,8 @@ class JobBook:
         """A column of the active jobs as schedulers see them; what never changes is the same while the jobs are."""
         if name == "waiting":
             return self.waiting()
-        if name == "job":
-            return self._here[1].__getitem__
+        if name == "jobs at":
+            return self._here[1]
         ranks = self.active()
         if self._seen[0] is not ranks:
             self._seen = ranks, {}

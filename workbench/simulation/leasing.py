@@ -180,12 +180,11 @@ class Leasing:
         A job moves if it had GPUs until now and has other ones: not where its profile becomes a run, or it comes into a
         pair or out of one, on what it had.
         """
-        unit, book, slots = lease.assignment.unit, self._jobs, set(lease.slots)
-        gpus, copied = len(slots), is_copy(unit)
+        unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
         where = ", ".join([f"{node} x {count}" for node, count in lease.assignment.gpus.items()])
         for name, rank, begun in zip(lease.names, lease.jobs, may_move, strict=True):
             goes_on = begun and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
-            moved = goes_on and slots != set(self.former.get(unit if copied else name, ()))
+            moved = goes_on and set(lease.slots) != set(self.former.get(unit if is_copy(unit) else name, ()))
             book.settle(rank, now_s, gpus)
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1
@@ -223,8 +222,7 @@ class Leasing:
         return max(a.until_s - a.tail_s, lease.ready_s) if a.tail_s > 0 else math.inf
 
     def _leases_of(self, rank: int) -> list[Lease]:
-        units = self.holder.get(rank)
-        return [] if units is None else [self.leases[unit] for unit in units if unit in self.leases]
+        return [self.leases[unit] for unit in self.holder.get(rank, ()) if unit in self.leases]
 
     def _open_steps(self, rank: int) -> float:
         """Steps that no runner of another unit of the job has been given yet."""

@@ -253,7 +253,7 @@ class Clock:
 
     def _cause(self, state: State, happened: Set[Cause], ask_s: float) -> Cause | None:
         """The first in ORDER of what has happened and the scheduler is asked at."""
-        if self._at_boundary(state.now_s):
+        if self._round_s is not None and self._at_boundary(state.now_s):
             return "round"
         for cause in self._causes:
             if cause in happened:

@@ -17,6 +17,7 @@ from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
 
 Nothing = -1
+NOT_SOLVED = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
 
 GPUS_CHANGE = frozenset({"start", "move", "preempt"})
 """Events at which a job has other GPUs than before (or none); a profile ends without one, and its interval tells."""
@@ -55,13 +56,15 @@ class ShareRows(NamedTuple):
 class Recorder:
     """Append-only lists, one per column of a table; of `timeline` an entry is for all slots of a unit.
 
-    accelerator_of: type of each node, in cluster order; detail: how many decisions keep shares, signals and reasons.
+    accelerator_of: type of each node, in cluster order; detail: how many decisions keep shares, signals and reasons;
+    decisions: how many are recorded.
     """
 
     def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
         self._accelerator_of = accelerator_of
         self._place_of = {node: i for i, node in enumerate(accelerator_of)}
         self._detail = detail
+        self.decisions = 0
         self._slots: list[SlotSet] = []
         self._unit: list[str] = []
         self._job: list[str] = []
@@ -81,14 +84,9 @@ class Recorder:
         self._changed: set[str] = set()  # whose GPUs came or went since the decision before
 
     @property
-    def decisions(self) -> int:
-        """Number of decisions recorded."""
-        return len(self._decisions)
-
-    @property
     def in_detail(self) -> bool:
         """Whether the next decision is still recorded in detail."""
-        return self._detail is None or len(self._decisions) < self._detail
+        return self._detail is None or self.decisions < self._detail
 
     def interval(
         self,
@@ -139,15 +137,15 @@ class Recorder:
 
     def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
         """Record a call of the scheduler: `row` holds the columns from cause to changed."""
-        number, found = len(self._decisions), decision.solved
-        if found is None:
-            solved: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
-        else:
+        number, found = self.decisions, decision.solved
+        solved: tuple[Any, ...] = NOT_SOLVED
+        if found is not None:
             numbers = (found.objective, found.bound, found.gap)
             said = (np.nan if v is None else v for v in numbers)
             solved = (found.status, *said, found.build_s, found.solve_s, found.made_by)
         detailed = self.in_detail
         self._decisions.append((number, time_s, *row, *solved))
+        self.decisions = number + 1
         if not detailed:
             self._changed.clear()
             return

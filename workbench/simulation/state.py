@@ -21,6 +21,8 @@ from workbench.simulation.nodes import FaultPlan, Nodes
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.task_sequences import Sequences
 
+OF_LEASES, OF_NODES = frozenset({"leases", "ended"}), frozenset({"free", "up", "by_free"})
+"""Columns of a snapshot, and of its view of nodes, that are worked out when they are read."""
 NOT_RENEWED = "its assignment ended and was not renewed"
 
 
@@ -79,18 +81,21 @@ class State:
         """What the scheduler may see now."""
         finished, self._new_finished = tuple(self._new_finished), []
         read = self._reader()
-        return Snapshot.later(
-            read,
+        known = {
             **self._known,
-            now_s=self.now_s,
-            cause=cause,
-            nodes=NodeView.later(read, **self._nodes),
-            jobs=JobView.later(read),
-            finished=finished,
-            future=tuple(self.book.jobs[self.book.admitted :]) if future else (),
-            observe=self._observer(),
-            tasks=self.sequences.view(),
-        )
+            "now_s": self.now_s,
+            "cause": cause,
+            "jobs": JobView.later(read, {}),
+            "nodes": NodeView.later(read, self._nodes),
+            "finished": finished,
+            "observe": self._observer(),
+            "tasks": self.sequences.view(),
+        }
+        if not self.leasing.ended:
+            known["ended"] = {}
+        if future:
+            known["future"] = tuple(self.book.jobs[self.book.admitted :])
+        return Snapshot.later(read, known)
 
     def _reader(self) -> Callable[[str], Any]:
         """Columns of the snapshot and its two views by name, as long as nothing has been decided."""
@@ -104,12 +109,14 @@ class State:
         return read
 
     def _column(self, name: str) -> Any:
-        if name in ("leases", "ended"):
-            leases = self.leasing.leases if name == "leases" else self.leasing.ended
-            return {unit: lease.assignment for unit, lease in leases.items()}
-        if name in ("free", "up", "by_free"):
+        if name in OF_NODES:
             return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
-        return self.steps_left() if name == "steps_left" else self.book.column(name, self.now_s)
+        if name == "steps_left":
+            return self.steps_left()
+        if name not in OF_LEASES:
+            return self.book.column(name, self.now_s)
+        leases = self.leasing.leases if name == "leases" else self.leasing.ended
+        return {unit: lease.assignment for unit, lease in leases.items()}
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
         """Measurements since the last snapshot, worked out only if the scheduler asks for them while it decides."""
@@ -161,7 +168,7 @@ class State:
         """
         while True:
             lease_end_s = self.leasing.next_end_s()
-            if is_tie(lease_end_s, to_s):
+            if lease_end_s < math.inf and is_tie(lease_end_s, to_s):
                 lease_end_s = to_s
             next_s = min(self.next_completion_s(), lease_end_s, self.faults.next_s(), to_s)
             if next_s >= to_s:
@@ -179,8 +186,10 @@ class State:
 
     def _happen(self) -> None:
         """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
-        for rank in self.book.done_by(self.now_s * (1 + TIE)):
-            self._finish(rank)
+        latest_s = self.now_s * (1 + TIE)
+        if self.book.next_done_s() <= latest_s:
+            for rank in self.book.done_by(latest_s):
+                self._finish(rank)
         for rank in self.sequences.happen(self.now_s):
             self._finish(rank)
         if self.leasing.end_due(self.now_s):
@@ -266,18 +275,19 @@ class State:
         rates = self._check_new(fresh, set(dropped))
         self._check_verdicts(decision)
         self._check_sequences(decision)
-        again = {name for a in fresh for name in members(a.unit)}
+        again = {name for a in fresh for name in members(a.unit)} if dropped else set()
         had = {}
         for unit in dropped:
             reason = NOT_RENEWED if unit in self.leasing.ended else "preempted"
             had[unit] = set(self._suspend(unit, reason, decision.why, again).slots)
-        self.leasing.renew(renewed, self.now_s)
+        if renewed:
+            self.leasing.renew(renewed, self.now_s)
         if fresh:
             self.leasing.start(fresh, rates, self.now_s, decision.why)
-        moved = had != {a.unit: set(self.leasing.leases[a.unit].slots) for a in fresh}
+        moved = had != {a.unit: set(self.leasing.leases[a.unit].slots) for a in fresh} if had else bool(fresh)
         if decision.sequences is not None:
             self.sequences.replace(decision.sequences, self.now_s, decision.why, decision.switching)
-        refused = self._take_verdicts(decision)
+        refused = self._take_verdicts(decision) if decision.verdicts else []
         return bool(moved or refused or decision.sequences is not None)
 
     def _sort_out(self, decision: Decision) -> tuple[dict[Unit, Assignment], list[Assignment]]:

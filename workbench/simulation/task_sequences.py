@@ -124,6 +124,8 @@ class Sequences:
 
     def next_s(self) -> float:
         """When the next task has computed or synchronised."""
+        if not self._ends and not self._synchronising:
+            return math.inf
         while self._ends and self._computing.get(self._ends[0][2]) is not self._ends[0][3]:
             heapq.heappop(self._ends)  # its node has failed
         computed_s = self._ends[0][0] if self._ends else math.inf

@@ -66,12 +66,14 @@ def fill(
             break
         preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
         gang = job(row).gpus
-        kind = next((k for k in preferred if gang <= most and trial.take(row, k)), None)
-        if kind is not None:
-            most -= gang
-            chosen.append((row, kind))
-        elif rule.blocking and kinds.may_run(spot):
-            break
+        for kind in preferred if gang <= most else ():
+            if trial.take(row, kind):
+                most -= gang
+                chosen.append((row, kind))
+                break
+        else:
+            if rule.blocking and kinds.may_run(spot):
+                break
     return chosen
 
 

@@ -94,14 +94,13 @@ def serve(
         return Decision(signals=signals, next_s=math.inf) if signals else NOTHING
     staying, room = kept(snapshot)
     leases = snapshot.leases if rule.preemptive or moves else {}  # nobody else's change
-    plan = _Plan({**{unit: lease.gpus for unit, lease in leases.items()}, **staying}, room, waiting)
+    plan = _Plan({unit: lease.gpus for unit, lease in leases.items()} | staying, room, waiting)
     _admit(snapshot, keys, rule, plan, choose)
     moved = restarts is not None and moves and _move(snapshot, keys, rule, plan, restarts.by_gang)
-    gone = frozenset(unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus)
+    gone = frozenset([unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus])
+    given = [(unit, gpus) for unit, gpus in plan.held.items() if unit not in leases or unit in gone]
     return Decision(
-        assign=tuple(
-            Assignment(unit, gpus, math.inf) for unit, gpus in plan.held.items() if unit not in leases or unit in gone
-        ),
+        assign=tuple([Assignment(unit, gpus, math.inf) for unit, gpus in given]),
         preempt=gone,
         signals=signals,
         why=_reasons(snapshot, plan, gone),
@@ -154,7 +153,7 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
         placed, plan.room = trial.placed, trial.room
     plan.held |= placed
     plan.victims.update(had)
-    plan.fresh.update(str(unit) for unit, gpus in placed.items() if had.get(str(unit)) != gpus)
+    plan.fresh.update([str(unit) for unit, gpus in placed.items() if had.get(str(unit)) != gpus])
 
 
 def _move(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, restart_s: Mapping[int, float]) -> bool:
@@ -174,7 +173,8 @@ def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reas
     why = {}
     if plan.victims:
         why = {name: overtaken for name in snapshot.jobs.names if name in plan.victims and name in gone}
-    for name, gpus in ((str(unit), gpus) for unit, gpus in plan.held.items()):
+    for unit, gpus in plan.held.items():
+        name = str(unit)
         if name not in plan.fresh and name not in gone:
             continue
         kind = snapshot.types[plan.room.kind_of(gpus)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.scenario.job import Job
 from workbench.scheduling.decision import Unit
-from workbench.scheduling.placement import FreeGpus, Gpus, Request, place_one, runs_spread
+from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import Snapshot
 
 
@@ -21,20 +22,29 @@ class Trial:
         self.left = room.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}
         self.refused = self.final = False
-        self._accept = runs_spread(snapshot)
 
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
         """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
         job = self.snapshot.jobs.job(row)
         if self.left[kind] < job.gpus:
             return False
-        found = place_one(Request(job.name, kind, job.gpus, previous), self.room, self._accept)
+        found = self._place(job, kind, self.room, previous)
         if found is None:
             self.refused = True
             return False
         self.placed[job.name] = found
         self.left[kind] -= job.gpus
         return True
+
+    def _place(self, job: Job, kind: int, room: FreeGpus, previous: Gpus | None = None) -> Gpus | None:
+        """GPUs as `workbench.scheduling.placement.place` finds them for one unit; None without any on which it runs."""
+        if previous is not None and room.keep(kind, job.gpus, previous):
+            return previous
+        found = room.consolidate(kind, job.gpus)
+        if found is not None and len(found) > 1 and not self.snapshot.belief.on_nodes(job, found) > 0:
+            room.give_back(kind, found)
+            return None
+        return found
 
     def undo(self, row: int, kind: int) -> None:
         """Take back what `take` gave."""
@@ -43,7 +53,7 @@ class Trial:
     def fits(self, row: int, kind: int, room: FreeGpus) -> bool:
         """Whether a job would find GPUs of a type in another room, which stays as it is."""
         job = self.snapshot.jobs.job(row)
-        found = place_one(Request(job.name, kind, job.gpus), room, self._accept)
+        found = self._place(job, kind, room)
         if found is not None:
             room.lend(found)
         return found is not None
