@@ -24,10 +24,11 @@ NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 OWN_RUNS = [path for path in NOTEBOOKS if not path.stem.startswith("reproduce_")]
 """Those of the evaluations are run in tests/reproduction, on the figures that are made there."""
 MOST_LINES = 70
+MOST_WORDS = 1200
 OWN_MODEL = "@workbench.formulation("
 """The cell in which a paper's model stands, to be edited: it and exercises alone may define a function."""
-EXERCISE = "Exercise("
-"""Cells that define exercises: short ones, which a page may fold."""
+EXERCISE, GUESS = "Exercise(", "Guess("
+"""In cells that define exercises, short ones, and guesses; a page may fold both, as they have the answer in them."""
 MOST_EXERCISE_LINES = 10
 FOLDED = {"jupyter": {"source_hidden": True}}
 SOLVED = """
@@ -272,12 +273,15 @@ def test_a_notebook_is_thin_and_stripped(path: Path) -> None:
             node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         ]
         assert not held, "logic belongs in the packages"
+    words = sum(len(cell.source.split()) for cell in notebook.cells if cell.cell_type == "markdown")
+    assert path not in OWN_RUNS or words <= MOST_WORDS
     asserts = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Assert)]
     assert bool(asserts) == (path not in OWN_RUNS), "what a lesson claims is checked behind it, in CLAIMS"
     assert (path.stem in CLAIMS) == (path in OWN_RUNS) and notebook.cells[0].source.startswith("# ")
     for cell in notebook.cells:
         assert cell.get("outputs", []) == [] and cell.get("execution_count") is None and cell.get("id")
-        assert cell.metadata == {} or (cell.metadata == FOLDED and EXERCISE in cell.source)
+        folds = EXERCISE in cell.source or GUESS in cell.source
+        assert cell.metadata == {} or (cell.metadata == FOLDED and folds)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert notebook.metadata.kernelspec.name == "python3"
     assert "widgets" not in notebook.metadata and str(PROJECT) not in path.read_text(encoding="utf-8")
