@@ -49,10 +49,12 @@ class BeforeAfter:
         run, before = self._run, self._before
         return None if run is None or before is None or before is run or not alike(before, run) else before
 
-    def run(self, run: Run) -> None:
-        """The run that is shown from now on, against the one that rested before it, or the pinned one."""
+    def run(self, run: Run, before: Run | None = None) -> None:
+        """The run that is shown from now on, against `before`, the pinned one, or the one that rested before it."""
         now_s = time.monotonic()
-        if not self.pin.value and (self._before is None or now_s - self._since_s >= REST_S):
+        if before is not None and not self.pin.value:
+            self._before = before
+        elif not self.pin.value and (self._before is None or now_s - self._since_s >= REST_S):
             self._before = self._run
         self._run, self._since_s = run, now_s
 

@@ -56,6 +56,12 @@ def gantt(run: Run, by: By, end_s: float | None = None, before: Drawing | None =
     return charts.run_gantt(run, by=by, end_s=end_s, before=before)
 
 
+def gpu_at(run: Run, row: float) -> str:
+    """The GPU, as `node/slot`, at a place of the axis of rows by GPU; empty beside them."""
+    found = charts.gantt_slot(run.scenario.cluster, row)
+    return "" if found is None else f"{found[0]}/{found[1]}"
+
+
 def _allocation(look: Look) -> Drawing:
     """The shares in force at the time; of the whole run those of the first decision that has most jobs and pairs."""
     run = look.run

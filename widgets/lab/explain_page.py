@@ -1,27 +1,37 @@
-"""Why a job of a run ran, waited or moved: choose a job and a time, read why, and ask when it would have run."""
+"""Why a job of a run ran, waited or moved, or a GPU had whom it had or was idle: choose one and a time, read why, and
+ask what would be otherwise."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from types import ModuleType
 
 import ipywidgets as w
 
 from widgets.editors.mistakes import told
 from widgets.editors.setting import jsonable
-from widgets.parts.html_table import html_table
+from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine
+from widgets.work.kernel import MOST_JOBS
+from widgets.work.thread import aside
 from widgets.work.work import Message, Workplace
-from workbench.analysis.explanation import Explanation, explain, longest_wait_s
+from workbench.analysis.chain import Chain, chain
+from workbench.analysis.explanation import explain, longest_wait_s
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
 from workbench.analysis.explanation.counterfactual import Otherwise, on_its_own, with_node
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration, parse_duration
 from workbench.simulation.run import Run
+from workbench.simulation.slot_at_time import SlotAtTime
 
 EXPECTED = "a time of the run"
 GUARANTEED = "guaranteed"
 """The verdict about which nobody asks; a job with another one is explained first."""
+MOST_GPUS = 128
+"""Of larger clusters those GPUs can be chosen that were clicked."""
+About = str | tuple[str, str]
+"""A job by its name, or a GPU, `("gpu", "node/slot")`."""
 
 
 class ExplainPage:
@@ -35,8 +45,9 @@ class ExplainPage:
         self._run: Run | None = None
         self._played_s: float | None = None
         self._quiet = False
-        self._shown: tuple[int, str, float] | None = None
-        self._job = w.Dropdown(description="Job", layout=w.Layout(width="16em"), style={"description_width": "2em"})
+        self._shown: tuple[int, About, float] | None = None
+        self._trying = False
+        self._job = w.Dropdown(description="Of", layout=w.Layout(width="16em"), style={"description_width": "2em"})
         self._job.add_class("wb-explain-job")
         self._job.observe(lambda change: self._on_job(change["new"]), "value")
         self._at = w.Text(
@@ -61,22 +72,47 @@ class ExplainPage:
         verdicts = dict(zip(names, run.jobs["verdict"], strict=True)) if has_verdicts(run) else {}
         refused = [job for job in jobs_asked_about(run) if verdicts.get(job, GUARANTEED) != GUARANTEED]
         before, self._quiet = self._job.value, True
-        self._job.options = names
-        self._job.value = before if before in names else next(iter([*refused, *names]), None)
+        self._job.options = [
+            *((name, name) for name in names),
+            *((_named(gpu, run), ("gpu", gpu)) for gpu in _gpus(run)),
+        ]
+        there = [value for _, value in self._job.options]
+        self._job.value = before if before in there else next(iter([*refused, *names]), None)
         self._quiet = False
         self._find_time()
 
     @property
     def job(self) -> str | None:
-        """The job that is chosen; None without a run."""
-        return None if self._job.value is None else str(self._job.value)
+        """The job that is chosen; None without a run, and where a GPU is."""
+        return self._job.value if isinstance(self._job.value, str) else None
 
     @property
     def moment_s(self) -> float:
+        """The time that is explained; while none is typed that can be, where playback stands or the job waited most."""
+        try:
+            return parse_duration(self._at.value)
+        except ValueError:
+            return self._first_s
+
+    @property
+    def _first_s(self) -> float:
         """The time that is explained at first: where playback stands, or where the job's longest wait began."""
-        if self._run is None or self._job.value is None:
-            return 0.0
-        return longest_wait_s(self._run, str(self._job.value)) if self._played_s is None else self._played_s
+        if self._run is None or self.job is None:
+            return self._played_s or 0.0
+        return longest_wait_s(self._run, self.job) if self._played_s is None else self._played_s
+
+    def look_at(self, gpu: str, at_s: float) -> None:
+        """Explain a GPU (empty: the job that is chosen) at a time that was clicked."""
+        run = self._run
+        if run is None:
+            return
+        self._quiet = True
+        if gpu:
+            if ("gpu", gpu) not in [value for _, value in self._job.options]:
+                self._job.options = [*self._job.options, (_named(gpu, run), ("gpu", gpu))]
+            self._job.value = ("gpu", gpu)
+        self._at.value = format_duration(_near(run, gpu, at_s))
+        self._quiet = False
 
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""
@@ -98,40 +134,67 @@ class ExplainPage:
 
     def opened(self) -> None:
         """Explain what is chosen, if the page shows something else."""
-        run, job = self._run, self._job.value
-        if run is None or job is None:
+        run, about = self._run, self._job.value
+        if run is None or about is None:
             return
         try:
             at_s = parse_duration(self._at.value)
-            wanted = (id(run), str(job), at_s)
+            wanted = (id(run), about, at_s)
             if wanted != self._shown:
-                self._told.value = page_of(explain(run, str(job), at_s))
+                self._told.value = self._why(run, about, at_s)
                 self._shown = wanted
                 self._otherwise.forget()
+                self._otherwise.box.layout.display = None if self.job is not None else "none"
+                self._try_rows()
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
             self._said.tone, self._said.text = "bad", f"Expected {expected}"
         else:
             self._said.tone, self._said.text = "note", ""
 
+    def _why(self, run: Run, about: About, at_s: float) -> str:
+        if isinstance(about, str):
+            return str(pages().page_of(explain(run, about, at_s), run))
+        return str(pages().page_of_gpu(chain(run, about[1], at_s, again=False), run))
+
+    def _try_rows(self) -> None:
+        """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
+        run, shown = self._run, self._shown
+        if run is None or shown is None or isinstance(shown[1], str) or len(run.jobs) > MOST_JOBS or self._trying:
+            return
+        about, at_s = shown[1], shown[2]
+        self._trying = True
+        self._said.tone, self._said.text = "note", "Trying what is decisive ..."
+        aside(lambda: chain(run, about[1], at_s), lambda found: self._hear_chain(found, run, shown))
+
+    def _hear_chain(self, found: Chain | WorkbenchError, run: Run, of: tuple[int, About, float]) -> None:
+        self._trying = False
+        if self._shown != of or self._run is not run:
+            self._try_rows()
+            return
+        self._said.tone, self._said.text = ("bad", told(found)) if isinstance(found, WorkbenchError) else ("note", "")
+        if isinstance(found, Chain):
+            self._told.value = pages().page_of_gpu(found, run)
+
     def _question(self, kind: str | None) -> Otherwise:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
-        if self._run is None or self._job.value is None:
+        if self._run is None or self.job is None:
             raise InputError("job", None, "a job of a run")
         if kind is None:
-            return on_its_own(self._run, str(self._job.value))
-        return with_node(self._run, str(self._job.value), parse_duration(self._at.value), accelerator=kind)
+            return on_its_own(self._run, self.job)
+        return with_node(self._run, self.job, parse_duration(self._at.value), accelerator=kind)
 
     def _find_time(self) -> None:
         self._quiet = True
-        self._at.value = format_duration(self.moment_s)
+        self._at.value = format_duration(self._first_s)
         self._quiet = False
 
-    def _on_job(self, job: str | None) -> None:
-        if self._quiet or job is None:
+    def _on_job(self, about: About | None) -> None:
+        if self._quiet or about is None:
             return
-        self._find_time()
-        self._picked(job)
+        if isinstance(about, str):
+            self._find_time()
+            self._picked(about)
         self.opened()
 
     def _on_at(self) -> None:
@@ -139,14 +202,38 @@ class ExplainPage:
             self.opened()
 
 
-def page_of(explanation: Explanation) -> str:
-    """The sentences and both tables, as HTML."""
-    parts = [f"<p>{html.escape(sentence)}</p>" for sentence in explanation.sentences]
-    if explanation.competitors:
-        parts.append(f"<p>{html.escape(explanation.about_competitors())}</p>")
-        parts.append(html_table(explanation.shown_competitors(), scrolls=False))
-    parts += ["<p>The numbers then:</p>", html_table(explanation.facts_table(), scrolls=False)]
-    return "".join(parts)
+NICE_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
+"""What a time that was pointed at is a multiple of: the first that is as long as a hand is sure of."""
+SURE = 600
+"""So many parts of a run can be pointed at."""
+
+
+def _near(run: Run, gpu: str, at_s: float) -> float:
+    """A time as people say it, near one that was pointed at, and with the same on the GPU."""
+    if run.end_s < SURE:
+        return float(f"{at_s:.3g}")
+    nice = next((step for step in NICE_S if step >= run.end_s / SURE), NICE_S[-1])
+    found = min(round(at_s / nice) * nice, run.end_s)
+    same = not gpu or SlotAtTime(run, gpu, found).unit == SlotAtTime(run, gpu, at_s).unit
+    return found if same else float(round(at_s))
+
+
+def _gpus(run: Run) -> list[str]:
+    """Those of a cluster that is not too large."""
+    found = [f"{node.name}/{slot}" for node in run.scenario.cluster.machines for slot in range(node.gpus)]
+    return found if len(found) <= MOST_GPUS else []
+
+
+def _named(gpu: str, run: Run) -> str:
+    kinds = {node.name: node.accelerator for node in run.scenario.cluster.machines}
+    return f"GPU {gpu} ({kinds[gpu.rpartition('/')[0]]})"
+
+
+def pages() -> ModuleType:
+    """`widgets.lab.why`, imported when it is first needed: charts take as long as the rest of a lab."""
+    with quick_imports():
+        from widgets.lab import why as found
+    return found
 
 
 ALONE = "without the other jobs"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import html
 import io
 import keyword
-import math
 import re
 import token
 import tokenize
@@ -17,20 +16,16 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import told
+from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
-from widgets.work.thread import aside
 from widgets.work.work import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.base.errors import WorkbenchError
-from workbench.base.rounding import short_number
-from workbench.base.units import format_duration
 from workbench.scheduling.contract import Scheduler
 from workbench.simulation.run import Run
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
-MOST_JOBS = 10
-"""Runs of more jobs are not solved again on the page."""
 KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
 INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
 
@@ -38,10 +33,17 @@ INVALID = "Correct what is marked in Set-up first: the size of the problem depen
 class FormulationPage:
     """A page that is filled when somebody looks at it; `stale` says that it shows another problem.
 
-    chosen: called when another of several formulations is to be shown; solve: when the exact problem is to be solved.
+    chosen: called when another of several formulations is to be shown; solve: when the exact problem is to be solved;
+    light, edited: as `RowsPanel` has them.
     """
 
-    def __init__(self, chosen: Callable[[], None], solve: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        chosen: Callable[[], None],
+        solve: Callable[[], None],
+        light: Light,
+        edited: Callable[[Run, Run | None, str], None],
+    ) -> None:
         self._route, self._found = w.HTML(), w.HTML()
         self._exact = w.Button(description="Solve the exact problem", layout={"width": "16em"})
         self._exact.tooltip = f"The problem that the algorithm is for, of all jobs; at most {TIME_LIMIT_S:g} s"
@@ -52,15 +54,12 @@ class FormulationPage:
         self._which.layout.display, self._which.layout.width = "none", "97%"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
-        self._rows = w.HTML()
-        self._rows.add_class("wb-rows")
-        self._rows_of: tuple[Run, float] | None = None
-        self._rowing = False
+        self.rows = RowsPanel(light, edited)
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
         head = [self._route, self._exact, self._found]
-        self.box = w.VBox([*head, self._which, self._statement, self._rows, self._symbols, self._rest])
+        self.box = w.VBox([*head, self._which, self._statement, self.rows.box, self._symbols, self._rest])
         self.box.add_class("wb-formulation")
         self.stale = True
         self._for = ""
@@ -144,65 +143,6 @@ class FormulationPage:
             f"<h4>Size of the model at the last arrival</h4><p>{html.escape(found['size'])}</p>"
             f"<details><summary>Pyomo source</summary>{source}</details>"
         )
-
-    def show_rows(self, run: Run, at_s: float) -> None:
-        """Show the rows of the decision in force at a time of a run, solved again aside; the newest question counts."""
-        before = self._rows_of
-        if before is not None and before[0] is run and before[1] == at_s:
-            return
-        wanted = self._rows_of = (run, at_s)
-        if len(run.jobs) > MOST_JOBS:
-            self._say_rows(
-                f"Rows with numbers stand here for up to {MOST_JOBS} jobs; workbench.rows has those of any run."
-            )
-            return
-        if not self._rowing:
-            self._rowing = True
-            aside(lambda: _rows(run, at_s), lambda found: self._hear_rows(found, wanted))
-
-    def _hear_rows(self, found: pd.DataFrame | WorkbenchError, wanted: tuple[Run, float]) -> None:
-        self._rowing = False
-        if self._rows_of is not None and self._rows_of is not wanted:
-            newest, self._rows_of = self._rows_of, None
-            self.show_rows(*newest)
-        elif isinstance(found, WorkbenchError):
-            self._say_rows(f"No rows with numbers: {told(found)}.")
-        else:
-            self._rows.value = rows_html(found)
-
-    def _say_rows(self, text: str) -> None:
-        self._rows.value = f"<p class='wb-note'>{html.escape(text)}</p>"
-
-
-def _rows(run: Run, at_s: float) -> pd.DataFrame:
-    from workbench.analysis.rows import rows
-
-    return rows(run, at_s)
-
-
-def rows_html(found: pd.DataFrame) -> str:
-    """The rows of `workbench.rows` in numbers, those that bind first; below, what is to be minded of them."""
-    about = found.attrs
-    price = "price_of_relaxed" if "price_of_relaxed" in found else "dual"
-    table = pd.DataFrame(
-        {
-            "Equation": [f"({tag}) {part}" for tag, part in zip(found["tag"], found["part"], strict=True)],
-            "Row in numbers": found["row"],
-            "Slack": found["slack"].map(short_number),
-            "Price of relaxed" if price != "dual" else "Dual": found[price].map(_price),
-            "Binds": ["yes" if binds else "" for binds in found["binding"]],
-        }
-    )
-    table = pd.concat([table[found["binding"]], table[~found["binding"]]]).head(ROWS_SHOWN)
-    when = format_duration(float(about["at_s"]), parts=2)
-    objective = f"{about['sense']} {short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
-    said = html.escape(f"Rows with numbers, as decided at {when} ({about['formulation']}: {objective})")
-    notes = "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in about["notes"])
-    return f"<h4>{said}</h4>{html_table(table)}{notes}"
-
-
-def _price(value: float) -> str:
-    return "" if math.isnan(value) else short_number(value)
 
 
 def side_by_side(equations: Sequence[Mapping[str, str]]) -> str:

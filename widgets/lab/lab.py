@@ -91,7 +91,7 @@ class Lab(LabShell[LabSetting]):
         self._knobs = KnobPanel(self._on_change, knobs)
         self._vary = VaryPage(self._check, self._varies)
         self._varied, self._described = ThreadWork(), ThreadWork()
-        self._formulation = FormulationPage(self._describe, self._solve_exactly)
+        self._formulation = FormulationPage(self._describe, self._solve_exactly, self._light, self._edited)
         self._pages = [make(self) for make in pages_of(room.name)]
         self._build(room.picture)
         self._open(self._start, self._start_with)
@@ -193,7 +193,7 @@ class Lab(LabShell[LabSetting]):
             "Vary": (self._beside.box, self._beside.opened),
         }
         about = (panel.about, self._note)
-        self._results = Results(panel.mark, panel.editors.set_rewards, self._varies, picture, about, own)
+        self._results = Results(self._followed, panel.editors.set_rewards, self._varies, picture, about, own)
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
         self._tabs = tabs_of(tabs, "wb-editors")
@@ -324,6 +324,18 @@ class Lab(LabShell[LabSetting]):
         ran = None if self._run is None else set(self._run.jobs["job"])
         self._scenario.follow(index, self._results, ran, "Solve")
 
+    def _followed(self, job: str | None) -> None:
+        """A job is selected in the results."""
+        self._scenario.mark(job)
+        self._formulation.rows.mark(job)
+
+    def _light(self, jobs: Sequence[str] | None, gpus: Sequence[str]) -> None:
+        self._results.light(jobs, gpus)
+
+    def _edited(self, run: Run, before: Run | None, words: str) -> None:
+        """A row of the page Model is another in every decision of a run, or as it was."""
+        self._results.look_at(run, before, words)
+
     # Work ------------------------------------------------------------------------------------------------------------
 
     def _cancel(self) -> None:
@@ -359,7 +371,7 @@ class Lab(LabShell[LabSetting]):
             work: Workplace = self._described if is_own(name) else process_work()
             work.submit(request, self._formulation.hear, self)
         if self._run is not None and self._results.opened == "Model":
-            self._formulation.show_rows(self._run, self._results.explained.moment_s)
+            self._formulation.rows.show(self._run, self._results.explained.moment_s)
 
     def _solve_exactly(self) -> None:
         """Have the exact problem solved that the scheduler's algorithm is for."""

@@ -23,6 +23,7 @@ from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
+from workbench.analysis.metrics import Summary
 from workbench.base.errors import counted
 from workbench.base.units import format_duration
 from workbench.scheduling.estimators.registry import DEFAULT
@@ -97,6 +98,7 @@ class Results:
         self.explained = ExplainPage(self.select, work)
         self._run: Run | None = None
         self._selected: str | None = None
+        self._lit: Sequence[str] | None = None
         self._mind: list[str] = []
         self._setting_up = False
         self._shown = 0
@@ -107,7 +109,7 @@ class Results:
         self._belief = DEFAULT
         self._errors: pd.DataFrame | None = None
         self._gantt = ChartPage("the schedule", "gantt")
-        self._gantt.view.on_job(self.select)
+        self._gantt.view.observe(lambda change: self._on_pick(change["new"]), "picked")
         self._note, self._job = w.HTML(), w.HTML()
         self._job.add_class("wb-job")
         self._note.add_class("wb-outdated")
@@ -211,35 +213,58 @@ class Results:
 
         belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`).
         """
-        self._run, self._belief, self._errors = run, belief, errors
+        self._belief, self._errors = belief, errors
+        self._trials.add(run, self._look_at(run, None, ""), belief)
+        self._offer_charts()
+        self._draw_page()
+
+    def look_at(self, run: Run, before: Run | None, words: str) -> None:
+        """Look at what a run would be otherwise, in these words, against what it is; playback stays where it is."""
+        self._look_at(run, before, words, keep=True)
+        self._draw_page()
+
+    def _look_at(self, run: Run, before: Run | None, words: str, keep: bool = False) -> Summary:
+        """Show a run in the picture and in numbers; returns its measures."""
+        self._run = run
         self._shown += 1
         if self._selected is not None and self._selected not in set(run.jobs["job"]):
             self._selected = None
         self._setting_up = True
-        self.playback.show(rounds_of(run))
+        self.playback.show(rounds_of(run), keep=keep)
         self._setting_up = False
-        self.compared.run(run)
+        self.compared.run(run, before)
         self._offer_pictures()
         self._draw_picture()  # it is on its way to the page while the rest is worked out
         measures = metrics.summary(run)
         self.compared.show(measures)
-        self._mind = [f"Warning: {text}" for text in measures.warnings]
+        self._mind = [*([words] if words else []), *(f"Warning: {text}" for text in measures.warnings)]
         self.outdated(False)
-        self._trials.add(run, measures, belief)
-        self._offer_charts()
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
         looks = drawings()
         names = looks.signal_names(run)
         self._offer_signals(names, together=len(names) <= FEW and looks.signals_alike(run))
         self._show_job()
-        self._draw_page()
         self._tools.layout.visibility = "visible"
+        return measures
 
     def outdated(self, old: bool) -> None:
         """What to mind of the run: that it is from before the last change, its warnings."""
         lines = [*(["The charts show the run before your last change."] if old else []), *self._mind]
         self._note.value = "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
+
+    def _on_pick(self, picked: Mapping[str, Any]) -> None:
+        """A click in the picture: its job is selected, and the page Why has the GPU, or the job, at that time."""
+        self.select(picked.get("job") or None)
+        drawing = self._gantt.drawing
+        if self._run is None or drawing is None or drawing.axis_s is None or "x" not in picked:
+            return
+        at_s = min(max(picked["x"] * drawing.axis_s, 0.0), self._run.end_s)
+        gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
+        self.explained.look_at(gpu, at_s)
+        if gpu and not picked.get("job"):
+            self.open("Why")  # an idle GPU: there is no job to follow
+        self._draw_page()
 
     @property
     def selected(self) -> str | None:
@@ -250,9 +275,10 @@ class Results:
         """Select a job of the run everywhere, or nothing."""
         if self._run is None or (job is not None and job not in set(self._run.jobs["job"])):
             job = None
-        if job == self._selected:
+        if job == self._selected and self._lit is None:
             return
-        self._selected = job
+        self._selected, self._lit = job, None
+        self._set_gpus(())
         for page in (self._gantt, self.admission.page, *self._pages.values()):
             page.view.selected = job
         self.rewards.select(job)
@@ -260,6 +286,22 @@ class Results:
         self._show_job()
         self._draw_page()
         self._picked(job)
+
+    def light(self, jobs: Sequence[str] | None, gpus: Sequence[str]) -> None:
+        """Point out the bars of these jobs and the rows of these types and nodes; None: those of the selected job."""
+        if jobs is None and self._lit is None:
+            return
+        self._lit = jobs
+        self._gantt.view.selected = self._pointed
+        self._set_gpus(gpus)
+
+    @property
+    def _pointed(self) -> str | list[str] | None:
+        """What the picture points out."""
+        return self._selected if self._lit is None else list(self._lit)
+
+    def _set_gpus(self, gpus: Sequence[str]) -> None:
+        self._gantt.view.params = {**self._gantt.view.params, "gpus": list(gpus) or None}
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -290,7 +332,7 @@ class Results:
             return
         by, looks = str(self._by.value), drawings()
         drawing = self._gantt_drawing(self._run, by) if by in BY else looks.PAGES[by](self._look())
-        self._gantt.show(drawing, self._selected, of=json.dumps(jsonable(self._run.knobs)))
+        self._gantt.show(drawing, self._pointed, of=json.dumps(jsonable(self._run.knobs)))
 
     def _gantt_drawing(self, run: Run, by: str) -> Drawing:
         """The Gantt chart, with the outlines of what it is compared with."""

@@ -33,8 +33,8 @@ class ChartPage:
         self.tools = w.VBox()
         self.box = w.VBox([self.view, self.tools])
 
-    def show(self, drawing: Drawing, selected: str | None, of: str = "") -> None:
-        """Draw, with a job selected; of: as `VegaView` has it."""
+    def show(self, drawing: Drawing, selected: str | list[str] | None, of: str = "") -> None:
+        """Draw, with a job selected, or several; of: as `VegaView` has it."""
         if self.drawing is None:
             self._make_tools()
         self.drawing = drawing

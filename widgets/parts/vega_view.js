@@ -306,7 +306,26 @@ class ChartBox {
     const datum = item?.datum ?? {};
     const fields = this.model.get("pick_fields");
     const hit = fields.length > 0 && fields.every((field) => datum[field] !== undefined);
-    this.pick(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {});
+    this.pick({ ...(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {}), ...this.place(event) });
+  }
+
+  // Where a click was, by the chart's axes x and y, if it has two that say so.
+  place({ clientX, clientY }) {
+    const { view } = this.result;
+    const { left, top } = this.box.querySelector("canvas, svg").getBoundingClientRect();
+    const [padding, origin] = [view.padding(), view.origin()];
+    const plot = [(clientX - left) / this.drawn.magnify - padding.left - origin[0],
+      (clientY - top) / this.drawn.magnify - padding.top - origin[1]];
+    if (plot.some((px, i) => px < 0 || px > [view.width(), view.height()][i])) return {};
+    const place = {};
+    for (const [i, name] of ["x", "y"].entries()) {
+      try {
+        place[name] = finite(view.scale(name).invert(plot[i]));
+      } catch {
+        return {}; // no such scale, or one of names
+      }
+    }
+    return place;
   }
 
   pick(picked) {

@@ -39,7 +39,8 @@ class Chart(Protocol):
 class VegaView(anywidget.AnyWidget):
     """An interactive chart: shows data, gives back clicks.
 
-    `picked` is what was last clicked: the `pick_fields` of that mark, or `{}` after a click on empty space or Escape.
+    `picked` is what was last clicked: the `pick_fields` of that mark, unless it was empty space, and where by the
+    chart's axes, `x` and `y`, unless it was beside the plot; `{}` after Escape.
     `selected` is pushed to the chart's parameter named by `selected_param`, `params` to the parameters named by its
     keys; names the chart does not have are ignored, so that one selection may be linked to many charts. Linking is
     done in Python: `on_job`, set `selected` of every chart.

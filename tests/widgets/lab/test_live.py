@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import widgets.lab.before_after
-import widgets.lab.formulation_page
 import widgets.lab.lab
+import widgets.lab.rows_panel
 import widgets.work.kernel
 import widgets.work.process
 import widgets.work.question
@@ -55,13 +55,49 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
         control.slider.value = value
         assert lab.state == "done" and lab.run.knobs["round_s"] == value
     lab._results.open("Model")
-    assert "Rows with numbers, as decided at" in lab._formulation._rows.value
+    assert "Rows with numbers, as decided at" in lab._formulation.rows._head.value
+    change_a_row(lab)
     lab._vary.opened()
     lab._vary.run()
     assert "2 of 2 runs made" in lab._vary._said.text and "<b>paper to authors</b>: " in lab._vary._gains.value
     lab._frame.reset.click()
     assert lab.state == "done" and lab.run.knobs["round_s"] == 360.0
+    lab._results._gantt.view.picked = {"job": "", "x": 45.0, "y": 1.5}
+    assert lab._results.opened == "Why" and lab._results.explained._job.value == ("gpu", "fast-0/1")
+    told = lab._results.explained._told.value
+    assert "fast-0/1 (v100) is idle at 45 min" in told and "<b>Rank</b>" in told and "<b>Rows</b>" in told
     assert isinstance(widgets.work.process.process_work(), KernelWork)
+
+
+def change_a_row(lab: GavelLab) -> None:
+    """A row lights up the jobs with a coefficient in it; moved, the schedule follows; its cell does the same."""
+    rows, results, before = lab._formulation.rows, lab._results, lab.run
+    names = [row[0] for row in rows._list.rows]
+    assert names.count("(3) capacity[v100]") == 1 and not [
+        name for name in names if "[" not in name and "level" not in name
+    ]
+    for name, jobs in (("job_time[game]", ["game"]), ("capacity[v100]", ["vision", "game", "translation"])):
+        rows._list.picked = next(at for at, text in enumerate(names) if text.endswith(name))
+        assert results._gantt.view.selected == jobs
+    assert results._gantt.view.params["gpus"] == ["v100"] and (rows._right.min, rows._right.max) == (0.0, 4.0)
+    rows._right.value = 1.0
+    assert "In this decision: With capacity[v100] &lt;= 1 in place of 2: " in rows._said.value
+    assert "pay" in results.compared.said.value and results.compared.before is before
+    assert "In every decision: capacity[v100] &lt;= 1 in place of 2." in results._note.value
+    rows._as_code.value = True
+    code, given = rows._code.value.split("\n\n\nbeside = CompareLab(")
+    assert given.startswith("'preset:start_here', [('gavel.max_min_fairness', {'round_s': 600.0}), ('mine', ")
+    exec(code, {})
+    mine = workbench.simulate("preset:start_here", "mine", {"round_s": 600.0})
+    assert mine.timeline.equals(results._run.timeline) and not mine.timeline.equals(before.timeline)
+    rows._right.value = 3.0
+    assert "The schedule stays: no run can have it" in rows._said.value and results._run is before
+    rows._on.value = False
+    rows._back.click()
+    assert rows._said.value == "" and results._run is before and results._note.value == ""
+    results.select("game")
+    assert results._gantt.view.selected == "game" and results._gantt.view.params["gpus"] is None
+    assert [names[at] for at in rows._list.marked][:2] == ["(2) job_time[game]", "(3) capacity[v100]"]
 
 
 def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,12 +152,12 @@ def test_a_range_that_cannot_be() -> None:
 def test_rows_are_those_of_the_run_that_was_asked_for_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another run ends while the rows of the first are solved."""
     asked: list[Any] = []
-    monkeypatch.setattr(widgets.lab.formulation_page, "aside", lambda work, hear: asked.append((work, hear)))
-    page = widgets.lab.formulation_page.FormulationPage(lambda: None, lambda: None)
+    monkeypatch.setattr(widgets.lab.rows_panel, "aside", lambda work, hear: asked.append((work, hear)))
+    page = widgets.lab.rows_panel.RowsPanel(lambda *_: None, lambda *_: None)
     for scheduler in ("gavel.max_min_fairness", "gavel.fifo"):
-        page.show_rows(workbench.simulate("preset:start_here", scheduler), 0.0)
+        page.show(workbench.simulate("preset:start_here", scheduler), 0.0)
     for name in ("", "gavel.fifo"):
         work, hear = asked.pop()
         hear(work())
-        assert name in page._rows.value
+        assert name in page._head.value
     assert not asked

@@ -14,7 +14,7 @@ from workbench.analysis.charts.curves import curve, load_curve, price_curve, spe
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
 from workbench.analysis.charts.drawing import Drawing
 from workbench.analysis.charts.export import save, to_csv, to_html, to_png, to_svg
-from workbench.analysis.charts.gantt import gantt, plan, run_gantt
+from workbench.analysis.charts.gantt import gantt, gantt_slot, plan, run_gantt
 from workbench.analysis.charts.heat_maps import (
     allocation,
     configurations_had,
@@ -71,6 +71,7 @@ __all__ = [
     "gangs",
     "gangs_at",
     "gantt",
+    "gantt_slot",
     "grouped_bars",
     "held_gpus",
     "idle_while_waiting",

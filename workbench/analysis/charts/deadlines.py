@@ -13,6 +13,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import (
+    SELECTED,
     SHOWN,
     Drawing,
     Layer,
@@ -185,7 +186,7 @@ def lease_gantt(
     notes = [subtitle] if subtitle else []
     notes += [f"the first {count} of {len(table.jobs)} jobs"] if more > 0 else []
     length = 1.0 if in_leases else lease
-    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
     layers = [
         _axis(last / unit.seconds, unit, count),
         *_boundaries(),
@@ -218,6 +219,7 @@ def lease_gantt(
         params={"selected": None, "until": None},
         moments=_moments(bars, points, start, last),
         clock=unit.name if in_leases else "s",
+        axis_s=None if in_leases else per,
     )
 
 

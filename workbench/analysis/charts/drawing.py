@@ -18,6 +18,8 @@ Layer = Any
 """An `alt.Chart` that is part of a chart (what Altair's `encode` returns has no type)."""
 VEGA_LITE = "6.4"
 """The Vega-Lite that the specifications are written for, as vl-convert names it."""
+SELECTED = "!selected || (isArray(selected) ? indexof(selected, datum.job) >= 0 : datum.job === selected)"
+"""Whether a mark is of the job, or one of the jobs, that the parameter `selected` names."""
 PADDING_PX = {"left": 8.0, "right": 18.0, "top": 8.0, "bottom": 8.0}
 """Around every chart."""
 
@@ -31,7 +33,8 @@ class Drawing:
     table: the numbers behind the chart, with units in the column names, for CSV and for readers who cannot see it.
     label: what the chart shows, in one sentence, for a screen reader. moments: of a chart with the parameter `until`,
     its values for playback, in order; clock: what they count, seconds ("s") or something else by name. written: the
-    chart as a dictionary, of one that is drawn again and again.
+    chart as a dictionary, of one that is drawn again and again; axis_s: seconds of one unit of its axis of time, if it
+    has one.
     """
 
     chart: Chart
@@ -42,6 +45,7 @@ class Drawing:
     moments: Sequence[float] = ()
     clock: str = "s"
     written: Mapping[str, Any] | None = None
+    axis_s: float | None = None
 
     def __repr__(self) -> str:
         return f"<Drawing: {self.label}>"
@@ -90,11 +94,12 @@ def drawn(
     params: Mapping[str, Any] | None = None,
     moments: Sequence[float] = (),
     clock: str = "s",
+    axis_s: float | None = None,
 ) -> Drawing:
     """Layers put together with their data; params: names and first values of the chart's Vega parameters."""
     params = dict(params or {})
     chart = composed(*layers, title=title, height=height, subtitle=subtitle, params=params)
-    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, moments, clock)
+    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, moments, clock, axis_s=axis_s)
 
 
 def composed(

@@ -1,8 +1,9 @@
 """The schedule as a Gantt chart: rows are GPU slots, or jobs.
 
 The specification depends on the rows, the unit of time and the height only; bars, labels and marks are data. Vega
-parameters: `selected`, the name of a job (null: none), fades all others; `until`, seconds (null: the end), hides what
-comes later, for playback. Both are plain values that a widget sets; the mark that was clicked carries `job`.
+parameters: `selected`, the name of a job or a list of them (null: none), fades all others; `until`, seconds (null: the
+end), hides what comes later, for playback; `gpus`, a list of types and nodes, lights up their rows. All are plain
+values that a widget sets; the mark that was clicked carries `job`.
 """
 
 from __future__ import annotations
@@ -111,9 +112,11 @@ def gantt(
     }
     label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}."
     chart, as_written = _chart(frame, margin, title, note, selected, until_s)
-    params = {"selected": selected, "until": until_s}
+    params = {"selected": selected, "until": until_s, "gpus": None}
     moments = moments_s(timeline, decisions, span[1]).tolist()
-    return Drawing(chart, data, behind(bars, jobs), label, params, moments, written=as_written)
+    return Drawing(
+        chart, data, behind(bars, jobs), label, params, moments, written=as_written, axis_s=frame.unit.seconds
+    )
 
 
 def run_gantt(
@@ -140,6 +143,15 @@ def run_gantt(
     )
 
 
+def gantt_slot(cluster: Cluster, row: float) -> tuple[str, int] | None:
+    """Node and slot of the view by slot at a place of its axis of rows; None beside them."""
+    slots = lanes(pd.DataFrame(), cluster)
+    if not 0 <= row < len(slots):
+        return None
+    node, slot = slots.iloc[int(row)][["node", "slot"]]
+    return str(node), int(slot)
+
+
 def left_px(cluster: Cluster) -> float:
     """Pixels of names left of the plot of the view by slot, for charts that are to stand under it."""
     slots = lanes(pd.DataFrame(), cluster)
@@ -152,7 +164,7 @@ def _chart(
     frame: Frame, margin: Margin | None, title: str, note: str, selected: str | None, until_s: float | None
 ) -> tuple[Chart, dict[str, Any]]:
     """The specification, also as written; a knob changes only the data, so that the same one is used again."""
-    params = {"selected": selected, "until": until_s}
+    params = {"selected": selected, "until": until_s, "gpus": None}
     height = round(frame.height, 2)
     chart = composed(*layers(frame, margin), title=title, subtitle=note, height=height, params=params)
     return chart, written(chart)

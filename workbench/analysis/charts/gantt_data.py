@@ -47,7 +47,6 @@ BAR_COLUMNS = [
     *("where", "accelerator", "unit", "job", "with_job", "model", "kind", "start_s", "end_s", "gpus", "steps"),
     *("y0", "y1", "fill", "stroke", "label", "size", "needed", "ink"),
 ]
-SELECTED = "!selected || datum.job === selected"
 OVERLAID = ("restart", "switch")
 DASHED = ("profile", "down")
 

@@ -9,18 +9,29 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import SHOWN, Layer, Marks, begun, marks, message_layer, playhead, so_far, zoom
+from workbench.analysis.charts.drawing import (
+    SELECTED,
+    SHOWN,
+    Layer,
+    Marks,
+    begun,
+    marks,
+    message_layer,
+    playhead,
+    so_far,
+    zoom,
+)
 from workbench.analysis.charts.gantt_data import (
     JOB_PX,
     MANY_MARKS,
     NODE_PX,
-    SELECTED,
     TYPE_PX,
     Frame,
     bar_gap,
     slot_numbers,
 )
 
+LIT = "gpus && (indexof(gpus, datum.accelerator) >= 0 || indexof(gpus, datum.node) >= 0)"
 TYPES_PX = 14
 """From the right end of a type's name to that of the strip with its colour."""
 
@@ -113,8 +124,15 @@ def _lanes(frame: Frame) -> Layer:
     return (
         marks("rows")
         .transform_filter(f"datum.column === '{column}'")
-        .mark_rect(fill=theme.LANE)
-        .encode(x=alt.value(0), x2=_expr("width"), y=_y(f"datum.y0 + {gap}"), y2=_y(f"datum.y1 - {gap}"), tooltip=tips)
+        .mark_rect()
+        .encode(
+            x=alt.value(0),
+            x2=_expr("width"),
+            y=_y(f"datum.y0 + {gap}"),
+            y2=_y(f"datum.y1 - {gap}"),
+            fill=alt.condition(LIT, alt.value(theme.LIT), alt.value(theme.LANE)),
+            tooltip=tips,
+        )
     )
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import (
+    SELECTED,
     SHOWN,
     Drawing,
     Layer,
@@ -126,6 +127,7 @@ def tasks(
         height=_height_px(len(lane), compact),
         params={"selected": None, "until": None},
         moments=_moments(table, end_s),
+        axis_s=unit.seconds,
     )
 
 
@@ -259,7 +261,7 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
             y1="datum.row + 0.76",
         )
     )
-    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
     strip = switched.mark_rect(fill=theme.INK, clip=True).encode(
         x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q", opacity=opacity
     )
@@ -283,7 +285,7 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
 def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded: bool, *, legend: bool) -> list[Layer]:
     """From the back to the front: axes, computing, synchronising, barriers, names, lines of who waits."""
     per = f"{unit.seconds:g}"
-    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
     y = alt.Y("y0:Q", scale=row_scale(rows), axis=None)
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", fields=["id"], empty=False)
     axes = (

@@ -11,6 +11,8 @@ INK = "#222222"
 MUTED = "#5f6670"
 GRID = "#c9ced6"
 LANE = "#eef0f3"
+LIT = "#dfe8c8"
+"""Background of rows, and of those that are pointed out."""
 PAPER = "#ffffff"
 WARN = "#a50026"
 FADED = 0.2

@@ -129,15 +129,16 @@ def relax(found: Result | Run, row: str, by: float = 1.0, *, at: float | None = 
     """
     if isinstance(by, bool) or not isinstance(by, (int, float)) or not math.isfinite(by):
         raise InputError("by", by, "a number")
-    return _changed(solved(found, at), row, float(by))
+    return changed(solved(found, at), row, float(by))
 
 
 def without(found: Result | Run, row: str, *, at: float | None = None) -> RowChange:
     """Solve again without a row, or without all rows of a part (`job_time`). Arguments and errors as for `relax`."""
-    return _changed(solved(found, at), row, math.inf)
+    return changed(solved(found, at), row, math.inf)
 
 
-def _changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
+def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
+    """`relax` of a problem that has been solved; by: infinity for `without`."""
     numbers = statement.find(row)
     programme = changed_programme(statement, numbers, by)
     before = statement.point.solved.value

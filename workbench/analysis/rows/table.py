@@ -52,7 +52,11 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     """
     if isinstance(found, ConflictError):
         return _in_conflict(found)
-    statement = solved(found, at)
+    return rows_of(solved(found, at))
+
+
+def rows_of(statement: SolvedStatement) -> pd.DataFrame:
+    """`rows` of a problem that has been solved."""
     limits = statement.limits
     rates = _rates(statement)
     numbers = range(len(limits.sense))

@@ -1,0 +1,91 @@
+"""From a bar to its equation and back: an idle GPU is clicked, a row dragged, its cell changed, run and compared."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser_support import (
+    Problems,
+    Server,
+    browser_test,
+    open_page,
+    run_notebook,
+    shot,
+    solve_first,
+    soon,
+    wait_for_text,
+)
+
+GANTT = ".wb-view-gantt"
+CELL = """from widgets import GavelLab
+lab = GavelLab("start_here")
+lab._results._gantt.view.renderer = "svg"  # its marks can be read
+lab"""
+OPACITY = f"""() => [...document.querySelectorAll('{GANTT} svg .mark-rect path')].map(x => x.__data__)
+    .filter(x => x?.datum?.kind).map(x => [x.datum.job, x.opacity ?? 1])"""
+PLACE = f"""(minute) => {{
+    const plot = document.querySelector('{GANTT} svg .background').getBoundingClientRect()
+    const ends = [...document.querySelectorAll('{GANTT} svg .mark-symbol path')].map(x => x.__data__?.datum?.t)
+    return [plot.x + plot.width * minute / Math.max(...ends.filter(Number.isFinite)), plot.y, plot.height]
+}}"""
+
+
+def pointed_out(page: Page) -> set[str]:
+    """The jobs whose bars are not faded; all bars of a job are alike."""
+    opacity: dict[str, set[float]] = {}
+    for job, how in page.evaluate(OPACITY):
+        opacity.setdefault(job, set()).add(how)
+    assert all(len(each) == 1 for each in opacity.values())
+    return {job for job, each in opacity.items() if each == {1}}
+
+
+@browser_test
+def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "one_thing.ipynb", CELL, "")
+    solve_first(page)
+    page.locator(f"{GANTT} svg").wait_for()
+    x, y, height = page.evaluate(PLACE, 45)
+    page.mouse.click(x, y + height / 2)
+    said = wait_for_text(page, ".wb-explain-told", "fast-0/1 .v100. is idle at 45 min.*Rows.*Share.*Rank.*Placement")
+    assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said and "decisive: capacity[v100]" in said
+    shot(page, "one-thing-why")
+
+    open_page(page, "Model")
+    row = page.locator(".wb-row-list tr", has_text="capacity[v100]")
+    row.wait_for()
+    row.click()
+    soon(page, lambda: assert_equal(pointed_out(page), {"vision", "game", "translation"}))
+    page.locator(".wb-row-list tr", has_text="(2) job_time[game]").click()
+    soon(page, lambda: assert_equal(pointed_out(page), {"game"}))
+    row.click()
+    handle = page.locator(".wb-row-right .noUi-handle")
+    box = handle.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 30, box["y"] + box["height"] / 2, steps=4)
+    wait_for_text(page, ".wb-rows", "In this decision: With capacity.v100. <= .* in place of 2: .*worst_job is")
+    wait_for_text(page, ".wb-gains", "pays?; on average")
+    page.mouse.up()
+    expect(page.locator(".wb-outdated")).to_contain_text("In every decision: capacity[v100]")
+    shot(page, "one-thing-dragged")
+
+    page.locator(".wb-row-as-code").click()
+    text = page.locator(".wb-row-code textarea")
+    expect(text).to_have_value(re.compile(r'def mine\(m, data\):\n    "capacity\[v100\] <= .*beside.widget', re.DOTALL))
+    code = text.input_value()
+    cap = "    if ('game', 'v100') in m.share:\n        m.share['game', 'v100'].setub(0.3)\n"
+    changed = code.replace("\n\n\nbeside", f"\n{cap}\n\nbeside")
+    cell = page.locator(".jp-CodeCell").nth(1)
+    cell.locator(".cm-content").click()
+    page.keyboard.insert_text(changed)
+    page.keyboard.press("Shift+Enter")
+    wait_for_text(page, ".jp-CodeCell:nth-of-type(n+2) .wb-lab", "mine")
+    shot(page, "one-thing-compared")
+
+
+def assert_equal(one: object, two: object) -> None:
+    assert one == two, json.dumps(sorted(map(str, [one, two])))

@@ -1,0 +1,352 @@
+"""The rows of the problem behind a decision, in numbers: one is picked, its right side dragged or it is switched off,
+and the whole schedule follows; as code it is a cell."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.editors.mistakes import told
+from widgets.parts.chart_page import ROWS_SHOWN
+from widgets.parts.row_list import RowList
+from widgets.work.thread import aside
+from workbench.analysis.rows.change import RowChange
+from workbench.analysis.rows.edit import RowEdit, gpus_of, jobs_of
+from workbench.analysis.rows.stated import SolvedStatement, solved
+from workbench.analysis.rows.table import rows_of
+from workbench.base.errors import WorkbenchError
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.scenario.presets import presets
+from workbench.session.api import load
+from workbench.simulation.run import Run
+
+MOST_JOBS = 10
+"""Runs of more jobs are not solved again on the page."""
+STEPS = 20
+"""From a right side to either end of its slider, which is as far off as it is large, at least 1."""
+PICK = "Pick a row: its jobs light up in the picture, its right side can be dragged, and it can be switched off."
+NUMBER = itertools.count(1)
+"""Labs of a kernel have formulations of their own names."""
+Light = Callable[[Sequence[str] | None, Sequence[str]], None]
+
+
+class Found(NamedTuple):
+    """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant)."""
+
+    statement: SolvedStatement
+    table: pd.DataFrame
+    order: list[int | None]
+
+
+class Answer(NamedTuple):
+    """What a changed row does to the decision, and to the run, or why no run can have it."""
+
+    change: RowChange
+    run: Run | WorkbenchError
+
+
+class RowsPanel:
+    """light: told the jobs and the types or nodes of the row that is picked (None: none is); edited: told the run to
+    look at and what it is compared with, None for the run as it was."""
+
+    def __init__(self, light: Light, edited: Callable[[Run, Run | None, str], None]) -> None:
+        self._light, self._edited = light, edited
+        self._name = f"edited_{next(NUMBER)}"
+        self._of: tuple[Run, float] | None = None
+        self._found: Found | None = None
+        self._rowing = False
+        self._asked: RowEdit | None = None
+        self._solving = False
+        self._quiet = False
+        self._is_edited = False
+        self._job: str | None = None
+        self._head, self._notes, self._said = w.HTML(), w.HTML(), w.HTML()
+        self._list = RowList(label="Rows with numbers")
+        self._list.observe(lambda _: self._on_pick(), "picked")
+        self._make_tray()
+        self.box = w.VBox([self._head, self._tray, self._said, self._code, self._list, self._notes])
+        self.box.add_class("wb-rows")
+
+    def _make_tray(self) -> None:
+        self._right = w.FloatSlider(description="Right side", continuous_update=True, readout_format=".4g")
+        self._right.layout.width, self._right.style.description_width = "26em", "6em"
+        self._right.add_class("wb-row-right")
+        self._on = w.Checkbox(description="in force", indent=False, layout={"width": "6.5em"})
+        self._on.add_class("wb-row-on")
+        self._back = w.Button(description="As it was", icon="undo", layout={"width": "auto"})
+        self._as_code = w.ToggleButton(description="As code", icon="code", layout={"width": "auto"})
+        self._as_code.tooltip = "A cell whose formulation does the same, and a comparison with what decides now"
+        self._as_code.add_class("wb-row-as-code")
+        self._code = w.Textarea(layout={"width": "97%", "height": "17em", "display": "none"})
+        self._code.add_class("wb-row-code")
+        self._right.observe(lambda _: self._on_change(), "value")
+        self._on.observe(lambda _: self._on_change(), "value")
+        self._back.on_click(lambda _: self._set(self._edit_of(None, off=False)))
+        self._as_code.observe(lambda _: self._show_code(), "value")
+        self._which = w.HTML()
+        self._tray = w.HBox([self._which, self._on, self._right, self._back, self._as_code])
+        self._tray.add_class("wb-tools")
+        self._tray.add_class("wb-row-tray")
+        self._tray.layout.display = "none"
+
+    # Rows ------------------------------------------------------------------------------------------------------------
+
+    def show(self, run: Run, at_s: float) -> None:
+        """Show the rows of the decision in force at a time of a run, solved again aside; the newest question counts."""
+        before = self._of
+        if before is not None and before[0] is run and before[1] == at_s:
+            return
+        if before is not None and before[0] is run and self._is_edited:
+            return  # the decision whose row is another stays
+        if before is not None and before[0] is not run:
+            self._is_edited = False
+            self._let_go()
+        wanted = self._of = (run, at_s)
+        if len(run.jobs) > MOST_JOBS:
+            self._say(f"Rows with numbers stand here for up to {MOST_JOBS} jobs; workbench.rows has those of any run.")
+            return
+        if not self._rowing:
+            self._rowing = True
+            aside(lambda: _found(run, at_s), lambda found: self._hear(found, wanted))
+
+    def _hear(self, found: Found | WorkbenchError, wanted: tuple[Run, float]) -> None:
+        self._rowing = False
+        if self._of is not None and self._of is not wanted:
+            newest, self._of = self._of, None
+            self.show(*newest)
+        elif isinstance(found, WorkbenchError):
+            self._say(f"No rows with numbers: {told(found)}.")
+        else:
+            self._fill(found)
+
+    def _say(self, text: str) -> None:
+        self._found = None
+        self._let_go()
+        self._head.value, self._notes.value = f"<p class='wb-note'>{html.escape(text)}</p>", ""
+        self._list.show([], [], 0, -1)
+
+    def _fill(self, found: Found) -> None:
+        """Show rows; the one that is picked stays if it is among them."""
+        picked, self._found, self._quiet = self._picked_name(), found, True
+        names = [self._name_of(number) for number in found.order]
+        at = names.index(picked) if picked in names else -1
+        self._head.value, self._notes.value = _head(found.table), _notes(found.table)
+        self._list.show(*_texts(found), numbers=2, picked=at)
+        self._quiet = False
+        self.mark(self._job)
+        if at < 0 and picked:
+            self._let_go()
+
+    def mark(self, job: str | None) -> None:
+        """Point out the rows of a job."""
+        self._job = job
+        found, run = self._found, None if self._of is None else self._of[0]
+        if found is None or run is None:
+            return
+        of = [] if job is None else [
+            place for place, number in enumerate(found.order)
+            if number is not None and job in jobs_of(found.statement, number, run)
+        ]  # fmt: skip
+        self._list.marked = of
+
+    # One row ---------------------------------------------------------------------------------------------------------
+
+    def _picked(self) -> int | None:
+        """The number of the limit that is picked."""
+        at = self._list.picked
+        return None if self._found is None or not 0 <= at < len(self._found.order) else self._found.order[at]
+
+    def _name_of(self, number: int | None) -> str:
+        if number is None or self._found is None:
+            return ""
+        statement = self._found.statement
+        return f"{statement.names[number]} {statement.limits.sense[number]}"
+
+    def _picked_name(self) -> str:
+        return self._name_of(self._picked())
+
+    def _on_pick(self) -> None:
+        if self._quiet:
+            return
+        number, found = self._picked(), self._found
+        if self._is_edited and self._of is not None:
+            self._is_edited = False
+            self._edited(self._of[0], None, "")
+        self._asked = None
+        if number is None or found is None or self._of is None:
+            self._let_go()
+            return
+        statement, run = found.statement, self._of[0]
+        self._light(jobs_of(statement, number, run), gpus_of(statement, number, run))
+        self._which.value = f"<b>{html.escape(statement.names[number])}</b>"
+        self._tray.layout.display = None
+        self._set(self._edit_of(None, off=False))
+        self._said.value = ""
+
+    def _let_go(self) -> None:
+        """No row is picked."""
+        self._tray.layout.display, self._said.value, self._asked = "none", "", None
+        self._as_code.value = False
+        if self._list.picked != -1:
+            self._quiet, self._list.picked = True, -1
+            self._quiet = False
+        self._light(None, ())
+
+    def _edit_of(self, after: float | None, off: bool) -> RowEdit | None:
+        """The row that is picked with another right side (None: its own), or off."""
+        number, found = self._picked(), self._found
+        if number is None or found is None:
+            return None
+        right = found.statement.limits.right.item(number)
+        return RowEdit.of(found.statement, number, None if off else right if after is None else after)
+
+    def _set(self, edit: RowEdit | None) -> None:
+        """Bring slider and switch to a row as it is, and ask."""
+        if edit is None:
+            return
+        far, self._quiet = max(1.0, abs(edit.right)), True
+        ends = {"min": edit.right - far, "max": edit.right + far}
+        for name in ("max", "min") if ends["min"] > self._right.max else ("min", "max"):
+            setattr(self._right, name, ends[name])
+        self._right.step = far / STEPS
+        self._right.value, self._on.value = edit.right, edit.after is not None
+        self._quiet = False
+        self._on_change()
+
+    def _on_change(self) -> None:
+        """The row has another right side, or is switched."""
+        if self._quiet:
+            return
+        self._right.disabled = not self._on.value
+        edit = self._edit_of(float(self._right.value), off=not self._on.value)
+        if edit is None or self._of is None:
+            return
+        if edit.after is not None and math.isclose(edit.after, edit.right, abs_tol=1e-9):
+            self._asked, self._said.value = None, ""
+            if self._is_edited:
+                self._is_edited = False
+                self._edited(self._of[0], None, "")
+        else:
+            self._asked = edit
+            if not self._solving:
+                self._solve(edit)
+        self._show_code()
+
+    def _solve(self, edit: RowEdit) -> None:
+        found, of = self._found, self._of
+        if found is None or of is None:
+            return
+        self._solving = True
+        statement, run, name = found.statement, of[0], self._name
+        aside(lambda: _answer(statement, run, edit, name), lambda answer: self._hear_edit(answer, edit, run))
+
+    def _hear_edit(self, answer: Answer | WorkbenchError, edit: RowEdit, run: Run) -> None:
+        """What came of a changed row; while it is dragged every answer is shown, and the newest is asked for next."""
+        self._solving = False
+        if self._asked is None or self._of is None or self._of[0] is not run:
+            return
+        if isinstance(answer, WorkbenchError):
+            self._said.value = f"<p class='wb-note'>{html.escape(told(answer))}</p>"
+        else:
+            lines = [f"In this decision: {answer.change.text()}"]
+            if isinstance(answer.run, WorkbenchError):
+                lines.append(f"The schedule stays: no run can have it ({told(answer.run)}).")
+            elif answer.run.timeline.equals(run.timeline):
+                lines.append(
+                    "In the whole run no bar moves: binding, not decisive." if self._binds() else "No bar moves."
+                )
+            self._said.value = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+            if not isinstance(answer.run, WorkbenchError):
+                self._is_edited = True
+                self._edited(answer.run, run, f"In every decision: {edit.words}.")
+            elif self._is_edited:
+                self._is_edited = False
+                self._edited(run, None, "")
+        if self._asked is not edit:
+            self._solve(self._asked)
+
+    def _binds(self) -> bool:
+        number, found = self._picked(), self._found
+        return number is not None and found is not None and bool(found.statement.limits.met[number])
+
+    def _show_code(self) -> None:
+        edit = self._edit_of(float(self._right.value), off=not self._on.value)
+        shown = self._as_code.value and edit is not None and self._of is not None
+        self._code.layout.display = None if shown else "none"
+        if shown and edit is not None and self._of is not None:
+            self._code.value = cell(edit, self._of[0])
+
+
+def cell(edit: RowEdit, run: Run) -> str:
+    """A cell that makes the formulation, and holds it against what decided the run, over five seeds."""
+    own = {knob: value for knob, value in run.knobs.items() if value != _default(run, knob)}
+    entries = ", ".join(f"({name!r}, {own!r})" if own else repr(name) for name in (run.scheduler, "mine"))
+    name = run.scenario.name
+    known = name in {each for each, _ in presets()} and load(f"preset:{name}") == run.scenario
+    scenario = repr(f"preset:{name}") if known else "lab.scenario"
+    lines = [
+        f"beside = CompareLab({scenario}, [{entries}])",
+        "beside.set(seeds=5)",
+        "beside.compare()",
+        "beside.widget",
+    ]
+    return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
+
+
+def _default(run: Run, name: str) -> object:
+    from workbench.session.registry import find_scheduler
+
+    return find_scheduler(run.scheduler).settle({}).get(name)
+
+
+def _answer(statement: SolvedStatement, run: Run, edit: RowEdit, name: str) -> Answer:
+    change = edit.change(statement)
+    try:
+        return Answer(change, edit.simulated(run, name))
+    except WorkbenchError as error:
+        return Answer(change, error)
+
+
+def _found(run: Run, at_s: float) -> Found:
+    statement = solved(run, at_s)
+    table = rows_of(statement)
+    binding = table["binding"].to_numpy(bool)
+    count = len(statement.names)
+    order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
+    return Found(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]])
+
+
+def _texts(found: Found) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows."""
+    table, count = found.table, len(found.statement.names)
+    price = "price_of_relaxed" if "price_of_relaxed" in table else "dual"
+    heads = ["Equation", "Row in numbers", "Slack", "Price of relaxed" if price != "dual" else "Dual", "Binds"]
+    names = [*found.statement.names, *table["part"][count:]]
+    cells = [
+        [f"({tag}) {name}", row, short_number(slack), short_number(worth), "yes" if binds else ""]
+        for tag, name, row, slack, worth, binds in zip(
+            table["tag"], names, table["row"], table["slack"], table[price], table["binding"], strict=True
+        )
+    ]
+    return heads, [cells[count if number is None else number] for number in found.order]
+
+
+def _head(table: pd.DataFrame) -> str:
+    about = table.attrs
+    when = format_duration(float(about["at_s"]), parts=2)
+    objective = f"{about['sense']} {short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
+    said = html.escape(f"Rows with numbers, as decided at {when} ({about['formulation']}: {objective})")
+    return f"<h4>{said}</h4><p class='wb-note'>{PICK}</p>"
+
+
+def _notes(table: pd.DataFrame) -> str:
+    """What is to be minded of them."""
+    notes = table.attrs["notes"]
+    return "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in notes)

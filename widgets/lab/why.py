@@ -1,0 +1,137 @@
+"""What the page Why says, as HTML: a bold sentence, a small picture of the time around, links, and folded the rest."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from widgets.parts.html_table import html_table
+from workbench.analysis.chain import Chain
+from workbench.analysis.charts import theme
+from workbench.analysis.explanation import Explanation
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.simulation.job_at_time import Link
+from workbench.simulation.run import Run
+
+
+class Piece(NamedTuple):
+    """A stretch of a small picture. what: said on hover, and within it where there is room."""
+
+    start_s: float
+    end_s: float
+    what: str
+    colour: str
+
+
+def page_of(explanation: Explanation, run: Run) -> str:
+    """A job at a time."""
+    first, *rest = explanation.sentences
+    decided = [text for text in rest if text.startswith("What decided: ")]
+    bold = html.escape(" ".join([first, *decided]))
+    parts = [f"<p><b>{bold}</b></p>", _strip(*_of_job(run, explanation.job), explanation.at_s)]
+    parts += [f"<p>{html.escape(sentence)}</p>" for sentence in rest if sentence not in decided]
+    if explanation.competitors:
+        table = html_table(explanation.shown_competitors(), scrolls=False)
+        parts.append(_folded(explanation.about_competitors().rstrip(":"), table))
+    parts.append(_folded("The numbers then", html_table(explanation.facts_table(), scrolls=False)))
+    return "".join(parts)
+
+
+def page_of_gpu(chain: Chain, run: Run) -> str:
+    """A GPU at a time, link by link."""
+    parts = [f"<p><b>{html.escape(chain.summary)}</b></p>", _strip(*_of_gpu(run, chain.gpu), chain.at_s)]
+    links = "".join(f"<li>{_link(link)}</li>" for link in chain.links)
+    parts += [f"<ol class='wb-links'>{links}</ol>"] if links else []
+    parts += [f"<p>{html.escape(chain.otherwise)}</p>"] if chain.otherwise else []
+    return "".join(parts)
+
+
+def _link(link: Link) -> str:
+    """A link's sentence; its numbers folded."""
+    step = link.step[:1].upper() + link.step[1:]
+    rest = link.text.removeprefix(step) if link.text.startswith(step) else f": {link.text}"
+    said = f"<b>{html.escape(step)}</b>{html.escape(rest)}"
+    if not link.facts:
+        return said
+    rows = [(name, value if isinstance(value, str) else short_number(value), unit) for name, value, unit in link.facts]
+    return said + _folded("Numbers", html_table(pd.DataFrame(rows, columns=["Number", "Is", "Unit"]), scrolls=False))
+
+
+def _folded(title: str, inside: str) -> str:
+    return f"<details><summary>{html.escape(title)}</summary>{inside}</details>"
+
+
+# The small picture -------------------------------------------------------------------------------------------------
+
+
+def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
+    """What a job had from its arrival to its end, by type."""
+    row = run.jobs[run.jobs["job"] == job].iloc[0]
+    end_s = run.end_s if math.isnan(row["finish_s"]) else float(row["finish_s"])
+    line = run.timeline[run.timeline["kind"] != "sync"]
+    held = line[(line["job"] == job) | (line["with_job"] == job)]
+    by_type = theme.type_colours(run.scenario.cluster.types)
+    spans = held.groupby(["start_s", "end_s", "accelerator"], sort=True)["slot"].size().reset_index()
+    found = [
+        Piece(start, end, f"{kind} × {count}", by_type[kind])
+        for start, end, kind, count in spans.itertuples(index=False, name=None)
+    ]
+    return _joined(found), float(row["arrival_s"]), end_s
+
+
+def _of_gpu(run: Run, gpu: str) -> tuple[list[Piece], float, float]:
+    """Who had a GPU in the run."""
+    node, _, slot = gpu.rpartition("/")
+    line = run.timeline[(run.timeline["node"] == node) & (run.timeline["slot"] == int(slot))].sort_values("start_s")
+    by_job = theme.job_colours(run.jobs["job"])
+    found = [
+        Piece(start, end, unit or "down", by_job.get(job, theme.WARN))
+        for start, end, unit, job in line[["start_s", "end_s", "unit", "job"]].itertuples(index=False, name=None)
+    ]
+    return _joined(found), 0.0, run.end_s
+
+
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Neighbours that say the same are one."""
+    found: list[Piece] = []
+    for piece in pieces:
+        if found and found[-1].what == piece.what and abs(found[-1].end_s - piece.start_s) < 1e-6:
+            found[-1] = found[-1]._replace(end_s=piece.end_s)
+        else:
+            found.append(piece)
+    return found
+
+
+MOST_PIECES = 300
+"""More are not drawn: a job of a long run may have thousands."""
+
+
+def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float) -> str:
+    """A line of time with what was had in it, and where the question is."""
+    if end_s <= start_s or len(pieces) > MOST_PIECES:
+        return ""
+
+    def share(time_s: float) -> str:
+        return f"{100 * min(max((time_s - start_s) / (end_s - start_s), 0.0), 1.0):.3f}%"
+
+    def drawn(piece: Piece) -> str:
+        said = f"{piece.what}, {format_duration(piece.start_s, parts=2)} to {format_duration(piece.end_s, parts=2)}"
+        width = f"{100 * (piece.end_s - piece.start_s) / (end_s - start_s):.3f}%"
+        text, title = html.escape(piece.what), html.escape(said, quote=True)
+        place = f"left:{share(piece.start_s)};width:{width}"
+        look = f"background:{piece.colour};color:{theme.text_on(piece.colour)}"
+        return f"<span style='{place};{look}' title='{title}'>{text}</span>"
+
+    ends = f"<small>{format_duration(start_s, parts=2)}</small><small>{format_duration(end_s, parts=2)}</small>"
+    now = f"<i style='left:{share(at_s)}' title='{html.escape(format_duration(at_s, parts=2))}'></i>"
+    words = "; ".join(f"{piece.what} from {format_duration(piece.start_s, parts=2)}" for piece in pieces[:8])
+    label = html.escape(words or "nobody had it", quote=True)
+    return (
+        f"<div class='wb-strip' role='img' aria-label='{label}'>"
+        f"{''.join(map(drawn, pieces))}{now}</div><div class='wb-strip-ends'>{ends}</div>"
+    )

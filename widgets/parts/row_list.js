@@ -1,0 +1,63 @@
+// A table of which a row may be picked: see row_list.py. What stands in it is set as text, never as HTML.
+
+function render({ model, el }) {
+  el.classList.add("wb", "wb-row-list");
+  const table = document.createElement("table");
+  table.className = "wb-data";
+  table.setAttribute("role", "grid");
+  el.append(table);
+
+  const cell = (tag, text, column) => {
+    const found = document.createElement(tag);
+    found.textContent = text;
+    found.className = column >= model.get("numbers") ? "wb-right-aligned" : "wb-left-aligned";
+    if (tag === "th") found.scope = "col";
+    return found;
+  };
+
+  function fill() {
+    const head = document.createElement("thead");
+    head.insertRow().append(...model.get("heads").map((text, column) => cell("th", text, column)));
+    const body = document.createElement("tbody");
+    for (const texts of model.get("rows")) body.insertRow().append(...texts.map((text, column) => cell("td", text, column)));
+    table.replaceChildren(head, body);
+    mark();
+  }
+
+  function mark() {
+    const [picked, marked] = [model.get("picked"), new Set(model.get("marked"))];
+    table.setAttribute("aria-label", model.get("label"));
+    [...table.tBodies[0].rows].forEach((row, number) => {
+      row.setAttribute("aria-selected", String(number === picked));
+      row.classList.toggle("wb-marked", marked.has(number));
+      row.tabIndex = number === Math.max(picked, 0) ? 0 : -1;
+    });
+  }
+
+  function pick(number) {
+    model.set("picked", number === model.get("picked") ? -1 : number);
+    model.save_changes();
+  }
+
+  const numberOf = (target) => [...table.tBodies[0].rows].indexOf(target.closest("tbody tr"));
+
+  table.addEventListener("click", (event) => {
+    const number = numberOf(event.target);
+    if (number >= 0) pick(number);
+  });
+  table.addEventListener("keydown", (event) => {
+    const number = numberOf(event.target);
+    const to = { ArrowDown: number + 1, ArrowUp: number - 1, Home: 0, End: table.tBodies[0].rows.length - 1 }[event.key];
+    if (number < 0 || (to === undefined && event.key !== "Enter")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (to === undefined) pick(number);
+    else table.tBodies[0].rows[to]?.focus();
+  });
+  model.on("change:rows change:heads change:numbers", fill);
+  model.on("change:picked change:marked change:label", mark);
+  fill();
+  return () => model.off(null, null);
+}
+
+export default { render };
