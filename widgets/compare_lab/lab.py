@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
@@ -29,6 +29,9 @@ from workbench.scheduling.estimators.registry import told_to_all
 from workbench.session.api import check_plan
 from workbench.session.registry import find_scheduler, paper_rooms
 from workbench.session.runner import Outcome
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
 
 OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
 FIRST = "compare_mixed"
@@ -164,6 +167,9 @@ class CompareLab(LabShell[CompareSetting]):
 
     def _keep(self) -> Callable[[], None]:
         return kept_open(self._tabs, self._results.tabs)
+
+    def _seen(self) -> tuple[Sequence[Drawing], str]:
+        return self._results.seen
 
     # Changes ---------------------------------------------------------------------------------------------------------
 

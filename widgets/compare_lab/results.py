@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 import pandas as pd
@@ -21,6 +22,9 @@ from workbench.analysis.metrics import metric
 from workbench.analysis.metrics.declared import Metric
 from workbench.base.units import format_duration
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
 
 GANTT_PX = 240.0
 """Most height of one Gantt: several are to be seen at once."""
@@ -127,6 +131,12 @@ class CompareResults:
         self._difference.offer(self._runs())
         self._trade_off.offer(self._found, len(self._outcomes.seeds))
         self._draw()
+
+    @property
+    def seen(self) -> tuple[list[Drawing], str]:
+        """The schedules that are shown, and the measures as HTML."""
+        pages = [self._gantts[label] for label in self._runs() if label in self._gantts]
+        return [page.drawing for page in pages if page.drawing is not None], self._measures.value
 
     def outdated(self, old: bool) -> None:
         """Say that the charts show what was compared before the last change."""

@@ -59,7 +59,7 @@ class ExplainPage:
         self._said, self._told = StatusLine(), w.HTML()
         self._told.add_class("wb-verdict")
         self._told.add_class("wb-explain-told")
-        self._otherwise = OtherwiseRow(work, self._question)
+        self._otherwise = OtherwiseRow(work, self._question, self._asked_of)
         row = w.HBox([self._job, self._at, self._said])
         row.add_class("wb-tools")
         self.box = w.VBox([row, self._told, self._otherwise.box])
@@ -178,11 +178,14 @@ class ExplainPage:
 
     def _question(self, kind: str | None) -> Otherwise:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
+        run, job, at_s = self._asked_of()
+        return on_its_own(run, job) if kind is None else with_node(run, job, at_s, accelerator=kind)
+
+    def _asked_of(self) -> tuple[Run, str, float]:
+        """The run, job and time that are chosen. Raises InputError or ValueError for what cannot be."""
         if self._run is None or self.job is None:
             raise InputError("job", None, "a job of a run")
-        if kind is None:
-            return on_its_own(self._run, self.job)
-        return with_node(self._run, self.job, parse_duration(self._at.value), accelerator=kind)
+        return self._run, self.job, parse_duration(self._at.value)
 
     def _find_time(self) -> None:
         self._quiet = True
@@ -236,27 +239,36 @@ def pages() -> ModuleType:
     return found
 
 
-ALONE = "without the other jobs"
+ALONE = "when would it run without the other jobs?"
+NOW = "now"
+MOST_TRIED = 100
+"""Of a run with more jobs it would take long to try what would bring a job there."""
 
 
 class OtherwiseRow:
     """A choice, a button, and the answer below.
 
-    work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None).
+    work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None);
+    asked_of: the run, job and time that are chosen.
     """
 
-    def __init__(self, work: Callable[[str], Workplace], question: Callable[[str | None], Otherwise]) -> None:
-        self._work, self._question = work, question
+    def __init__(
+        self,
+        work: Callable[[str], Workplace],
+        question: Callable[[str | None], Otherwise],
+        asked_of: Callable[[], tuple[Run, str, float]],
+    ) -> None:
+        self._work, self._question, self._asked_of = work, question, asked_of
         self._asked: Otherwise | None = None
         self._number = 0
         self._with = w.Dropdown(
             options=[(ALONE, None)],
-            description="And",
-            layout=w.Layout(width="19em"),
+            description="Ask",
+            layout=w.Layout(width="24em"),
             style={"description_width": "2em"},
         )
         self._with.tooltip = "The node comes up at the time above, with as many GPUs as the job asks for"
-        self._ask = w.Button(description="When would it run?", icon="play", layout=w.Layout(width="auto"))
+        self._ask = w.Button(description="Ask", icon="play", layout=w.Layout(width="auto"))
         self._ask.tooltip = "Simulate again and see; it takes as long as the run did"
         self._cancel = w.Button(description="Cancel", icon="stop", disabled=True, layout=w.Layout(width="6.5em"))
         for widget, name in ((self._with, "with"), (self._ask, "ask"), (self._cancel, "stop")):
@@ -275,8 +287,10 @@ class OtherwiseRow:
         self.forget()
         kinds = run.scenario.cluster.types
         before = self._with.value
-        self._with.options = [*((f"with one more node of {kind}", kind) for kind in kinds), (ALONE, None)]
-        self._with.value = before if before in kinds else kinds[0]
+        now = [(f"why not on {kind} now, and what would bring it there?", (NOW, kind)) for kind in kinds]
+        more = [(f"when would it run with one more node of {kind}?", kind) for kind in kinds]
+        self._with.options = [*more, (ALONE, None), *(now if len(run.jobs) <= MOST_TRIED else [])]
+        self._with.value = before if before in [value for _, value in self._with.options] else kinds[0]
 
     def forget(self) -> None:
         """Another job, time or run is looked at: stop, and show no answer."""
@@ -289,11 +303,14 @@ class OtherwiseRow:
 
     def ask(self) -> None:
         """Simulate what was chosen."""
+        wanted = self._with.value
+        if isinstance(wanted, tuple):
+            self._ask_now(wanted[1])
+            return
         try:
-            asked = self._question(self._with.value)
+            asked = self._question(wanted)
         except (InputError, ValueError) as error:
-            expected = error.expected if isinstance(error, InputError) else f"a time of the run: {error}"
-            self._say("bad", f"Expected {expected}")
+            self._refuse(error)
             return
         self._number += 1
         self._asked, self._answer.value = asked, ""
@@ -310,6 +327,33 @@ class OtherwiseRow:
             "belief": run.belief,
         }
         self._work(run.scheduler).submit(request, lambda message: self._hear(number, message), self)
+
+    def _ask_now(self, kind: str) -> None:
+        """Ask why the job is on no GPU of a type, and what would bring it there; an answer to another question is not
+        shown."""
+        try:
+            run, job, at_s = self._asked_of()
+        except (InputError, ValueError) as error:
+            self._refuse(error)
+            return
+        self._number += 1
+        number = self._number
+        self._answer.value, self._ask.disabled = "", True
+        self._say("", "Trying what would bring it there ...")
+        gpus = [f"{node.name}/{slot}" for node in run.scenario.cluster.machines if node.accelerator == kind
+                for slot in range(node.gpus)]  # fmt: skip
+        gpu = next((each for each in gpus if not SlotAtTime(run, each, at_s).unit), gpus[0])
+        aside(lambda: chain(run, gpu, at_s, job=job), lambda found: self._hear_now(number, found))
+
+    def _hear_now(self, number: int, found: Chain | WorkbenchError) -> None:
+        if number != self._number:
+            return
+        self._ask.disabled = False
+        if isinstance(found, WorkbenchError):
+            self._say("bad", told(found))
+            return
+        self._say("", "")
+        self._answer.value = f"<p><b>{html.escape(found.otherwise)}</b></p><p>{html.escape(found.summary)}</p>"
 
     def cancel(self) -> None:
         """Stop what is being simulated."""
@@ -333,6 +377,10 @@ class OtherwiseRow:
             self._say("", "Cancelled.")
         else:
             self._say("bad", told(message["error"]))
+
+    def _refuse(self, error: InputError | ValueError) -> None:
+        expected = error.expected if isinstance(error, InputError) else f"a time of the run: {error}"
+        self._say("bad", f"Expected {expected}")
 
     def _say(self, tone: str, text: str) -> None:
         with self._said.hold_sync():

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 import pandas as pd
@@ -48,6 +48,9 @@ from workbench.session.registry import (
     unknown_name,
 )
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
 
 SMALL_S = 5.0
 """A change is solved at once when the run that is shown took less than this, what is being solved has not taken longer
@@ -218,6 +221,9 @@ class Lab(LabShell[LabSetting]):
             self._frame.setup.value = drawer
 
         return restore
+
+    def _seen(self) -> tuple[Sequence[Drawing], str]:
+        return self._results.seen
 
     # Changes ---------------------------------------------------------------------------------------------------------
 

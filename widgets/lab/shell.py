@@ -9,13 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import ipywidgets as w
 
 from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
 from widgets.editors.setting import AnySetting, Quiet, SettingHistory
+from widgets.lab.still import Still
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message
@@ -24,6 +25,9 @@ from workbench.base.units import format_duration
 from workbench.scenario.presets import preset, presets, variants
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import PRESET, load
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
 
 CSS = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
 
@@ -44,6 +48,8 @@ class LabShell(ABC, Generic[AnySetting]):
         self._asked: AnySetting | None = None
         self._shown: AnySetting | None = None
         self._summary = ""
+        self._still = Still(title, self._seen)
+        bar.on_done = self._still.changed
         self._frame = LabFrame[AnySetting](
             title,
             open=self.open,
@@ -74,6 +80,9 @@ class LabShell(ABC, Generic[AnySetting]):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
+        self._still.display()
+        if self._still.hide not in self.widget.children:
+            self.widget.children = (*self.widget.children, self._still.hide)
         display(self.widget)
 
     # What is a lab's own ---------------------------------------------------------------------------------------------
@@ -101,6 +110,10 @@ class LabShell(ABC, Generic[AnySetting]):
     @abstractmethod
     def _keep(self) -> Callable[[], None]:
         """What opens the tabs again that are open now."""
+
+    @abstractmethod
+    def _seen(self) -> tuple[Sequence[Drawing], str]:
+        """The charts that stand for it in a saved notebook, none before there is a run, and its numbers as HTML."""
 
     @abstractmethod
     def _outdated(self, old: bool) -> None:
@@ -306,8 +319,8 @@ TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}
 class SolveBar:
     """The row above the charts.
 
-    state: ready, edited, invalid, working, done, failed or cancelled; busy: something is being solved, which may be
-    what was set before the last edit.
+    state: ready, edited, invalid, working, done, failed or cancelled; on_done: called at each done; busy: something is
+    being solved, which may be what was set before the last edit.
     """
 
     def __init__(
@@ -328,6 +341,7 @@ class SolveBar:
         self.box = w.HBox([self.solve, self.cancel, self._bar, self._status])
         self.box.add_class("wb-solve-bar")
         self.state, self._busy = "", True
+        self.on_done: Callable[[], None] = lambda: None
         self.busy = False
         self.say("ready", f"Press {does}.")
 
@@ -356,6 +370,8 @@ class SolveBar:
         with self._status.hold_sync():
             self._status.text, self._status.tone, self._status.state = text, TONES.get(state, ""), state
         self.solve.disabled = state == "invalid"
+        if state == "done":
+            self.on_done()
 
     def far(self, share: float) -> None:
         """Show how far it is, 0 to 1."""

@@ -60,7 +60,7 @@ class GanttView:
         from IPython.display import display
 
         pictures = zip(self.views, self.drawings, strict=True)
-        display({"text/html": "".join(_picture(view.still, drawing) for view, drawing in pictures)}, raw=True)
+        display({"text/html": "".join(picture(view.still, drawing) for view, drawing in pictures)}, raw=True)
         live = self.widget._repr_mimebundle_() or {}
         display({**live, "text/plain": "\n".join(drawing.label for drawing in self.drawings)}, raw=True)
 
@@ -88,7 +88,7 @@ def _drawings(shown: Sequence[Run | Drawing], by: Rows, titles: Sequence[str] | 
     return found
 
 
-def _picture(name: str, drawing: Drawing) -> str:
+def picture(name: str, drawing: Drawing) -> str:
     """The whole schedule as a picture, as wide as the page lets it be."""
     from workbench.analysis.charts import to_png
 

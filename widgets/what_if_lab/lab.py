@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ipywidgets as w
 import pandas as pd
@@ -33,6 +33,9 @@ from workbench.scheduling.contract import Scheduler
 from workbench.session.api import check_plan
 from workbench.session.registry import find_scheduler, schedulers
 from workbench.session.runner import Outcome
+
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
 
 
 class WhatIfSetting(NamedTuple):
@@ -284,6 +287,10 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def _keep(self) -> Callable[[], None]:
         return kept_open(self._tabs)
+
+    def _seen(self) -> tuple[Sequence[Drawing], str]:
+        drawing = self._measures.drawing
+        return ([] if drawing is None else [drawing]), self._said.value + self._table.value
 
     # Changes ---------------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,8 @@ def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> Non
     lab = opened(work)
     page = lab._results.explained
     row = page._otherwise
-    assert [kind for _, kind in row._with.options] == [*lab.run.scenario.cluster.types, None]
+    kinds = lab.run.scenario.cluster.types
+    assert [kind for _, kind in row._with.options] == [*kinds, None, *(("now", kind) for kind in kinds)]
     row._ask.click()
     assert row._ask.disabled and not row._cancel.disabled
     request, _ = work.asked[-1]

@@ -7,16 +7,18 @@ import sys
 import threading
 from typing import Any
 
+import IPython.display
 import pytest
 
 import widgets.lab.before_after
 import widgets.lab.lab
 import widgets.lab.rows_panel
+import widgets.lab.still
 import widgets.work.kernel
 import widgets.work.process
 import widgets.work.question
 import workbench
-from tests.widgets.lab.support import Waiter
+from tests.widgets.lab.support import Waiter, run, until
 from widgets import GavelLab
 from widgets.editors.knob_panel import KnobPanel
 from widgets.parts.assets import vega_bundle
@@ -136,6 +138,33 @@ def test_what_takes_long_goes_on_in_the_process_and_is_no_longer_tried_here(
     assert lab._is_live(lab._read())
     lab.open(preset("gavel_physical"))
     assert not lab._is_live(lab._read()) and not lab._knobs._live
+
+
+def test_a_saved_notebook_has_the_last_picture_and_the_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_out: list[Any] = []
+
+    class Output:
+        update = staticmethod(put_out.append)
+
+    def display(shown: Any, display_id: bool = False) -> Output:
+        put_out.append(shown)
+        return Output()
+
+    async def story() -> None:
+        lab = GavelLab("start_here")
+        lab._ipython_display_()
+        first, whole = put_out
+        assert whole is lab.widget and "<img " in first.data and "Makespan" in first.data
+        name = first.data.partition("class='")[2].partition("'")[0]
+        assert f".{name} {{ display: none; }}" in lab.widget.children[-1].value
+        for round_s in (600, 720):
+            lab.set(round_s=round_s)
+        await until(lambda: len(put_out) == 3)
+        assert put_out[2].data != first.data and name in put_out[2].data and "12 min" not in first.data
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    monkeypatch.setattr(widgets.lab.still, "REST_S", 0.01)
+    run(story)
 
 
 def test_a_range_that_cannot_be() -> None:

@@ -84,4 +84,4 @@ def _is_fresh(moment: JobAtTime, at_s: float) -> bool:
 
 
 def _order(moment: JobAtTime) -> Order | None:
-    return moment.order("priority", f"priority ({moment.run.knobs['priority']})", "", "highest", moment.by_arrival)
+    return moment.order("priority", words_of(str(moment.run.knobs["priority"])), "", "highest", moment.by_arrival)

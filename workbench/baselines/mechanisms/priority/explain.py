@@ -78,8 +78,8 @@ def _links(moment: JobAtTime, block: pd.DataFrame | None, order: Order | None) -
     rank = Link(
         "rank",
         f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
-        + _few([f"{n}. {name} on {kind}: {_number(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)]),
-        tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
+        + _few([f"{n}. {name} on {kind}: {_rank(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)]),
+        tuple(Fact(f"rank of {name} on {kind}", UNSERVED if math.isinf(v) else v) for v, name, kind in ranks),
     )  # fmt: skip
     return shares, rank, moment.placement()
 
@@ -287,6 +287,14 @@ TIES = "Equal priorities go by the time that is owed, then by share, then by arr
 
 def _same(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=TIE)
+
+
+UNSERVED = "no time there yet"
+"""Of an infinite priority."""
+
+
+def _rank(priority: float) -> str:
+    return UNSERVED if math.isinf(priority) else _number(priority)
 
 
 def _number(priority: float) -> str:
