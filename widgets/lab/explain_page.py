@@ -290,7 +290,8 @@ class OtherwiseRow:
         now = [(f"why not on {kind} now, and what would bring it there?", (NOW, kind)) for kind in kinds]
         more = [(f"when would it run with one more node of {kind}?", kind) for kind in kinds]
         self._with.options = [*more, (ALONE, None), *(now if len(run.jobs) <= MOST_TRIED else [])]
-        self._with.value = before if before in [value for _, value in self._with.options] else kinds[0]
+        there = [value for _, value in self._with.options if value is not None]
+        self._with.value = before if before in there else kinds[0]
 
     def forget(self) -> None:
         """Another job, time or run is looked at: stop, and show no answer."""

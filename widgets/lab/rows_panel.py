@@ -37,7 +37,7 @@ NUMBER = itertools.count(1)
 Light = Callable[[Sequence[str] | None, Sequence[str]], None]
 
 
-class Found(NamedTuple):
+class FoundRows(NamedTuple):
     """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant)."""
 
     statement: SolvedStatement
@@ -45,7 +45,7 @@ class Found(NamedTuple):
     order: list[int | None]
 
 
-class Answer(NamedTuple):
+class EditAnswer(NamedTuple):
     """What a changed row does to the decision, and to the run, or why no run can have it."""
 
     change: RowChange
@@ -60,7 +60,7 @@ class RowsPanel:
         self._light, self._edited = light, edited
         self._name = f"edited_{next(NUMBER)}"
         self._of: tuple[Run, float] | None = None
-        self._found: Found | None = None
+        self._found: FoundRows | None = None
         self._rowing = False
         self._asked: RowEdit | None = None
         self._solving = False
@@ -116,7 +116,7 @@ class RowsPanel:
             self._rowing = True
             aside(lambda: _found(run, at_s), lambda found: self._hear(found, wanted))
 
-    def _hear(self, found: Found | WorkbenchError, wanted: tuple[Run, float]) -> None:
+    def _hear(self, found: FoundRows | WorkbenchError, wanted: tuple[Run, float]) -> None:
         self._rowing = False
         if self._of is not None and self._of is not wanted:
             newest, self._of = self._of, None
@@ -132,7 +132,7 @@ class RowsPanel:
         self._head.value, self._notes.value = f"<p class='wb-note'>{html.escape(text)}</p>", ""
         self._list.show([], [], 0, -1)
 
-    def _fill(self, found: Found) -> None:
+    def _fill(self, found: FoundRows) -> None:
         """Show rows; the one that is picked stays if it is among them."""
         picked, self._found, self._quiet = self._picked_name(), found, True
         names = [self._name_of(number) for number in found.order]
@@ -247,7 +247,7 @@ class RowsPanel:
         statement, run, name = found.statement, of[0], self._name
         aside(lambda: _answer(statement, run, edit, name), lambda answer: self._hear_edit(answer, edit, run))
 
-    def _hear_edit(self, answer: Answer | WorkbenchError, edit: RowEdit, run: Run) -> None:
+    def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: RowEdit, run: Run) -> None:
         """What came of a changed row; while it is dragged every answer is shown, and the newest is asked for next."""
         self._solving = False
         if self._asked is None or self._of is None or self._of[0] is not run:
@@ -306,24 +306,24 @@ def _default(run: Run, name: str) -> object:
     return find_scheduler(run.scheduler).settle({}).get(name)
 
 
-def _answer(statement: SolvedStatement, run: Run, edit: RowEdit, name: str) -> Answer:
+def _answer(statement: SolvedStatement, run: Run, edit: RowEdit, name: str) -> EditAnswer:
     change = edit.change(statement)
     try:
-        return Answer(change, edit.simulated(run, name))
+        return EditAnswer(change, edit.simulated(run, name))
     except WorkbenchError as error:
-        return Answer(change, error)
+        return EditAnswer(change, error)
 
 
-def _found(run: Run, at_s: float) -> Found:
+def _found(run: Run, at_s: float) -> FoundRows:
     statement = solved(run, at_s)
     table = rows_of(statement)
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    return Found(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]])
+    return FoundRows(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]])
 
 
-def _texts(found: Found) -> tuple[list[str], list[list[str]]]:
+def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
     """Heads and rows."""
     table, count = found.table, len(found.statement.names)
     price = "price_of_relaxed" if "price_of_relaxed" in table else "dual"

@@ -68,6 +68,12 @@ class AnswerPages:
         self.jobs = self._jobs.box
         self.show(None)
 
+    @property
+    def seen(self) -> tuple[list[Drawing], str]:
+        """The chart of the measures, none before there is an answer, and the answer as HTML."""
+        drawing = self._measures.drawing
+        return ([] if drawing is None else [drawing]), self._said.value + self._table.value
+
     def show(self, found: WhatIf | None) -> None:
         """Show the answer; without one, what to do for it."""
         for page in (self._measures, self._jobs):
@@ -289,8 +295,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         return kept_open(self._tabs)
 
     def _seen(self) -> tuple[Sequence[Drawing], str]:
-        drawing = self._measures.drawing
-        return ([] if drawing is None else [drawing]), self._said.value + self._table.value
+        return self._pages.seen
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
