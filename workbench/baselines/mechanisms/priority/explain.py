@@ -79,7 +79,7 @@ def _links(moment: JobAtTime, block: pd.DataFrame | None, order: Order | None) -
         "rank",
         f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
         + _few([f"{n}. {name} on {kind}: {_rank(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)]),
-        tuple(Fact(f"rank of {name} on {kind}", UNSERVED if math.isinf(v) else v) for v, name, kind in ranks),
+        tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
     )  # fmt: skip
     return shares, rank, moment.placement()
 
