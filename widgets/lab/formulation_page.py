@@ -59,7 +59,7 @@ class FormulationPage:
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
         head = [self._route, self._exact, self._found]
-        self.box = w.VBox([*head, self._which, self._statement, self.rows.box, self._symbols, self._rest])
+        self.box = w.VBox([*head, self.rows.box, self._which, self._statement, self._symbols, self._rest])
         self.box.add_class("wb-formulation")
         self.stale = True
         self._for = ""
