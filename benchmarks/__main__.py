@@ -1,6 +1,8 @@
-"""Print a table of every budget: what it costs on this machine, and how the cost grows with size.
+"""Print a table of every budget: what it costs on this machine, how that grows, and what others need for the same.
 
-`python -m benchmarks [WORD...]` runs only the benchmarks whose name contains every WORD. Exit code 1 if a budget is
+`python -m benchmarks --only WORD...` runs the benchmarks whose name contains every WORD, `--json` prints the rows as
+JSON. Beside each row stands the CPU time of a lean FIFO loop in the same process, which the machine's speed slows as
+much, and where there is one the figure of a peer, a constant whose origin is told below. Exit code 1 if a budget is
 missed, 2 if no benchmark has such a name.
 """
 
@@ -12,25 +14,35 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from benchmarks.case import Case
-from benchmarks.cases import CASES, MEMORY_MB
+from benchmarks.cases import CASES
 from workbench.scenario.data import VARIABLE
 
-ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7}  {}"
+ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7} {:>8} {:>10}  {}"
+HEAD = ("benchmark", "size", "CPU s", "wall s", "budget s", "peak MB", "growth", "x lean", "peer s", "")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmarks that are asked for, one process each."""
-    chosen = chosen_cases(argv)
-    print(ROW.format("benchmark", "size", "CPU s", "wall s", "budget s", "peak MB", "growth", ""))
-    missed = [name for case in chosen for name in run(case)]
-    print(f"{len(missed)} budgets missed" + (": " + ", ".join(missed) if missed else ""))
+    chosen, as_json = chosen_cases(argv)
+    if not as_json:
+        print(ROW.format(*HEAD))
+    rows = [row for case in chosen for row in run(case, quiet=as_json)]
+    missed = [f"{row['name']} {row['size']}" for row in rows if row["missed"]]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+    else:
+        for origin in dict.fromkeys(f"{row['peer']}: {row['peer_origin']}" for row in rows if row["peer"]):
+            print(origin)
+        print(f"{len(missed)} budgets missed" + (": " + ", ".join(missed) if missed else ""))
     return 1 if missed else 0
 
 
-def chosen_cases(argv: Sequence[str] | None = None) -> list[Case]:
-    """The benchmarks whose name contains every word; ends the program with code 2 if there is none."""
+def chosen_cases(argv: Sequence[str] | None = None) -> tuple[list[Case], bool]:
+    """The benchmarks whose name contains every word, and whether JSON is asked for; ends the program with code 2 if
+    there is none."""
     names = "benchmarks:\n" + "\n".join(f"  {case.name}" for case in CASES)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
@@ -38,39 +50,74 @@ def chosen_cases(argv: Sequence[str] | None = None) -> list[Case]:
         epilog=names,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("words", metavar="WORD", nargs="*", help="only benchmarks whose name contains every WORD")
-    words = parser.parse_args(argv).words
-    chosen = [case for case in CASES if all(word in case.name for word in words)]
+    only = "only benchmarks whose name contains every WORD"
+    parser.add_argument("--only", metavar="WORD", nargs="+", default=[], help=only)
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    given = parser.parse_args(argv)
+    chosen = [case for case in CASES if all(word in case.name for word in given.only)]
     if not chosen:
-        parser.error(f"no benchmark's name contains: {' '.join(words)}\n{names}")
-    return chosen
+        parser.error(f"no benchmark's name contains: {' '.join(given.only)}\n{names}")
+    return chosen, given.json
 
 
-def run(case: Case) -> list[str]:
-    """Measure one case over its sizes; returns what missed its budget. Growth is the exponent of wall time in size."""
+def run(case: Case, *, quiet: bool = False) -> list[dict[str, Any]]:
+    """Measure one case over its sizes. Growth is the exponent of CPU time, in lean loops, in size."""
     if case.missing():
-        print(f"{case.name}: not measured, needs {' and '.join(case.missing())} in the folder that {VARIABLE} names")
+        what = f"{case.name}: not measured, needs {' and '.join(case.missing())} in the folder that {VARIABLE} names"
+        print(what, file=sys.stderr if quiet else sys.stdout)
         return []
-    missed, before = [], None
+    rows: list[dict[str, Any]] = []
     for size, budget in case.budgets.items():
         command = [sys.executable, "-m", "benchmarks.measure", case.name, str(size)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            print(f"{case.name} {size} failed:\n{done.stderr}")
-            missed.append(f"{case.name} {size}")
+            print(f"{case.name} {size} failed:\n{done.stderr}", file=sys.stderr)
+            rows.append({"name": case.name, "size": size, "missed": True, "peer": "", "failed": True})
             continue
-        cost = json.loads(done.stdout.splitlines()[-1])
-        late = (budget is not None and cost["wall_s"] > budget) or cost["peak_mb"] > MEMORY_MB
-        growth = ""
-        if before is not None and before[0] != size:
-            growth = f"{math.log(cost['wall_s'] / before[1]) / math.log(size / before[0]):.2f}"
-        before = (size, cost["wall_s"])
-        shown = "-" if budget is None else f"{budget:g}"
-        numbers = (f"{cost['cpu_s']:.3f}", f"{cost['wall_s']:.3f}", shown, f"{cost['peak_mb']:.0f}", growth)
-        print(ROW.format(case.name, size, *numbers, ("MISSED " if late else "") + cost["note"]), flush=True)
-        if late:
-            missed.append(f"{case.name} {size}")
-    return missed
+        rows.append(row_of(case, size, budget, json.loads(done.stdout.splitlines()[-1]), rows))
+        if not quiet:
+            _show(rows[-1])
+    return rows
+
+
+def row_of(
+    case: Case, size: int, budget_s: float | None, cost: dict[str, Any], before: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """What a size cost beside what it may cost, what the sizes before cost, and what a peer needs."""
+    times = cost["cpu_s"] / cost["lean_s"]
+    smaller = [row for row in before if not row.get("failed")]
+    growth = None
+    if smaller:
+        last = smaller[-1]
+        growth = math.log(times / last["x_lean"]) / math.log(size / last["size"])
+    over = case.most_growth is not None and size == max(case.budgets) and smaller
+    late = (
+        (budget_s is not None and cost["wall_s"] > budget_s)
+        or cost["peak_mb"] > case.peak_mb
+        or bool(over and times / smaller[0]["x_lean"] > case.most_growth)
+    )
+    peer = case.peers.get(size)
+    told = {"peer": peer.who, "peer_s": [peer.least_s, peer.most_s], "peer_origin": peer.origin} if peer else {}
+    shown = peer.shown if peer else ""
+    return {
+        "name": case.name,
+        "size": size,
+        **cost,
+        "budget_s": budget_s,
+        "budget_mb": case.peak_mb,
+        "growth": growth,
+        "x_lean": times,
+        **{"peer": "", "peer_s": None, "peer_origin": "", "peer_shown": shown, **told},
+        "missed": late,
+    }
+
+
+def _show(row: dict[str, Any]) -> None:
+    numbers = [f"{row[name]:.3f}" for name in ("cpu_s", "wall_s")]
+    numbers += ["-" if row["budget_s"] is None else f"{row['budget_s']:g}", f"{row['peak_mb']:.0f}"]
+    numbers += ["" if row["growth"] is None else f"{row['growth']:.2f}", f"{row['x_lean']:.3g}", row["peer_shown"]]
+    said = ("MISSED " if row["missed"] else "") + row["note"] + (f"; {row['peer']}" if row["peer"] else "")
+    print(ROW.format(row["name"], row["size"], *numbers, said), flush=True)
 
 
 if __name__ == "__main__":

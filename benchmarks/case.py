@@ -1,22 +1,46 @@
-"""One benchmark: what it is called, what it may cost, and what has to be there to measure it."""
+"""One benchmark: what it is called, what it may cost, what others need for the same, and what has to be there."""
 
 from __future__ import annotations
 
+import heapq
 import os
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from workbench.scenario.data import VARIABLE
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray
 
 Work = Callable[[], object]
+
+
+class Peer(NamedTuple):
+    """What another program needs for the same work, a constant: CPU seconds, the least and the most that were found."""
+
+    who: str
+    least_s: float
+    most_s: float
+    origin: str
+
+    @property
+    def shown(self) -> str:
+        """As the table has it."""
+        return f"{self.least_s:g}" if self.least_s == self.most_s else f"{self.least_s:g}-{self.most_s:g}"
 
 
 @dataclass(frozen=True)
 class Case:
     """One benchmark: `prepare(size)` returns the work to time; what the work returns is shown as a note.
 
-    needs: files below the folder that `WORKBENCH_DATA` names, without which it cannot be measured.
+    budgets: wall seconds by size; peers: by size; lean: jobs and nodes of the lean loop that runs beside it, by size;
+    most_growth: how many times the CPU time of the smallest size, both in lean loops, the largest may need; peak_mb:
+    what the process may take; needs: files below the folder that `WORKBENCH_DATA` names, without which it cannot be
+    measured.
     """
 
     name: str
@@ -25,6 +49,10 @@ class Case:
     repeats: int = 5
     warm: int = 1
     needs: tuple[str, ...] = ()
+    peers: Mapping[int, Peer] = field(default_factory=dict)
+    lean: Callable[[int], tuple[int, int]] = lambda size: (20_000, 64)
+    most_growth: float | None = None
+    peak_mb: float = 2000.0
 
     def missing(self) -> list[str]:
         """The files that are not there."""
@@ -34,3 +62,36 @@ class Case:
 def data_folder() -> Path:
     """Where public traces are: the folder that `WORKBENCH_DATA` names, else the current one."""
     return Path(os.environ.get(VARIABLE, ""))
+
+
+def queue_of(jobs: int, nodes: int) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Arrivals (s), gangs and run times (s) of jobs on nodes of 8 GPUs at load 0.9."""
+    rng = np.random.default_rng(1)
+    gpus = rng.choice([1, 2, 4, 8], p=[0.7, 0.1, 0.15, 0.05], size=jobs)
+    hours = rng.exponential(2.0, size=jobs) + 0.1
+    gap_s = float((gpus * hours).mean()) * 3600 / (8 * nodes) / 0.9
+    return np.cumsum(rng.exponential(gap_s, size=jobs)), gpus, 3600 * hours
+
+
+def lean_fifo(jobs: int, nodes: int) -> Work:
+    """First in, first out in as few lines as can be: a queue, a heap of ends, one number of free GPUs, no record."""
+    arrival_s, gang, seconds = (column.tolist() for column in queue_of(jobs, nodes))
+
+    def work() -> None:
+        waiting: deque[int] = deque()
+        ends: list[tuple[float, int]] = []
+        free, coming = 8 * nodes, 0
+        while coming < jobs or ends:
+            if coming < jobs and (not ends or arrival_s[coming] <= ends[0][0]):
+                now_s = arrival_s[coming]
+                waiting.append(coming)
+                coming += 1
+            else:
+                now_s, done = heapq.heappop(ends)
+                free += gang[done]
+            while waiting and gang[waiting[0]] <= free:
+                job = waiting.popleft()
+                free -= gang[job]
+                heapq.heappush(ends, (now_s + seconds[job], job))
+
+    return work

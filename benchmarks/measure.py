@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import json
 import resource
+import statistics
 import sys
 import time
 from typing import NamedTuple
 
+from benchmarks.case import Work, lean_fifo
 from benchmarks.cases import CASES
 
 MEGABYTE = 1e6 if sys.platform == "darwin" else 1e3
+LEAN_RUNS = 3
+"""How often the lean loop runs before the work, and as often after it; the median counts."""
 
 
 class Cost(NamedTuple):
-    """CPU and wall seconds of the best of several repeats, peak memory of the whole process in MB, a note."""
+    """CPU and wall seconds of the best of several repeats, peak memory of the whole process in MB, CPU seconds of the
+    lean loop, a note."""
 
     cpu_s: float
     wall_s: float
     peak_mb: float
+    lean_s: float
     note: str
 
 
 def measure(name: str, size: int) -> Cost:
     """Prepare, warm up where asked, and time the work; the fastest repeat counts."""
     case = next(case for case in CASES if case.name == name)
-    work = case.prepare(size)
+    work, lean = case.prepare(size), lean_fifo(*case.lean(size))
+    beside = [_cpu_s(lean) for _ in range(LEAN_RUNS)]
     times = []
     note = ""
     for _ in range(case.warm + case.repeats):
@@ -34,7 +41,14 @@ def measure(name: str, size: int) -> Cost:
         times.append((time.process_time() - cpu, time.perf_counter() - wall))
     best = min(times[case.warm :], key=lambda cost: cost[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
-    return Cost(*best, peak, note)
+    beside += [_cpu_s(lean) for _ in range(LEAN_RUNS)]
+    return Cost(*best, peak, statistics.median(beside), note)
+
+
+def _cpu_s(work: Work) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
 
 
 if __name__ == "__main__":

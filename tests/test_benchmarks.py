@@ -2,19 +2,20 @@
 
 import pytest
 
-from benchmarks.__main__ import chosen_cases, run
+from benchmarks.__main__ import chosen_cases, row_of, run
+from benchmarks.case import Case, Peer
 from benchmarks.cases import CASES
 
 
 def test_words_choose_by_name():
-    assert chosen_cases([]) == list(CASES)
-    chosen = chosen_cases(["max-min", "Pyomo"])
-    assert [case.name for case in chosen] == ["max-min fairness, Pyomo model"]
+    assert chosen_cases([]) == (list(CASES), False)
+    chosen, as_json = chosen_cases(["--only", "max-min", "Pyomo", "--json"])
+    assert [case.name for case in chosen] == ["max-min fairness, Pyomo model"] and as_json
 
 
 def test_a_word_that_no_name_has(capsys):
     with pytest.raises(SystemExit) as ended:
-        chosen_cases(["max-min", "nosuch"])
+        chosen_cases(["--only", "max-min", "nosuch"])
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "max-min nosuch" in said and all(case.name in said for case in CASES)
@@ -28,12 +29,28 @@ def test_help_lists_the_names(capsys):
     assert all(case.name in said for case in CASES)
 
 
-ALLOCATIONS = [case for case in CASES if not case.name.startswith(("knob to chart", "long run", "replay"))]
+ALLOCATIONS = [
+    case for case in CASES if not case.name.startswith(("knob to chart", "long run", "replay", "fifo event"))
+]
 
 
 @pytest.mark.parametrize("case", ALLOCATIONS, ids=lambda case: case.name)
 def test_an_allocation_is_measured_at_its_smallest_size(case):
     assert case.prepare(min(case.budgets))()
+
+
+def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
+    case = Case(
+        "x", {64: 1.0, 512: 1.0}, lambda size: lambda: "", peers={512: Peer("p", 2.0, 3.0, "o")}, most_growth=1.3
+    )
+    cost = {"cpu_s": 0.1, "wall_s": 0.5, "peak_mb": 99.0, "lean_s": 0.05, "note": ""}
+    first = row_of(case, 64, 1.0, cost, [])
+    assert (first["x_lean"], first["growth"], first["peer"], first["missed"]) == (2.0, None, "", False)
+    slower = row_of(case, 512, 1.0, {**cost, "cpu_s": 0.2}, [first])
+    assert abs(slower["growth"] - 1 / 3) < 1e-12 and slower["peer_s"] == [2.0, 3.0] and slower["missed"]
+    assert not row_of(case, 512, 1.0, {**cost, "cpu_s": 0.2, "lean_s": 0.1}, [first])["missed"]
+    assert row_of(case, 64, 1.0, {**cost, "wall_s": 1.1}, [])["missed"]
+    assert row_of(case, 64, 1.0, {**cost, "peak_mb": 2001.0}, [])["missed"]
 
 
 def test_what_cannot_be_measured_says_what_it_needs(monkeypatch, tmp_path, capsys):
