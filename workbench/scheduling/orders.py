@@ -61,6 +61,8 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     chosen = np.asarray(rows, dtype=np.int64)
 
     def read(name: str) -> Any:
-        return tuple(map(jobs.job, chosen.tolist())) if name == "jobs" else getattr(jobs, name)[chosen]
+        if name == "jobs":
+            return tuple(map(jobs.now.__getitem__, chosen.tolist()))
+        return getattr(jobs, name)[chosen]
 
     return JobView.later(read, {})

@@ -260,7 +260,7 @@ def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:
     belief, nodes = snapshot.belief, snapshot.nodes
 
     def runs(unit: Unit, gpus: Gpus) -> bool:
-        jobs = [snapshot.jobs.job(snapshot.jobs.at[name]) for name in members(unit)]
+        jobs = [snapshot.jobs.now[snapshot.jobs.at[name]] for name in members(unit)]
         if not all(belief.on_nodes(job, gpus) > 0 for job in jobs):
             return False
         if len(jobs) == 1:

@@ -135,12 +135,11 @@ class JobView(Lazy):
     arrival_s: FloatArray
     weight: FloatArray
 
-    def job(self, row: int) -> Job:
-        """The job of a row, without listing the others."""
-        known = self.__dict__
-        if "jobs" in known or "_read" not in known:
-            return self.jobs[row]
-        found: Job = known["_read"]("jobs at")[row]
+    @property
+    def now(self) -> Sequence[Job]:
+        """The jobs, for who decides now: a list that changes afterwards."""
+        read = self.__dict__.get("_read")
+        found: Sequence[Job] = self.jobs if read is None or "jobs" in self.__dict__ else read("jobs now")
         return found
 
     @derived

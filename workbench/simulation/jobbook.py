@@ -218,7 +218,7 @@ class JobBook:
         """A column of the active jobs as schedulers see them; what never changes is the same while the jobs are."""
         if name == "waiting":
             return self.waiting()
-        if name == "jobs at":
+        if name == "jobs now":
             return self._here[1]
         ranks = self.active()
         if self._seen[0] is not ranks:

@@ -115,7 +115,7 @@ class Leasing:
         slots = self._nodes.take([(a.gpus, former(_former_key(a.unit), ())) for a in wanted])
         started: list[Lease] = []
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
-            names = members(a.unit)
+            names = (a.unit,) if isinstance(a.unit, str) else members(a.unit)
             ranks = tuple([rank_of[name] for name in names])
             old = [not free and has_begun(rank) for rank in ranks]
             ready_s = now_s + self.restart_s(len(chosen)) if True in old else now_s

@@ -99,24 +99,21 @@ class State:
 
     def _reader(self) -> Callable[[str], Any]:
         """Columns of the snapshot and its two views by name, as long as nothing has been decided."""
-        recorder, decisions, column = self.recorder, self.recorder.decisions, self._column
+        recorder, decisions = self.recorder, self.recorder.decisions
 
         def read(name: str) -> Any:
             if recorder.decisions != decisions:
                 raise RuntimeError(f"{name} can be read for the first time only while deciding (see Snapshot.keep)")
-            return column(name)
+            if name in OF_NODES:
+                return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
+            if name == "steps_left":
+                return self.steps_left()
+            if name not in OF_LEASES:
+                return self.book.column(name, self.now_s)
+            leases = self.leasing.leases if name == "leases" else self.leasing.ended
+            return {unit: lease.assignment for unit, lease in leases.items()}
 
         return read
-
-    def _column(self, name: str) -> Any:
-        if name in OF_NODES:
-            return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
-        if name == "steps_left":
-            return self.steps_left()
-        if name not in OF_LEASES:
-            return self.book.column(name, self.now_s)
-        leases = self.leasing.leases if name == "leases" else self.leasing.ended
-        return {unit: lease.assignment for unit, lease in leases.items()}
 
     def _observer(self) -> Callable[[], tuple[Observation, ...]]:
         """Measurements since the last snapshot, worked out only if the scheduler asks for them while it decides."""
@@ -207,7 +204,7 @@ class State:
         name = self.book.jobs[rank].name
         units = tuple(self.leasing.holder.get(rank, ()))
         for unit in units:
-            if len(members(unit)) == 2:
+            if not isinstance(unit, str) and len(members(unit)) == 2:
                 self.leasing.go_on_alone(unit, rank, self.now_s, f"{name} finished: goes on alone")
             else:
                 self.leasing.close(unit, self.now_s)
@@ -323,7 +320,7 @@ class State:
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
-            names = members(a.unit)
+            names = (a.unit,) if isinstance(a.unit, str) else members(a.unit)
             for name in names:
                 self._check_member(a, name, dropped, units.get(name))
                 units[name] = a.unit

@@ -79,7 +79,7 @@ def easy(
     if len(chosen) == len(rows) or not any(trial.left):
         return chosen, None
     started = dict(chosen)
-    kinds = Preferences(trial.snapshot, rows, rule.aware)
+    kinds = Preferences(trial, rows, rule.aware)
     head = next((spot for spot, row in enumerate(rows) if row not in started and kinds.may_run(spot)), None)
     if head is None:
         return chosen, None

@@ -14,7 +14,6 @@ from workbench.scheduling import orders
 from workbench.scheduling.decision import IntArray, Unit
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.placement import Gpus
-from workbench.scheduling.snapshot import Snapshot
 
 CHUNK = 8
 """Speeds are asked for so many jobs of the line at a time, and for as many again as were asked for: most of the line is
@@ -59,13 +58,13 @@ def fill(
 
     most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
     """
-    kinds, job = Preferences(trial.snapshot, rows, rule.aware), trial.snapshot.jobs.job
+    kinds, jobs = Preferences(trial, rows, rule.aware), trial.jobs
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(trial.left):
             break
         preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
-        gang = job(row).gpus
+        gang = jobs[row].gpus
         for kind in preferred if gang <= most else ():
             if trial.take(row, kind):
                 most -= gang
@@ -94,7 +93,7 @@ def push(
             behind[runs[row][0]].append((row, runs[row][1]))
     passed = [0] * len(behind)
     count = [sum(gangs[row] for row, _ in those) for those in behind]
-    kinds = Preferences(snapshot, line, rule.aware)
+    kinds = Preferences(trial, line, rule.aware)
     chosen: list[tuple[int, int]] = []
     victims: set[int] = set()
     for spot, row in enumerate(line):
@@ -126,18 +125,18 @@ def push(
 class Preferences:
     """The types that jobs of a line can run on, best first, worked out as far down the line as anybody asks."""
 
-    def __init__(self, snapshot: Snapshot, rows: Sequence[int], aware: bool) -> None:
-        self._snapshot, self._rows, self._aware = snapshot, rows, aware
+    def __init__(self, trial: Trial, rows: Sequence[int], aware: bool) -> None:
+        self._snapshot, self._jobs, self._rows, self._aware = trial.snapshot, trial.jobs, rows, aware
         self._known: dict[int, list[int]] = {}
 
     def of(self, spot: int) -> list[int]:
         """Positions of the types on which the job has a speed."""
         if spot not in self._known:
-            belief, jobs = self._snapshot.belief, self._snapshot.jobs
+            belief = self._snapshot.belief
             if type(belief).speeds is Oracle.speeds:  # the table, known row by row
-                speeds = [belief.row(jobs.job(self._rows[spot]))]  # type: ignore[attr-defined]
+                speeds = [belief.row(self._jobs[self._rows[spot]])]  # type: ignore[attr-defined]
             else:
-                speeds = belief.speeds(orders.take(jobs, self._rows[spot : 2 * spot + CHUNK])).tolist()
+                speeds = belief.speeds(orders.take(self._snapshot.jobs, self._rows[spot : 2 * spot + CHUNK])).tolist()
             for i, speed in enumerate(speeds):
                 kinds = [kind for kind, steps_per_s in enumerate(speed) if steps_per_s > 0]
                 if self._aware and len(kinds) > 1:
@@ -147,6 +146,6 @@ class Preferences:
 
     def may_run(self, spot: int) -> bool:
         """Whether the whole cluster has a type with enough GPUs for the job; one that has not blocks nobody."""
-        gpus = self._snapshot.jobs.job(self._rows[spot]).gpus
+        gpus = self._jobs[self._rows[spot]].gpus
         workers = self._snapshot.cluster.workers
         return any(workers[self._snapshot.types[kind]] >= gpus for kind in self.of(spot))

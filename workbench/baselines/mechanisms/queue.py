@@ -124,7 +124,10 @@ def _waiting(snapshot: Snapshot, plan: _Plan) -> Sequence[int]:
     jobs, rows = snapshot.jobs, plan.waited
     if plan.victims or snapshot.ended:
         rows = sorted({*rows, *(jobs.at[str(unit)] for unit in (*plan.victims, *snapshot.ended))})
-    return [row for row in rows if jobs.job(row).name not in plan.held] if plan.held else rows
+    if not plan.held:
+        return rows
+    here = jobs.now
+    return [row for row in rows if here[row].name not in plan.held]
 
 
 def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choose) -> None:
@@ -132,8 +135,8 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     waiting = _waiting(snapshot, plan)
     if not waiting:
         return
-    job = snapshot.jobs.job
     trial = Trial(snapshot, plan.room)
+    jobs = trial.jobs
     chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
         trial = Trial(snapshot, kept(snapshot)[1])
@@ -141,12 +144,12 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     fits = trial.room is plan.room and (len(chosen) < 2 or trial.final)  # as they were tried
     if not fits:
         plan.room = kept(snapshot)[1]
-    had = {job(row).name: plan.held.pop(job(row).name) for row in victims}
+    had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}
     for gpus in had.values():
         plan.room.lend(gpus)
     placed: dict[Unit, Gpus] = {}
     if not fits:
-        gangs = [(job(row), kind) for row, kind in chosen]
+        gangs = [(jobs[row], kind) for row, kind in chosen]
         requests = [Request(each.name, kind, each.gpus, had.get(each.name)) for each, kind in gangs]
         placed = place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
     if trial.refused or len(placed) < len(chosen):

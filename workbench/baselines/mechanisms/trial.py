@@ -18,14 +18,14 @@ class Trial:
     """
 
     def __init__(self, snapshot: Snapshot, room: FreeGpus) -> None:
-        self.snapshot, self.room = snapshot, room
+        self.snapshot, self.room, self.jobs = snapshot, room, snapshot.jobs.now
         self.left = room.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}
         self.refused = self.final = False
 
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
         """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
-        job = self.snapshot.jobs.job(row)
+        job = self.jobs[row]
         if self.left[kind] < job.gpus:
             return False
         found = self._place(job, kind, self.room, previous)
@@ -48,11 +48,11 @@ class Trial:
 
     def undo(self, row: int, kind: int) -> None:
         """Take back what `take` gave."""
-        self._lend(kind, self.placed.pop(self.snapshot.jobs.job(row).name))
+        self._lend(kind, self.placed.pop(self.jobs[row].name))
 
     def fits(self, row: int, kind: int, room: FreeGpus) -> bool:
         """Whether a job would find GPUs of a type in another room, which stays as it is."""
-        job = self.snapshot.jobs.job(row)
+        job = self.jobs[row]
         found = self._place(job, kind, room)
         if found is not None:
             room.lend(found)
@@ -68,7 +68,7 @@ class Trial:
             self._lend(kind, gpus)
             if self.take(row, kind, previous):
                 return count
-            if first and self.left[kind] >= self.snapshot.jobs.job(row).gpus:
+            if first and self.left[kind] >= self.jobs[row].gpus:
                 first = False
                 if not self._would_fit(row, kind, behind[: len(behind) - count]):
                     break
