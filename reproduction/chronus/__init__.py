@@ -3,6 +3,7 @@
 from reproduction.chronus.allocator import figure_8a, figure_8b
 from reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
 from reproduction.chronus.first_days import first_days
+from reproduction.chronus.guarantee import guarantee
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
 from reproduction.chronus.settings import SIZES, Size
@@ -103,6 +104,13 @@ EXHIBITS = (
         ),
         seeded=False,
         sizes=("authors",),
+    ),
+    Exhibit(
+        "guarantee",
+        "A job with a guarantee is on time",
+        guarantee,
+        (Claim("guaranteed jobs that are late", "<=", 0),),
+        seeded=False,
     ),
 )
 CAUSES = (first_days, reasons)

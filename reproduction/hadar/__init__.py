@@ -6,6 +6,7 @@ from reproduction.hadar.quality import table_4
 from reproduction.hadar.scalability import figure_5
 from reproduction.hadar.settings import SIZES, Size
 from reproduction.hadar.slots import figure_11, figure_12
+from reproduction.hadar.theorem_2 import theorem_2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
 
 TITLE = "Hadar"
@@ -66,6 +67,13 @@ EXHIBITS = (
     ),
     Exhibit("fig11", "HadarE's best slot is of 90 s on a fast network, longer on a slow one", figure_11, seeded=False),
     Exhibit("fig12", "Hadar's best slot depends on cluster and mix", figure_12, seeded=False),
+    Exhibit(
+        "theorem2",
+        "Theorem 2: the online algorithm earns OPT / 2 alpha where D_0 <= OPT / 2",
+        theorem_2,
+        (Claim("OPT / P over 2 alpha", "<=", 1),),
+        seeded=False,
+    ),
 )
 
 __all__ = ["EXHIBITS", "SIZES", "TITLE", "Size"]

@@ -2,6 +2,7 @@
 
 from reproduction.exhibits import PRINTED, Claim, Exhibit
 from reproduction.hare.changes import figure_4, reasons
+from reproduction.hare.lemma_2 import lemma_2
 from reproduction.hare.settings import SIZES, Size
 from reproduction.hare.simulated import (
     figure_14,
@@ -78,6 +79,13 @@ EXHIBITS = (
         "The batch size matters little, but for Sched_Homo",
         figure_19,
         (AHEAD, Claim("weighted JCT, Hare, * B_0 / B_0", ">", 0.9)),
+    ),
+    Exhibit(
+        "lemma2",
+        "Lemma 2: the tasks up to one on its GPU take no longer than twice its H",
+        lemma_2,
+        (Claim("largest left side of (10)*", "<=", 1),),
+        seeded=False,
     ),
 )
 CAUSES = (reasons,)

@@ -6,6 +6,7 @@ from reproduction.hops.physical import figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import figure_14, figure_15
 from reproduction.hops.settings import SIZES, Size
 from reproduction.hops.simulated import figure_11, figure_12, table_4
+from reproduction.hops.starving import starving
 
 OVER_HOPS = (Claim("* / Hops"), Claim("fragments, Hops", "<", 1))
 HARDWARE = "Measured on GPUs, which there are none of here."
@@ -61,6 +62,13 @@ EXHIBITS = (
         "The time of a plan is stable from 1000 waiting jobs on, as the window is",
         figure_15,
         (Claim("jobs in the window,*over*", "<", 1.1),),
+        seeded=False,
+    ),
+    Exhibit(
+        "starving",
+        "No job starves: with the latency ratio none waits for more than 3 times as long as it runs",
+        starving,
+        (Claim("largest latency ratio", "<=", 3),),
         seeded=False,
     ),
 )

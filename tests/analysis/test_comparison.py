@@ -73,6 +73,17 @@ def test_pairs_are_seed_by_seed_with_students_interval_and_ranks(drawn):
     assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
 
 
+def test_several_beliefs_are_an_axis_and_say_what_it_is_worth_to_know_more():
+    beliefs = ["oracle", "noisy:sd=1.5,seed=2", "noisy:sd=0"]
+    found = workbench.compare(SMALL, {"lmm": "gavel.max_min_fairness"}, belief=beliefs)
+    assert found.labels == ("lmm, oracle", "lmm, noisy:sd=1.5,seed=2", "lmm, noisy:sd=0.0")
+    assert list(found.beliefs.values()) == ["oracle", "noisy:sd=1.5,seed=2", "noisy:sd=0.0"]
+    pair = found.paired().set_index(["measure", "scheduler"])["ratio"]["mean_jct_s"]
+    assert pair["lmm, noisy:sd=1.5,seed=2"] != pytest.approx(1) and pair["lmm, noisy:sd=0.0"] == pytest.approx(1)
+    with pytest.raises(InputError, match="each once"):
+        workbench.compare(SMALL, ["fifo"], belief=["oracle", "oracle"])
+
+
 def test_holm_is_by_hand_and_a_chance_without_spread_is_certain():
     assert holm([0.01, 0.04, np.nan, 0.03]) == pytest.approx([0.03, 0.06, np.nan, 0.06], nan_ok=True)
     assert chance(0.0, 0.0, 3) == 1.0 and chance(2.0, 0.0, 3) == 0.0 and np.isnan(chance(1.0, np.nan, 1))

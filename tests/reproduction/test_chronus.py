@@ -30,7 +30,7 @@ def figures(evaluated: Callable[[str], list[Figure]]) -> dict[str, Figure]:
 
 def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
     drawn = {f"Fig. {name}" for name in ("6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d", "8a", "8b", "9a-b", "9c-f")}
-    assert set(figures) == drawn | {"5.4 reasons", "5.4 trace"}
+    assert set(figures) == drawn | {"5.4 reasons", "5.4 trace", "Guarantee"}
 
 
 def test_more_gpus_for_the_profiler_are_a_reason_only_where_they_help() -> None:

@@ -219,7 +219,7 @@ def compare(
     until_s: float | None = None,
     workers: int = 1,
     detail: int | None = None,
-    belief: str | None = None,
+    belief: str | Sequence[str] | None = None,
     on_run: Callable[[Case, Run], None] | None = None,
 ) -> Comparison:
     """Run each scheduler with each seed on one scenario, and measure.
@@ -232,7 +232,8 @@ def compare(
 
     belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
     paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
-    speeds of types (`oracle`).
+    speeds of types (`oracle`). Several by name: each scheduler runs with each of them, as `LABEL, BELIEF`, so that
+    `paired` says what it is worth to know more.
 
     A run that fails for a stated reason (a limit broken, a problem without a solution) stands in `failed` and ends no
     other. If all fail, the first one's error is raised; so is what is wrong with the scenario or the arguments.
@@ -245,9 +246,10 @@ def compare(
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
-    told = told_to_all([find_scheduler(case.scheduler) for case in cases], belief)
+    told, cases = _with_beliefs(cases, belief)
     requests = [
-        RunRequest(scenario, case.scheduler, case.knobs, case.seed, told, until_s, window, detail) for case in cases
+        RunRequest(scenario, case.scheduler, case.knobs, case.seed, text, until_s, window, detail)
+        for case, text in zip(cases, told, strict=True)
     ]
 
     def ended(number: int, outcome: Outcome) -> None:
@@ -255,6 +257,18 @@ def compare(
             on_run(cases[number], outcome)
 
     return compared(cases, run_all(requests, workers, ended), window)
+
+
+def _with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> tuple[list[str], tuple[Case, ...]]:
+    """What each run is told, and the cases: those given, or, with several beliefs, each with each of them."""
+    schedulers = [find_scheduler(case.scheduler) for case in cases]
+    if belief is None or isinstance(belief, str):
+        return [told_to_all(schedulers, belief)] * len(cases), tuple(cases)
+    each = [told_to_all(schedulers, text) for text in belief]
+    if not each or len(set(each)) < len(each):
+        raise InputError("belief", list(belief), "at least one estimator, each once")
+    both = [(text, case._replace(label=f"{case.label}, {text}")) for text in each for case in cases]
+    return [text for text, _ in both], tuple(case for _, case in both)
 
 
 def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window | None = None) -> Comparison:

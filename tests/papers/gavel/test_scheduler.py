@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.gavel.authors_rounds import first_difference
 from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.mechanisms import priority
 from workbench.baselines.mechanisms.priority import Allocated
@@ -124,6 +125,14 @@ def test_the_tiny_simulation_with_our_own_shares(log: dict[str, Any], tiny: Scen
     run = simulate(tiny, find_scheduler("gavel.max_min_fairness"), {"preset": "authors"})
     assert jct(run).mean() == pytest.approx(log["avg_jct"], rel=0.02)
     assert run.end_s == pytest.approx(log["makespan"], rel=0.02)
+
+
+def test_the_first_round_that_differs_has_other_shares_of_the_same_objective(shared: Path) -> None:
+    """With our own shares; what the difference says is what the log and our run have in that round."""
+    found = first_difference(shared / TINY, shared / "data/gavel")
+    assert found is not None and found.round > 10 and found.theirs != found.ours
+    assert abs(found.share) > 0.01 and found.level_ours == pytest.approx(found.level_theirs, rel=1e-6)
+    assert "another point among the optima" in str(found) and f"round {found.round} " in str(found)
 
 
 def test_the_matrix_and_the_pyomo_model_give_the_same_level() -> None:

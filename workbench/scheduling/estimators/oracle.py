@@ -1,4 +1,4 @@
-"""The estimators that know the table: the true speeds of types, and with them those of single nodes."""
+"""The estimators that know the table: true speeds of types, of single nodes, or of types but for an error."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView
 
 
@@ -74,3 +75,37 @@ class Servers(Oracle):
     """The same, with the speed of every single node: what Hops comes to know of its servers."""
 
     node_speeds = True
+
+
+NOISE = (
+    Knob("sd", 0.2, "Standard deviation of the logarithm of each error", source="ours", minimum=0.0, maximum=3.0),
+    Knob("seed", 0, "Which errors are drawn", kind="int", minimum=0, maximum=2**31),
+)
+
+
+class Noisy(Oracle):
+    """The speeds of types times an error for each model and type that nothing corrects (ours): lognormal, median 1.
+
+    Alone, in gangs and beside another job a model has one error on a type.
+    """
+
+    def __init__(self, scenario: Scenario, sd: float, seed: int) -> None:
+        for knob, value in zip(NOISE, (sd, seed), strict=True):
+            knob.check(value)
+        kinds = sorted({(row.model, row.accelerator) for row in scenario.throughputs})
+        drawn = np.random.default_rng(seed).standard_normal(len(kinds))
+        error = dict(zip(kinds, np.exp(sd * drawn).tolist(), strict=True))
+        alone = [
+            row.model_copy(update={"steps_per_s": row.steps_per_s * error[row.model, row.accelerator]})
+            for row in scenario.throughputs
+        ]
+        beside = [
+            row.model_copy(
+                update={
+                    "steps_per_s": row.steps_per_s * error[row.model, row.accelerator],
+                    "with_steps_per_s": row.with_steps_per_s * error[row.with_model, row.accelerator],
+                }
+            )
+            for row in scenario.colocated
+        ]
+        super().__init__(scenario.replace(throughputs=alone, colocated=beside))

@@ -1,4 +1,4 @@
-"""The estimators by name (`oracle`, `servers`, `low_rank:profiled=0.5`, `pmi`, `layered`), and who is told by which."""
+"""The estimators by name (`oracle`, `noisy:sd=0.1`, `low_rank:profiled=0.5`, ...), and who is told by which."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.scheduling.estimators import layered, low_rank
 from workbench.scheduling.estimators.error import pair_errors
 from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank import LowRank
-from workbench.scheduling.estimators.oracle import Oracle, Servers
+from workbench.scheduling.estimators.oracle import NOISE, Noisy, Oracle, Servers
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
 from workbench.scheduling.knob import Knob, Value, settle
@@ -60,6 +60,13 @@ ESTIMATORS = (
         "True speeds of single nodes",
         "The scheduler is told the speeds of the tab Throughputs and how fast each single node is.",
         Servers,
+    ),
+    Estimator(
+        "noisy",
+        "Speeds of GPU types with errors",
+        "The speed of a model on a type is off by a random factor that is never corrected.",
+        Noisy,
+        NOISE,
     ),
     Estimator(
         "low_rank",

@@ -1,0 +1,42 @@
+"""Theorem 2 as it is printed, with D_0 <= OPT / 2 as its only premise; `optimality.py` has what else it needs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from reproduction.figure import Figure
+from reproduction.hadar.optimality import admit_in_order, bounds_of, ratio
+from reproduction.smallest import Smallest
+from workbench.papers.hadar.formulations.schedules import enumerate_schedules
+from workbench.papers.hadar.formulations.utility import Utility
+from workbench.papers.hadar.instance import HadarInstance
+
+WORTH = Utility("worth", lambda jct, jobs: 0 * jct + jobs.weight)
+
+
+def theorem_2_sides(gpus: int, worth: tuple[int, ...]) -> tuple[float, float]:
+    """OPT over what is earned by the theorem's algorithm, and 2 alpha: jobs of one GPU and one slot, as they come.
+
+    (0, 1) where D_0 <= OPT / 2, all that the theorem asks for, does not hold. OPT is the sum of the largest.
+    """
+    ones = np.ones(len(worth), dtype=int)
+    data = HadarInstance.made([gpus], 1, 0 * ones, ones, ones, ones[:, None], WORTH, weight=np.array(worth, float))
+    found = ratio(data, admit_in_order(enumerate_schedules(data), bounds_of(data)).objective)
+    return (found.ratio, found.bound) if found.starts else (0.0, 1.0)
+
+
+def theorem_2(size: Any) -> Figure:
+    """Hadar's Theorem 2 without its premise that a job is small against the capacity."""
+    tried = 0
+    for jobs, gpus in product(range(1, 4), range(1, 3)):
+        for worth in sorted(product(range(1, 10), repeat=jobs), key=lambda row: (max(row), row)):
+            left, right = theorem_2_sides(gpus, worth)
+            if left > right * (1 + 1e-9):
+                example = f"jobs of one GPU and one slot come worth {worth}: OPT / P = {left:g} > {right:.3f} = 2 alpha"
+                found = Smallest(example, jobs, gpus, left / right, tried)
+                return found.figure("Theorem 2", "Theorem 2 fails", "OPT / P over 2 alpha", "Theorem 2")
+            tried += 1
+    raise AssertionError("the search ends at a counterexample")

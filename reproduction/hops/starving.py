@@ -1,0 +1,38 @@
+"""Whether a job can wait for more than three times as long as it runs, which with the latency ratio none does (4.5)."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from reproduction.figure import Figure
+from reproduction.smallest import Smallest, one_gpu
+from workbench.session.api import simulate
+from workbench.simulation.run import Run
+
+
+def waits(run: Run) -> float:
+    """The largest latency ratio: seconds waited over seconds that a job runs."""
+    took = run.jobs["finish_s"] - run.jobs["arrival_s"]
+    runs = np.array([60.0 * job.steps for job in run.scenario.jobs])
+    return float(((took - runs) / runs).max())
+
+
+def starving(size: Any) -> Figure:
+    """Hops: with the latency ratio as priority no job waits for more than 3 times as long as it runs (4.5)."""
+    tried = 0
+    for jobs in range(1, 4):
+        for minutes in sorted(product(range(1, 10), repeat=jobs), key=lambda row: (max(row), row)):
+            found = waits(
+                simulate(one_gpu(minutes, (0,) * jobs), "hops", profile_iterations=0, profile_start_s=0.0, detail=0)
+            )
+            if found > 3.0 * (1 + 1e-9):
+                example = (
+                    f"one GPU, rounds of 300 s, jobs of {minutes} minutes all there at 0: one waits {found:g} times"
+                )
+                smallest = Smallest(example, jobs, 1, found, tried)
+                return smallest.figure("4.5 starving", "A job waits", "largest latency ratio", "4.5")
+            tried += 1
+    raise AssertionError("the search ends at a counterexample")

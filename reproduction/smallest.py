@@ -1,0 +1,50 @@
+"""Claims that fail, each by its smallest counterexample: fewest jobs, then fewest GPUs, then the smallest numbers.
+
+A search goes through all instances in that order and ends at the first one in which the claim does not hold; how many
+were tried before is a measure. What an instance is and what is looked at stands with each claim: `hare/lemma_2.py`,
+`hadar/theorem_2.py`, `hops/starving.py`, `chronus/guarantee.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from reproduction.figure import Figure, Row
+from workbench.scenario.scenario import Scenario
+
+
+class Smallest(NamedTuple):
+    """value: what the claim bounds, as found in `example`; tried: instances before it, in which the claim held."""
+
+    example: str
+    jobs: int
+    gpus: int
+    value: float
+    tried: int
+
+    def figure(self, name: str, title: str, claim: str, source: str) -> Figure:
+        """As rows, the first one of what the claim bounds."""
+        told = f"{self.example}."
+        rows = (
+            Row(claim, "1", None, self.value, told, source),
+            Row("jobs of the smallest counterexample", "jobs", None, float(self.jobs), told, "ours"),
+            Row("GPUs of the smallest counterexample", "GPUs", None, float(self.gpus), told, "ours"),
+            Row("instances in which it held before", "instances", None, float(self.tried), "All smaller ones.", "ours"),
+        )
+        return Figure(name, title, rows)
+
+
+def one_gpu(minutes: tuple[int, ...], arrivals: tuple[int, ...], **others: Any) -> Scenario:
+    """Jobs of one GPU on one GPU, a step a minute; others: of the scenario, or by job as lists."""
+    rewards = others.pop("rewards", [None] * len(minutes))
+    jobs = [
+        {"name": f"job {i}", "model": "m", "steps": float(length), "arrival_s": 60.0 * at, "rewards": reward}
+        for i, (length, at, reward) in enumerate(zip(minutes, arrivals, rewards, strict=True))
+    ]
+    data = {
+        "cluster": {"accelerators": [{"name": "v100"}], "nodes": [{"name": "n", "accelerator": "v100", "gpus": 1}]},
+        "jobs": jobs,
+        "throughputs": [{"model": "m", "accelerator": "v100", "steps_per_s": 1 / 60}],
+        **others,
+    }
+    return Scenario.from_dict(data, "smallest")
