@@ -17,8 +17,11 @@ from workbench.analysis.whatif import (
     KnobTo,
     Load,
     NodesBy,
+    OutageOf,
     RestartTo,
     SchedulerTo,
+    SetTo,
+    Without,
     parse_change,
 )
 from workbench.base.errors import InputError
@@ -30,8 +33,11 @@ WIDE = {"width": "97%"}
 MEANS = ("mtbf_s=", "mttr_s=")
 KINDS = (
     ("Nodes added or removed", NodesBy.kind),
+    ("Nodes, racks, partitions gone", Without.kind),
+    ("Nodes down for a time", OutageOf.kind),
     ("Scheduler", SchedulerTo.kind),
     ("A knob of today's scheduler", KnobTo.kind),
+    ("A limit or weight of a Slurm site", SetTo.kind),
     ("Cost of a restart", RestartTo.kind),
     ("Load: arrivals closer together", Load.kind),
     ("Density: more or fewer jobs", Density.kind),
@@ -64,7 +70,12 @@ class ChangeForm:
         self.outages = _field(
             w.Text, "Listed outages", "Node and from:to in seconds, as a-0=0:3600, a-1=60:120", value=""
         )
+        self._texts = {
+            kind.kind: _field(w.Text, label, f"As {kind.example}", value="", placeholder=kind.example)
+            for kind, label in ((Without, "Gone"), (OutageOf, "Down"), (SetTo, "Set"))
+        }
         self._parts = {
+            **{kind: [text] for kind, text in self._texts.items()},
             NodesBy.kind: [self.type, self.count, self.gpus],
             SchedulerTo.kind: [self.policy, self.with_knobs],
             KnobTo.kind: [self.knob_name, self.knob_box],
@@ -116,6 +127,8 @@ class ChangeForm:
             return Load(float(self.load.value))
         if kind == Density.kind:
             return Density(float(self.density.value))
+        if kind in self._texts:
+            return parse_change(f"{kind} {str(self._texts[kind].value).strip() or '?'}")
         mtbf, mttr = str(self.mtbf.value).strip(), str(self.mttr.value).strip()
         means = f"mtbf_s={mtbf}, mttr_s={mttr}" if mtbf else ""
         return parse_change(f"{kind} {', '.join(filter(None, [means, str(self.outages.value).strip()])) or 'none'}")
@@ -123,7 +136,8 @@ class ChangeForm:
     def show(self, change: Change) -> None:
         """Put a change into the controls; raises InputError for one that they cannot show."""
         with self._quiet():
-            self.kind.value = change.kind
+            if change.kind in self._parts:
+                self.kind.value = change.kind
             if isinstance(change, NodesBy):
                 self.type.value, self.count.value, self.gpus.value = change.accelerator, change.count, change.gpus or 0
             elif isinstance(change, SchedulerTo):
@@ -134,6 +148,8 @@ class ChangeForm:
                 knob = next(knob for knob in find_scheduler(self._knob_of).knobs if knob.name == change.name)
                 assert self._knob is not None
                 self._knob.set(knob.check(change.value))
+            elif change.kind in self._texts:
+                self._texts[change.kind].value = change.text.partition(" ")[2]
             elif isinstance(change, RestartTo):
                 self.restart.value = change.text.partition(" ")[2]
             elif isinstance(change, Load):

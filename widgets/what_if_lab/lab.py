@@ -26,7 +26,7 @@ from widgets.work.many import ManyWork
 from widgets.work.thread import aside
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
 from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import compared, heads
+from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, waited
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
@@ -87,7 +87,9 @@ class AnswerPages:
 
         said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in found.conclusions)
         self._said.value = f"<ul class='wb-conclusions'>{said}</ul>"
-        self._table.value = html_table(paired_frame(found), scrolls=False)
+        waits = waited(found, found.plan.changes[0])
+        more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
+        self._table.value = html_table(paired_frame(found), scrolls=False) + more
         self._measures.show(pictures.measures(found), None)
         self._jobs.show(pictures.by_job(found, found.plan.changes[0].text), None)
 

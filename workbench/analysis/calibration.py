@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.card import card
-from workbench.base.errors import InputError, Words
+from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
@@ -32,6 +32,7 @@ FOLDS = 4
 MOST_ERROR, LEAST_RANK = 0.3, 0.6
 LEAST_JOBS = 5
 """Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
+MOST_REFUSED = 0.5
 EDGE = 0.05
 DAY_S = 86400.0
 MANY = 2000
@@ -63,7 +64,7 @@ class Fit:
 class Calibration:
     """waits: a row per job (partition, user, size, hour, part; waits in s: recorded, simulated on average, of each run
     and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns of runs
-    that were averaged; pace_s: how often the scheduler looks."""
+    that were averaged; pace_s: how often the scheduler looks; refused: jobs that could never start, left out."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -71,6 +72,7 @@ class Calibration:
     pace_s: float
     held_back: Fit
     rivals: dict[str, Fit]
+    refused: tuple[str, ...] = ()
 
     @property
     def reasons(self) -> list[str]:
@@ -92,11 +94,12 @@ class Calibration:
         """What stands on later answers, in a sentence."""
         fit = self.held_back
         why = f" ({'; '.join(self.reasons)})" if self.reasons else ""
+        out = f"; {counted(len(self.refused), 'job')} that could never start left out" if self.refused else ""
         mean, real = (_time(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
             f"error of partition medians {_percent(fit.median_error)}, rank correlation over users "
-            f"{_number(fit.rank_correlation)}."
+            f"{_number(fit.rank_correlation)}{out}."
         )
 
     def by(self, group: str) -> pd.DataFrame:
@@ -165,9 +168,15 @@ def calibrate(scenario: Scenario | str | Path, scheduler: str = "slurm", *, phas
     waits = {f"run {i}": _simulated(scenario, recorded, scheduler, each) for i, each in enumerate(knobs, start=1)}
     table = recorded.assign(simulated_s=np.mean([*waits.values()], axis=0), **waits)
     table["fifo_s"] = _simulated(scenario, recorded, "fifo", {"round_s": 0.0})
+    never = table["simulated_s"].isna()
+    if never.mean() > MOST_REFUSED:
+        raise InputError(
+            "scenario", Words(f"{never.sum()} of {len(table)} jobs never start"), f"jobs {scheduler} starts"
+        )
+    refused, table = tuple(table.loc[never, "job"]), table[~never].reset_index(drop=True)
     table = _with_rivals(_in_parts(table))
     rivals = {name: _fit(table, [f"{name}_s"], pace_s) for name in TITLE}
-    return Calibration(scheduler, table, tuple(waits), pace_s, _fit(table, [*waits], pace_s), rivals)
+    return Calibration(scheduler, table, tuple(waits), pace_s, _fit(table, [*waits], pace_s), rivals, refused)
 
 
 def _recorded(scenario: Scenario) -> pd.DataFrame:
@@ -193,7 +202,7 @@ def _simulated(scenario: Scenario, recorded: pd.DataFrame, scheduler: str, knobs
     run = simulate(scenario, scheduler, knobs, detail=0)
     start_s = dict(zip(run.jobs["job"], run.jobs["first_start_s"].tolist(), strict=True))
     pairs = zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True)
-    return [max(start_s[name] - eligible_s, 0.0) for name, eligible_s in pairs]
+    return [start_s[name] if math.isnan(start_s[name]) else max(start_s[name] - at_s, 0.0) for name, at_s in pairs]
 
 
 def _in_parts(table: pd.DataFrame) -> pd.DataFrame:

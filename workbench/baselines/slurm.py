@@ -7,6 +7,7 @@ parts: `workbench.baselines.mechanisms.slurm`. Jobs run to their end once starte
 The main scheduler runs batch_sched_delay after what happens (an arrival, an end), and over the whole queue every
 sched_interval; backfill every bf_interval; neither before something has changed since: an arrival, an end, priorities
 (each PriorityCalcPeriod), a reservation. When within its interval backfill runs stands in no configuration: `phase_s`.
+A job that could not start on an empty site, or whose reservation is over, is refused (ours: Slurm lets some wait).
 
 Not in: heterogeneous jobs, preemption by QOS, dependencies but afterok and afterany (others begin when the log says
 that they were eligible), licences, job submit plugins, gang scheduling, power saving, burst buffers.
@@ -33,7 +34,7 @@ from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_sh
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Machines, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Reason
+from workbench.scheduling.decision import Assignment, Decision, Reason, Verdict
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
@@ -47,8 +48,9 @@ class SlurmMemory:
     room, ledger: beside what runs (GPUs are the snapshot's), whose limits are counted but for resources x minutes;
     usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the order of its begin;
     runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended; priority: of
-    jobs that wait; told: the last reason of each; ended: jobs that others wait for; last_s: the last call; main_s,
-    full_s, backfill_s: when each pass was last made; news: those for which something has changed since.
+    jobs that wait; possible: jobs that wait and could start on an empty site; told: the last reason of each; ended:
+    jobs that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; news:
+    those for which something has changed since.
     """
 
     site: SlurmSite
@@ -60,6 +62,7 @@ class SlurmMemory:
     runs: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
+    possible: frozenset[str] = frozenset()
     told: Mapping[str, str] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
     last_s: float = 0.0
@@ -121,6 +124,8 @@ class Slurm(Scheduler):
         assign = [Assignment(unit, lease.gpus, math.inf) for unit, lease in snapshot.ended.items()]
         ready, reasons = _waiting(snapshot, memory)
         _see(snapshot, memory, ready)
+        never = _never(snapshot, memory, ready)
+        ready = [ask for ask in ready if ask.name not in never]
         signals = _prioritise(memory, ready)
         if any(due.values()) and ready:
             queue, held = order(site, ready, memory.priority), [*memory.held.values()]
@@ -143,7 +148,9 @@ class Slurm(Scheduler):
         why = {name: reason for name, reason in reasons.items() if memory.told.get(name) != reason.text}
         if why:
             memory.told = {**memory.told, **{name: reason.text for name, reason in why.items()}}
-        return Decision(tuple(assign), signals=signals, why=why, next_s=_next(memory, knobs, now, bool(ready))), memory
+        next_s = _next(memory, knobs, now, bool(ready))
+        refused: dict[str, Verdict] = dict.fromkeys(never, "refused")
+        return Decision(tuple(assign), verdicts=refused, signals=signals, why={**why, **never}, next_s=next_s), memory
 
 
 def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, whole: bool) -> None:
@@ -255,6 +262,32 @@ def _see(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> None:
     at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
     new = {ask.kind: tuple((speeds[at[ask.name]] > 0).tolist()) for ask in ready if ask.kind not in memory.runs}
     memory.runs = {**memory.runs, **new}
+
+
+def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Reason]:
+    """New jobs that could not start on an empty site with all nodes up, those whose reservation is over, and why; who
+    waits for them does no more."""
+    nodes, site, found = snapshot.nodes, memory.site, dict[str, Reason]()
+    ends = {each.name: each.end_s for each in site.reservations}
+    for ask in (
+        ask for ask in ready if ask.reservation and snapshot.now_s + ask.limit_s > ends.get(ask.reservation, 0)
+    ):
+        text = f"its reservation {ask.reservation} ends before it could by its limit, or is not known"
+        found[ask.name] = Reason("Reservation", text)
+    for ask in (ask for ask in ready if ask.name not in memory.possible and ask.name not in found):
+        room = FreeNow.of_site(site)
+        room.gpus = nodes.gpus
+        may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[room.machine]
+        if reason := memory.ledger.never(ask):
+            found[ask.name] = reason
+        elif not ask.reservation and room.place(ask, np.flatnonzero(may), np.zeros(len(site.machines), bool)) is None:
+            text = (
+                f"no nodes of partition {ask.partition} that are large enough for it" if ask.partition else "no nodes"
+            )
+            found[ask.name] = Reason("BadConstraints", f"{text}, of the types on which it can run")
+    memory.possible = frozenset(ask.name for ask in ready)
+    memory.ended |= site.before.intersection(found)
+    return found
 
 
 def _able(snapshot: Snapshot, memory: SlurmMemory) -> Callable[[Ask], Ints]:

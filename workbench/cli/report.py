@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.simulation.run import Run
 
 CHANGE = "nodes v100=+8"
-OF_A_CHANGE = ("seeds", "bootstrap", "level", "workers")
+OF_A_CHANGE = ("seeds", "bootstrap", "level", "workers", "demand")
 """Options that say how a change is compared."""
 
 
@@ -26,8 +26,9 @@ def add_commands(commands: Commands[Parser]) -> None:
     about = (
         "One self-contained HTML page about a saved run (`workbench simulate ... --out DIR`). With --change the run is "
         "made again with one thing changed, and the page is about the paired difference. A change is one of: nodes "
-        "v100=+8, nodes v100=-2, policy srtf, knob round_s=720, restart 2 min, load 1.25, density 120, faults mtbf_s=1 "
-        "d, mttr_s=1 h."
+        "v100=+8, nodes v100=-2, without gpu[01-04], rack=r3, outage h100-* from 2024-03-04 08:00 to 2024-03-11 08:00, "
+        "set qos normal MaxTRESPU=gres/gpu=16, policy srtf, knob round_s=720, restart 2 min, load 1.25, density 120, "
+        "faults mtbf_s=1 d, mttr_s=1 h; or several with ` and ` between."
     )
     parser = add_command(commands, "report", "one page to mail about a run, or about a change to it", about)
     parser.add_argument("run", metavar="RUN", help="the folder of a saved run")
@@ -39,9 +40,16 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
     help = "of the confidence intervals, default 0.95"
     parser.add_argument("--level", metavar="L", type=number("--level"), help=help)
+    help = "both sides also with so many percent of the jobs in the same time, as 110,125"
+    parser.add_argument("--demand", metavar="P,P", type=percents, help=help)
     parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help="processes, default 1")
     add_force(parser)
     parser.set_defaults(command=report)
+
+
+def percents(text: str) -> tuple[float, ...]:
+    """Percentages with commas between."""
+    return tuple(number("--demand")(part) for part in text.split(","))
 
 
 def report(args: argparse.Namespace) -> Answer:
@@ -64,7 +72,8 @@ def report(args: argparse.Namespace) -> Answer:
         found.report(args.output, force=args.force)
         _tell_if_other(run, found)
         said = found.conclusions
-        data |= {"changes": args.change, "differences": found.differences.to_dict("records"), "conclusions": said}
+        tables = {name: getattr(found, name).to_dict("records") for name in ("differences", "waits", "demand")}
+        data |= {"changes": args.change, **tables, "conclusions": said}
         data["warnings"] = found.warnings
     elif given:
         expected = f"a change to compare with, as --change '{CHANGE}'"

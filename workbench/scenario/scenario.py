@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
@@ -138,6 +139,17 @@ def _knob_value(value: Any) -> Any:
     raise ValueError("true, false, a finite number, null, or text on one line without bidirectional characters")
 
 
+def _date(text: str) -> str:
+    expected = "a date and time without a zone, from 1900 to 2200, as 2024-03-01T08:00:00"
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(expected) from None
+    if found.tzinfo is not None or not 1900 <= found.year <= 2200:
+        raise ValueError(expected)
+    return found.isoformat(timespec="seconds")
+
+
 KnobValue = Annotated[
     Any, AfterValidator(_knob_value), WithJsonSchema({"type": ["boolean", "number", "string", "null"]})
 ]
@@ -166,7 +178,8 @@ class Scenario(Frozen):
     """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly.
 
     notes: where it comes from and what was assumed, sentence by sentence; shown on every page made from it. recorded:
-    of the jobs and the cluster as they were converted; `replace` leaves it out with others.
+    of the jobs and the cluster as they were converted; `replace` leaves it out with others. begins: the date of second
+    0, in its log's zone, as 2024-03-01T08:00:00.
     """
 
     format: Literal["workbench-scenario/1"] = FORMAT
@@ -174,6 +187,7 @@ class Scenario(Frozen):
     description: Text = ""
     notes: tuple[Text, ...] = ()
     recorded: Recorded | None = None
+    begins: Annotated[str, AfterValidator(_date)] | None = None
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     cluster: Cluster
     jobs: tuple[Job, ...]
@@ -331,9 +345,9 @@ class Scenario(Frozen):
         write_text(Path(path), self.to_json(), force=force)
 
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, plan and
-        what was recorded."""
-        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan", "recorded"})
+        """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, plan,
+        its date and what was recorded."""
+        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan", "recorded", "begins"})
         return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property

@@ -27,6 +27,8 @@ TEXTS = (
     "nodes v100=+2",
     "nodes k80=-1",
     "nodes k80=+1x8",
+    "without slow-*",
+    "outage slow-0 from 1 h to 2 h, drain",
     "policy srtf",
     "policy gavel.max_min_fairness, round_s=720.5",
     "knob round_s=720",

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.errors import counted
+from workbench.base.labels import listed
 from workbench.base.units import format_duration
-from workbench.simulation.intervals import Intervals, left_s, over_s
+from workbench.simulation.intervals import Intervals, is_refused, left_s, over_s
 from workbench.simulation.run import Run
 
 FAR = 1.5
@@ -55,9 +56,18 @@ def short_of_a_round(run: Run) -> tuple[str, ...]:
     )
 
 
+def refused(run: Run) -> tuple[str, ...]:
+    """Of a log: jobs that it shows running and the scheduler refused."""
+    if run.scenario.recorded is None or not (gone := run.jobs.loc[is_refused(run), "job"].tolist()):
+        return ()
+    return (
+        f"{run.scheduler} refused {counted(len(gone), 'job')} of the log ({listed(gone, 3)}) that could never start.",
+    )
+
+
 def warnings_of(run: Run, intervals: Intervals | None = None) -> tuple[str, ...]:
     """All sentences on a run, none where there is nothing to say; intervals: the run's, where there already."""
-    return (*beyond_the_log(run, intervals), *short_of_a_round(run), *strayed(run))
+    return (*beyond_the_log(run, intervals), *short_of_a_round(run), *refused(run), *strayed(run))
 
 
 ROUNDS = 2.0

@@ -1,9 +1,9 @@
 """What if one thing were different: changes, paired runs with confidence intervals, and what one more GPU is worth."""
 
 from workbench.analysis.whatif.ask import WhatIf, WhatIfPlan, concluded, planned, what_if
+from workbench.analysis.whatif.change import Change
 from workbench.analysis.whatif.changes import (
     KINDS,
-    Change,
     Density,
     FaultsTo,
     KnobTo,
@@ -16,6 +16,7 @@ from workbench.analysis.whatif.changes import (
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.draws import drawn
 from workbench.analysis.whatif.paired import Paired, paired
+from workbench.analysis.whatif.site_changes import OutageOf, SetTo, Together, Without
 
 __all__ = [
     "KINDS",
@@ -26,11 +27,15 @@ __all__ = [
     "KnobTo",
     "Load",
     "NodesBy",
+    "OutageOf",
     "Paired",
     "RestartTo",
     "SchedulerTo",
+    "SetTo",
+    "Together",
     "WhatIf",
     "WhatIfPlan",
+    "Without",
     "concluded",
     "drawn",
     "paired",

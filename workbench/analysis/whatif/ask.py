@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.warnings import warnings_of
-from workbench.analysis.whatif.changes import Change, parse_change
+from workbench.analysis.whatif.change import Change
+from workbench.analysis.whatif.changes import Density, parse_change
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.draws import block_s, check_bootstrap, drawn, varied
 from workbench.analysis.whatif.paired import check_level
-from workbench.analysis.whatif.tables import difference_table, job_table
+from workbench.analysis.whatif.site_changes import Together
+from workbench.analysis.whatif.tables import difference_table, job_table, wait_table
 from workbench.analysis.whatif.words import conclusions, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
@@ -48,6 +53,7 @@ class WhatIfPlan:
     level: float = LEVEL
     belief: str | None = None
     until_s: float | None = None
+    demand: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         checked_seeds(self.seeds)
@@ -61,10 +67,19 @@ class WhatIfPlan:
         for change in self.changes:
             if self.changes.count(change) > 1:
                 raise InputError("change", change.text, "each change once")
-            self._require_runnable(change)
+        for side in self.sides[1:]:
+            self._require_runnable(side)
 
-    def _require_runnable(self, change: Change) -> None:
+    @cached_property
+    def sides(self) -> tuple[Change | None, ...]:
+        """What is run: today (None) and each change; then the same with each other demand."""
+        more = [Density(percent) for percent in self.demand]
+        with_change = [[each, *(Together((each, change)) for change in self.changes)] for each in more]
+        return (None, *self.changes, *chain.from_iterable(with_change))
+
+    def _require_runnable(self, change: Change | None) -> None:
         """Raise ScenarioError that names the change, where jobs could run nowhere with it."""
+        assert change is not None
         try:
             change.applied(self.today).scenario.require_runnable()
         except ScenarioError as error:
@@ -78,8 +93,8 @@ class WhatIfPlan:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """`today`, then each change as text."""
-        return (TODAY, *(change.text for change in self.changes))
+        """Each of `sides` as text, `today` first."""
+        return tuple(TODAY if change is None else change.text for change in self.sides)
 
     @property
     def of_draws(self) -> bool:
@@ -93,10 +108,10 @@ class WhatIfPlan:
         return (given, *(drawn(given, seed) if self.bootstrap else given for seed in self.seeds[1:]))
 
     def requests(self) -> list[RunRequest]:
-        """The runs to make: all of today's by seed, then those of each change."""
+        """The runs to make: all of today's by seed, then those of each other side."""
         sides = [
             (self._changed(change, draw), seed)
-            for change in (None, *self.changes)
+            for change in self.sides
             for seed, draw in zip(self.seeds, self.draws, strict=True)
         ]
         told = told_to_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
@@ -117,26 +132,41 @@ class WhatIfPlan:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """The answer. runs: by side (today, then each change) and seed.
+    """The answer. runs: by side (`WhatIfPlan.sides`) and seed.
 
     differences: one row per change and measure: change, measure, label, unit, better (lower | higher | empty), before,
     after, difference (after - before), low, high (the interval, NaN without one), pairs.
     jobs: one row per change and job that finished on both sides: change, job, pairs, before_s, after_s, difference_s
-    (mean JCT over the pairs). With draws of the log both tables show the log itself, and the draws make the intervals.
+    (mean JCT over the pairs). waits: by partition and user, a row as `workbench.analysis.whatif.tables.Waits`. With
+    draws of the log all tables show the log itself, and the draws make the intervals.
     """
 
     plan: WhatIfPlan
     runs: tuple[tuple[Run, ...], ...]
     differences: pd.DataFrame = field(init=False)
     jobs: pd.DataFrame = field(init=False)
+    waits: pd.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:
-        before, *after = self.runs
+        before, *after = self.runs[: 1 + len(self.plan.changes)]
         changes = [change.text for change in self.plan.changes]
         draws = self.plan.of_draws
         object.__setattr__(self, "differences", difference_table(before, after, changes, self.plan.level, draws))
         own = 1 if draws else None  # jobs of the log itself, which no draw has all of
-        object.__setattr__(self, "jobs", job_table(before[:own], [runs[:own] for runs in after], changes))
+        shown = before[:own], [runs[:own] for runs in after], changes
+        object.__setattr__(self, "jobs", job_table(*shown))
+        object.__setattr__(self, "waits", wait_table(*shown))
+
+    @cached_property
+    def demand(self) -> pd.DataFrame:
+        """One row per other demand and change: percent of the jobs, change, words, mean wait as today and changed."""
+        count, rows = len(self.plan.changes), []
+        wait_s = [float(np.mean([summary(run)["mean_wait_s"] for run in side])) for side in self.runs]
+        for i, percent in enumerate(self.plan.demand, start=1):
+            first = i * (1 + count)
+            for k, change in enumerate(self.plan.changes, start=1):
+                rows.append((percent, change.text, change.words, wait_s[first], wait_s[first + k]))
+        return pd.DataFrame(rows, columns=["percent", "change", "words", "today_s", "changed_s"])
 
     @property
     def conclusions(self) -> list[str]:
@@ -146,7 +176,8 @@ class WhatIf:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What of the answer should not be believed as it stands: of the first pair's runs, and of the differences."""
-        first = zip(("today", *(f"with {change.words}" for change in self.plan.changes)), self.runs, strict=True)
+        sides = ("today" if change is None else f"with {change.words}" for change in self.plan.sides)
+        first = zip(sides, self.runs, strict=True)
         of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
         return (*of_runs, *surprising(self))
 
@@ -183,6 +214,7 @@ def what_if(
     level: float = LEVEL,
     belief: str | None = None,
     until_s: float | None = None,
+    demand: Iterable[float] = (),
     workers: int = 1,
     on_run: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
@@ -192,7 +224,8 @@ def what_if(
     each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
     scenario's; bootstrap: draw the log anew, by days, for each pair but the first (`workbench.analysis.whatif.draws`),
     else the seed alone differs between them; level: of the confidence intervals; belief: of both sides, as for
-    `workbench.compare`; until_s: as for `workbench.simulate`; workers: processes; on_run: called with the number of
+    `workbench.compare`; until_s: as for `workbench.simulate`; demand: both sides also with so many percent of the jobs
+    in the same time, as (110, 125); workers: processes; on_run: called with the number of
     runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
@@ -207,6 +240,7 @@ def what_if(
         level=level,
         belief=belief,
         until_s=until_s,
+        demand=demand,
     )
     check_workers(workers)
     if on_run is not None and not callable(on_run):
@@ -233,6 +267,7 @@ def planned(
     level: float = LEVEL,
     belief: str | None = None,
     until_s: float | None = None,
+    demand: Iterable[float] = (),
 ) -> WhatIfPlan:
     """The runs of `what_if`, whose arguments these are."""
     scenario = load(scenario)
@@ -242,7 +277,7 @@ def planned(
         raise InputError("change", change, "a change, as nodes v100=+8, or a list of them")
     changes = tuple(one if isinstance(one, Change) else parse_change(one) for one in given)
     chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
-    return WhatIfPlan(today, changes, chosen, bootstrap, level, belief, until_s)
+    return WhatIfPlan(today, changes, chosen, bootstrap, level, belief, until_s, tuple(demand))
 
 
 def concluded(plan: WhatIfPlan, outcomes: Sequence[Outcome]) -> WhatIf:

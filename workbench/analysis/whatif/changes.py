@@ -8,6 +8,10 @@
     density 120        120 % of the jobs in the same time, see `workbench.scenario.traces.density`
     faults mtbf_s=1 d, mttr_s=1 h             nodes fail at random; `faults none`: they never do
     faults a-0=0:3600, a-1=60:120             outages of single nodes, from and to in seconds
+    without rack=r3                           nodes that go, by name, list, wildcard or attribute
+    outage gpu[01-04] from 2024-03-04 08:00 to 2024-03-11 08:00     in addition to today's outages; `, drain`
+    set qos normal MaxTRESPU=gres/gpu=16      a limit, weight or setting of a Slurm site; `=none` takes it away
+    density 110 and nodes v100=+8             several at once
 
 `parse_change(change.text) == change`. Whatever cannot be applied raises InputError or ScenarioError.
 """
@@ -16,51 +20,31 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from workbench.analysis.whatif.change import (
+    Change,
+    as_float,
+    as_seconds,
+    as_text,
+    in_range,
+    pair,
+    with_core,
+    with_nodes,
+)
 from workbench.analysis.whatif.configuration import Configuration
+from workbench.analysis.whatif.site_changes import OutageOf, SetTo, Without, together
 from workbench.base.errors import InputError, counted
-from workbench.base.units import format_duration, parse_duration
+from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
-from workbench.scenario.traces.density import at_density
+from workbench.scenario.traces.density import at_density, moved
 from workbench.session.registry import find_scheduler
 
 LEAST_LOAD, MOST_LOAD = 0.01, 100.0
 MOST_NODES = 100_000
 MOST_GPUS = 1024
-
-
-class Change(ABC):
-    """One thing changed. kind: the first word of its text; example: what may follow it."""
-
-    kind: ClassVar[str]
-    example: ClassVar[str]
-
-    @abstractmethod
-    def applied(self, before: Configuration) -> Configuration:
-        """The configuration with the change."""
-
-    @property
-    def text(self) -> str:
-        """The change as text that `parse_change` reads back to an equal one."""
-        return f"{self.kind} {self._rest()}"
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """The change in words, as they follow `with`."""
-
-    @abstractmethod
-    def _rest(self) -> str:
-        """The text after its kind."""
-
-    @classmethod
-    @abstractmethod
-    def parsed(cls, rest: str) -> Change:
-        """Read the text after the kind; raises InputError."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +82,7 @@ class NodesBy(Change):
                 "nodes", self.accelerator, "an accelerator type of the cluster, one of: " + ", ".join(known)
             )
         groups = self._added(cluster) if self.count > 0 else self._removed(cluster)
-        changed = Cluster(accelerators=cluster.accelerators, nodes=groups, network_gbps=cluster.network_gbps)
-        return replace(before, scenario=before.scenario.replace(cluster=changed))
+        return with_nodes(before, groups)
 
     def _added(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
         groups = list(cluster.nodes)
@@ -172,16 +155,16 @@ class SchedulerTo(Change):
 
     @property
     def words(self) -> str:
-        knobs = ", ".join(f"{name}={_value(value)}" for name, value in self.knobs.items())
+        knobs = ", ".join(f"{name}={as_text(value)}" for name, value in self.knobs.items())
         return f"the scheduler {self.scheduler}" + (f" ({knobs})" if knobs else "")
 
     def _rest(self) -> str:
-        return ", ".join([self.scheduler, *(f"{name}={_value(value)}" for name, value in self.knobs.items())])
+        return ", ".join([self.scheduler, *(f"{name}={as_text(value)}" for name, value in self.knobs.items())])
 
     @classmethod
     def parsed(cls, rest: str) -> Change:
         name, *given = [part.strip() for part in rest.split(",")]
-        return cls(name, dict(_pair("policy", part, cls.example) for part in given))
+        return cls(name, dict(pair("policy", part, cls.example) for part in given))
 
 
 @dataclass(frozen=True)
@@ -195,7 +178,7 @@ class KnobTo(Change):
     example: ClassVar[str] = "round_s=720"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _value(self.value))
+        object.__setattr__(self, "value", as_text(self.value))
 
     def applied(self, before: Configuration) -> Configuration:
         settled = find_scheduler(before.scheduler).settle({**before.knobs, self.name: self.value})
@@ -210,7 +193,7 @@ class KnobTo(Change):
 
     @classmethod
     def parsed(cls, rest: str) -> Change:
-        return cls(*_pair("knob", rest, cls.example))
+        return cls(*pair("knob", rest, cls.example))
 
 
 @dataclass(frozen=True)
@@ -223,10 +206,10 @@ class RestartTo(Change):
     example: ClassVar[str] = "seconds or a duration, as 30 or 2 min"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "restart_s", _number("restart", self.restart_s, 0.0, math.inf, self.example))
+        object.__setattr__(self, "restart_s", in_range("restart", self.restart_s, 0.0, math.inf, self.example))
 
     def applied(self, before: Configuration) -> Configuration:
-        return _with_core(before, restart={"restart_s": self.restart_s})
+        return with_core(before, restart={"restart_s": self.restart_s})
 
     @property
     def words(self) -> str:
@@ -237,7 +220,7 @@ class RestartTo(Change):
 
     @classmethod
     def parsed(cls, rest: str) -> Change:
-        return cls(_seconds("restart", rest, cls.example))
+        return cls(as_seconds("restart", rest, cls.example))
 
 
 @dataclass(frozen=True)
@@ -250,13 +233,13 @@ class Load(Change):
     example: ClassVar[str] = f"a factor from {LEAST_LOAD:g} to {MOST_LOAD:g}, as 1.25"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factor", _number("load", self.factor, LEAST_LOAD, MOST_LOAD, self.example))
+        object.__setattr__(self, "factor", in_range("load", self.factor, LEAST_LOAD, MOST_LOAD, self.example))
 
     def applied(self, before: Configuration) -> Configuration:
         jobs = before.scenario.jobs
         if not any(job.arrival_s for job in jobs):
             raise InputError("load", self.factor, "a trace whose jobs do not all arrive at time 0 (density adds jobs)")
-        sooner = [job.model_copy(update={"arrival_s": job.arrival_s / self.factor}) for job in jobs]
+        sooner = [moved(job, job.arrival_s / self.factor) for job in jobs]
         return replace(before, scenario=before.scenario.replace(jobs=sooner))
 
     @property
@@ -264,11 +247,11 @@ class Load(Change):
         return f"jobs that arrive {self.factor:g} times as fast"
 
     def _rest(self) -> str:
-        return _value(self.factor)
+        return as_text(self.factor)
 
     @classmethod
     def parsed(cls, rest: str) -> Change:
-        return cls(_float("load", rest, cls.example))
+        return cls(as_float("load", rest, cls.example))
 
 
 @dataclass(frozen=True)
@@ -282,7 +265,7 @@ class Density(Change):
     example: ClassVar[str] = "a percentage above 0 and at most 200, as 120, or with a seed: 120, seed=1"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "percent", _number("density", self.percent, math.ulp(0.0), 200.0, self.example))
+        object.__setattr__(self, "percent", in_range("density", self.percent, math.ulp(0.0), 200.0, self.example))
 
     def applied(self, before: Configuration) -> Configuration:
         return replace(before, scenario=at_density(before.scenario, self.percent, self.seed))
@@ -292,15 +275,15 @@ class Density(Change):
         return f"{self.percent:g} % of the jobs in the same time"
 
     def _rest(self) -> str:
-        return _value(self.percent) + (f", seed={self.seed}" if self.seed else "")
+        return as_text(self.percent) + (f", seed={self.seed}" if self.seed else "")
 
     @classmethod
     def parsed(cls, rest: str) -> Change:
         percent, *more = [part.strip() for part in rest.split(",")]
-        given = dict(_pair("density", part, cls.example) for part in more)
+        given = dict(pair("density", part, cls.example) for part in more)
         if given.keys() - {"seed"} or not str(given.get("seed", "0")).isdecimal():
             raise InputError("density", rest, cls.example)
-        return cls(_float("density", percent, cls.example), int(given.get("seed", 0)))
+        return cls(as_float("density", percent, cls.example), int(given.get("seed", 0)))
 
 
 @dataclass(frozen=True)
@@ -321,7 +304,7 @@ class FaultsTo(Change):
     def applied(self, before: Configuration) -> Configuration:
         listed = [{"node": node, "from_s": begin, "to_s": end} for node, begin, end in self.outages]
         faults = {"mtbf_s": self.mtbf_s, "mttr_s": self.mttr_s, "list": listed}
-        return _with_core(before, faults=faults)
+        return with_core(before, faults=faults)
 
     @property
     def words(self) -> str:
@@ -336,7 +319,7 @@ class FaultsTo(Change):
     def _rest(self) -> str:
         means = [("mtbf_s", self.mtbf_s), ("mttr_s", self.mttr_s)]
         parts = [f"{name}={format_duration(seconds)}" for name, seconds in means if seconds is not None]
-        parts += [f"{node}={_value(begin)}:{_value(end)}" for node, begin, end in self.outages]
+        parts += [f"{node}={as_text(begin)}:{as_text(end)}" for node, begin, end in self.outages]
         return ", ".join(parts) or "none"
 
     @classmethod
@@ -346,19 +329,20 @@ class FaultsTo(Change):
         means: dict[str, float] = {}
         outages = []
         for part in (part.strip() for part in rest.split(",")):
-            name, value = _pair("faults", part, cls.example)
+            name, value = pair("faults", part, cls.example)
             if name in ("mtbf_s", "mttr_s"):
-                means[name] = _seconds("faults", value, cls.example)
+                means[name] = as_seconds("faults", value, cls.example)
                 continue
             begin, colon, end = value.partition(":")
             if not colon:
                 raise InputError("faults", part, cls.example)
-            outages.append((name, _float("faults", begin, cls.example), _float("faults", end, cls.example)))
+            outages.append((name, as_float("faults", begin, cls.example), as_float("faults", end, cls.example)))
         return cls(**means, outages=tuple(outages))
 
 
 KINDS: Mapping[str, type[Change]] = {
-    kind.kind: kind for kind in (NodesBy, SchedulerTo, KnobTo, RestartTo, Load, Density, FaultsTo)
+    kind.kind: kind
+    for kind in (NodesBy, Without, OutageOf, SetTo, SchedulerTo, KnobTo, RestartTo, Load, Density, FaultsTo)
 }
 """Every kind of change by the first word of its text."""
 
@@ -368,6 +352,8 @@ def parse_change(text: str) -> Change:
     kinds = ", ".join(KINDS)
     if not isinstance(text, str):
         raise InputError("change", text, f"a text that begins with one of: {kinds}")
+    if len(parts := text.split(" and ")) > 1:
+        return together(parse_change(part) for part in parts)
     kind, _, rest = text.strip().partition(" ")
     if kind not in KINDS:
         raise InputError("change", text, f"a text that begins with one of: {kinds}")
@@ -382,46 +368,3 @@ def _nodes(count: int) -> str:
 
 def _with_count(group: NodeGroup, count: int) -> NodeGroup:
     return NodeGroup.model_validate({**group.model_dump(), "count": count})
-
-
-def _with_core(before: Configuration, **changed: Mapping[str, Any]) -> Configuration:
-    """The configuration with some values of parts of its core exchanged."""
-    core = before.scenario.core.model_dump(mode="json")
-    parts = {name: {**core[name], **values} for name, values in changed.items()}
-    return replace(before, scenario=before.scenario.replace(core={**core, **parts}))
-
-
-def _pair(where: str, text: str, example: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value.strip():
-        raise InputError(where, text, example)
-    return name.strip(), value.strip()
-
-
-def _float(where: str, text: str, example: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(where, text, example) from None
-
-
-def _seconds(where: str, text: str, example: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError:
-        raise InputError(where, text, example) from None
-
-
-def _number(where: str, value: Any, least: float, most: float, example: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InputError(where, value, example)
-    if not least <= value <= most:
-        raise InputError(where, value, example)
-    return float(value)
-
-
-def _value(value: Any) -> str:
-    """A value as text that reads back to it."""
-    if isinstance(value, bool) or value is None:
-        return str(value).lower()
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

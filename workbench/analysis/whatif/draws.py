@@ -18,7 +18,7 @@ import numpy as np
 from workbench.base.errors import InputError, counted
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.density import numbered
+from workbench.scenario.traces.density import moved, numbered
 
 DAY_S, HOUR_S = 86_400.0, 3600.0
 FEWEST, MANY = 3, 7
@@ -59,7 +59,7 @@ def drawn(scenario: Scenario, seed: int) -> Scenario:
                     name = numbered(job.name, names) if job.name in used else job.name
                     names.add(name)
                     used.add(name)
-                    made.append(job.model_copy(update={"name": name, "arrival_s": arrival_s}))
+                    made.append(moved(job, arrival_s, name))
     held = {running.job for running in scenario.running}
     return scenario.replace(jobs=[*(job for job in scenario.jobs if job.name in held), *made])
 

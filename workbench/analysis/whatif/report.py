@@ -9,7 +9,7 @@ from workbench.analysis import page
 from workbench.analysis.report import cluster_table, notes_of, what_was_run
 from workbench.analysis.whatif import pictures
 from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import change_of, compared, heads, interval
+from workbench.analysis.whatif.words import WAIT_HEADS, change_of, compared, heads, interval, trust, waited
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 
@@ -44,7 +44,8 @@ def what_if_fragment(found: WhatIf) -> str:
     first, *others = [page.figure(pictures.by_job(found, change.text), page.HALF_PX) for change in found.plan.changes]
     drawn = page.two_columns(page.figure(pictures.measures(found), page.HALF_PX - 60.0), first)
     rest = [page.two_columns(*pair) for pair in zip(others[::2], [*others[1::2], ""], strict=False)]
-    return "".join([page.section("What follows", page.points(found.conclusions)), paired_table(found), drawn, *rest])
+    follows = page.section("What follows", page.points(found.conclusions))
+    return "".join([follows, paired_table(found), wait_tables(found), drawn, *rest])
 
 
 def paired_table(found: WhatIf) -> str:
@@ -53,9 +54,24 @@ def paired_table(found: WhatIf) -> str:
     parts = []
     for change in found.plan.changes:
         rows = rows_of(found.differences[found.differences["change"] == change.text])
-        title = f"With {change.words}: {counted(len(found.plan.seeds), 'pair')} of runs"
+        title = f"With {change.words}: {counted(len(found.plan.seeds), 'pair')} of runs{_trust(found)}"
         parts.append(page.section(title, page.table(columns, map(compared, rows), right=range(1, 5))))
     return "".join(parts)
+
+
+def wait_tables(found: WhatIf) -> str:
+    """Waits by partition and user; nothing for one group of jobs alone."""
+    parts = []
+    for change in found.plan.changes:
+        if rows := waited(found, change):
+            table = page.table(WAIT_HEADS, rows, right=range(1, len(WAIT_HEADS)))
+            parts.append(page.section(f"Waits, with {change.words}{_trust(found)}", table))
+    return "".join(parts)
+
+
+def _trust(found: WhatIf) -> str:
+    said = trust(found.plan.today.scenario)
+    return f" ({said})" if said else ""
 
 
 def values_table(values: MarginalValues) -> str:

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.metrics import Summary, metric, summary, with_known
+from workbench.analysis.metrics import Summary, metric, per_job, summary, with_known
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.two_runs import SAME_S
 from workbench.analysis.whatif.paired import around_first, paired
 from workbench.simulation.run import Run
 
-MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:])
+MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:], "jobs_refused")
 """What is compared: `metrics.MAIN`, the tail, the wait, the cost per job; with those of SLOs where there are any."""
 OF_CAPACITY = ("utilisation", "cru")
 """Shares of the GPUs there are: with other GPUs or other jobs neither more nor less of them is better by itself."""
@@ -35,6 +35,21 @@ class Difference(NamedTuple):
     low: float
     high: float
     pairs: int
+
+
+class Waits(NamedTuple):
+    """What the jobs of one partition or user wait before and after one change: a row of `WhatIf.waits`."""
+
+    change: str
+    by: str
+    name: str
+    jobs: int
+    before_median_s: float
+    after_median_s: float
+    before_p95_s: float
+    after_p95_s: float
+    before_total_s: float
+    after_total_s: float
 
 
 JOB_COLUMNS = ["change", "job", "pairs", "before_s", "after_s", "difference_s"]
@@ -95,6 +110,49 @@ def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Se
         grouped["difference_s"] = grouped["after_s"] - grouped["before_s"]
         parts.append(grouped.reset_index().assign(change=change))
     return pd.concat(parts, ignore_index=True)[JOB_COLUMNS]
+
+
+def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
+    """One row per change and all jobs, each partition (`attributes.partition`) and each user; columns as in `Waits`.
+
+    A wait is all the time without GPUs, up to the run's end for one that has not begun. Of several pairs the means of
+    their medians, 95th percentiles and sums; jobs: of the first run after the change.
+    """
+    today = [_waits(run) for run in before]
+    rows = []
+    for change, runs in zip(changes, after, strict=True):
+        then = [_waits(run) for run in runs]
+        for by in ("all", "partition", "user"):
+            names = sorted({*today[0][by], *then[0][by]} - {""})
+            for name in names:
+                sides = [[one.loc[one[by] == name, "wait_s"].dropna() for one in side] for side in (today, then)]
+                numbers = [
+                    float(np.mean([found(waits) if len(waits) else math.nan for waits in side]))
+                    for found in (_median, _p95, _total)
+                    for side in sides
+                ]
+                rows.append(Waits(change, by, str(name), len(sides[1][0]), *numbers))
+    return pd.DataFrame(rows, columns=list(Waits._fields))
+
+
+def _waits(run: Run) -> pd.DataFrame:
+    """The wait of each job, with its partition and user."""
+    of = {job.name: (str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
+    found = per_job(run)[["job", "wait_s"]]
+    partition, user = zip(*(of[name] for name in found["job"]), strict=True)
+    return found.assign(all="all jobs", partition=partition, user=user)
+
+
+def _median(waits: pd.Series[float]) -> float:
+    return float(waits.median())
+
+
+def _p95(waits: pd.Series[float]) -> float:
+    return float(waits.quantile(0.95))
+
+
+def _total(waits: pd.Series[float]) -> float:
+    return float(waits.sum())
 
 
 def sooner_and_later(jobs: pd.DataFrame) -> tuple[int, int, int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
+from workbench.analysis.calibration import NOTE
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.whatif.draws import left_out
-from workbench.analysis.whatif.tables import Difference, rows_of, sooner_and_later
+from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import unit_beside, with_unit
 from workbench.base.units import format_duration
@@ -16,10 +18,27 @@ from workbench.scenario.scenario import Faults, Scenario
 
 if TYPE_CHECKING:
     from workbench.analysis.whatif.ask import WhatIf
+    from workbench.analysis.whatif.change import Change
 
-SAID = ("mean_jct_s", "makespan_s", "mean_cost_usd", "utilisation", "jobs_unfinished", "slo_violations")
+SAID = (
+    "mean_jct_s",
+    "mean_wait_s",
+    "makespan_s",
+    "mean_cost_usd",
+    "utilisation",
+    "jobs_unfinished",
+    "jobs_refused",
+    "slo_violations",
+)
 """Measures that sentences tell; the table has them all."""
+COUNTS = ("jobs_unfinished", "jobs_refused")
+"""Told only where they change."""
 ONE_PAIR = "one pair"
+WAIT_HEADS = (
+    *("Wait of", "Jobs", "Median today", "Median changed", "95th percentile today", "95th percentile changed"),
+    *("Sum today", "Sum changed"),
+)
+MOST_USERS = 12
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
 of utilisation (ours)."""
@@ -69,6 +88,22 @@ def compared(row: Difference) -> tuple[str, ...]:
     return row.label, amount(row.before, unit), amount(row.after, unit), change_of(row.difference, unit), span, what
 
 
+def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
+    """Waits of all jobs, of each partition and of the users whose sum changes most, as people read them (`WAIT_HEADS`);
+    none where all jobs are one group."""
+    table = found.waits[found.waits["change"] == change.text]
+    if len(table) == 1:
+        return []
+    moved = (table["after_total_s"] - table["before_total_s"]).abs()
+    users = moved[table["by"] == "user"].nlargest(MOST_USERS).index
+    shown = table[(table["by"] != "user") | table.index.isin(users)]
+    rows = (Waits(*row) for row in shown.itertuples(index=False, name=None))
+    return [
+        (f"{row.by} {row.name}" if row.by != "all" else row.name, str(row.jobs), *(amount(s, "s") for s in row[4:]))
+        for row in rows
+    ]
+
+
 def surprising(found: WhatIf) -> list[str]:
     """Warnings of changes that only take capacity away and yet shorten times, or fill the GPUs more than the loss of
     some explains: a line of jobs may do that (Graham's anomalies), a log that is read wrongly does it often."""
@@ -78,7 +113,7 @@ def surprising(found: WhatIf) -> list[str]:
         if was.jobs != now.jobs or not _only_loses(was, now):
             continue
         rows = {row.measure: row for row in rows_of(found.differences[found.differences["change"] == change.text])}
-        for row in (rows[name] for name in ("makespan_s", "mean_jct_s") if name in rows):
+        for row in (rows[name] for name in ("makespan_s", "mean_jct_s", "mean_wait_s") if name in rows):
             if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
                 said.append(
                     f"with {change.words}: {_sentence(row, found.plan.level)} Less capacity seldom helps: see whether "
@@ -101,22 +136,40 @@ def _only_loses(was: Scenario, now: Scenario) -> bool:
     before, after = was.cluster.workers, now.cluster.workers
     fewer = before.keys() >= after.keys() and all(after[name] <= before[name] for name in after) and before != after
     faults, then = was.core.faults, now.core.faults
-    kept = set(faults.list) <= set(then.list) and (
-        faults.mtbf_s is None or (faults.mtbf_s, faults.mttr_s) == (then.mtbf_s, then.mttr_s)
-    )
-    return (fewer and faults == then) or (was.cluster == now.cluster and faults != then and kept)
+    same = (faults.mtbf_s, faults.mttr_s) == (then.mtbf_s, then.mttr_s)
+    there = {node.name for node in now.cluster.machines}
+    gone = {each for each in faults.list if each.node in there} == set(then.list) and same
+    kept = set(faults.list) <= set(then.list) and (faults.mtbf_s is None or same)
+    return (fewer and gone) or (was.cluster == now.cluster and faults != then and kept)
+
+
+def calibration_of(scenario: Scenario) -> str:
+    """How near a log's simulated waits were to the recorded ones, in a sentence; empty where none are recorded."""
+    told = next((note for note in scenario.notes if note.startswith(NOTE)), "")
+    if told or not any("start_s" in job.attributes for job in scenario.jobs):
+        return told
+    return f"{NOTE}none yet; `workbench calibrate` says how near simulated waits are to the recorded ones."
+
+
+def trust(scenario: Scenario) -> str:
+    """In a word what the calibration came to, to stand beside figures; empty where no waits are recorded."""
+    words = re.split("[ ;:(,]+", calibration_of(scenario).removeprefix(NOTE))
+    return {"none": "not calibrated"}.get(words[0], words[0])
 
 
 def conclusions(found: WhatIf) -> list[str]:
     """The sentences of `WhatIf.conclusions`."""
-    said = []
+    said = [told] if (told := calibration_of(found.plan.today.scenario)) else []
     for number, change in enumerate(found.plan.changes):
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
-            if row.measure in SAID and not (row.measure == "jobs_unfinished" and row.difference == 0):
+            if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
                 said.append(f"With {change.words}: {_sentence(row, found.plan.level)}")
         said.append(f"With {change.words}: {_jobs(found, change.text)}")
         said += _rent(found.plan.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
+    for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
+        as_today, then = (amount(each, "s") for each in both)
+        said.append(f"At {percent:g} % of the demand, mean wait is {as_today} as today, and {then} with {words}.")
     return [*said, *_caveats(found)]
 
 

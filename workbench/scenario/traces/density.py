@@ -11,11 +11,14 @@ from collections.abc import Container
 import numpy as np
 
 from workbench.base.errors import InputError
+from workbench.scenario.frozen import Facts
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.rows import check_seed
 
 MOST_PERCENT = 200.0
+TIMES = ("submit_s", "eligible_s", "start_s", "end_s")
+"""Attributes of a log's jobs that are times."""
 _STREAM = 2
 
 
@@ -55,6 +58,14 @@ def _copies(jobs: tuple[Job, ...], positions: list[int]) -> list[Job]:
         fresh = {"name": numbered(jobs[position].name, taken), "steps_done": 0.0, "attained_s": 0.0}
         made.append(jobs[position].model_copy(update=fresh))
     return made
+
+
+def moved(job: Job, arrival_s: float, name: str | None = None) -> Job:
+    """The job at another time, and by another name; what its log says of times moves with it."""
+    later_s = arrival_s - job.arrival_s
+    facts = {key: value + later_s for key, value in job.attributes.items() if key in TIMES and value is not None}
+    more = {"attributes": Facts({**job.attributes, **facts})} if facts else {}
+    return job.model_copy(update={"name": name or job.name, "arrival_s": arrival_s, **more})
 
 
 def numbered(name: str, taken: Container[str]) -> str:

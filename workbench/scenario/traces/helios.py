@@ -55,8 +55,8 @@ def convert(
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops(tuple(keep))
-    rows, notes = dated(list(read_trace(source, drops)))
-    return assemble(source, FORMAT, rows, drops, cut, notes, ENDED[0])
+    rows, first = dated(list(read_trace(source, drops)))
+    return assemble(source, FORMAT, rows, drops, cut, [], ENDED[0], first=first)
 
 
 def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:

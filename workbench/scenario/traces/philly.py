@@ -48,9 +48,9 @@ def convert(
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops()
-    rows, notes = dated(list(read_log(source, drops)))
-    notes += ["line numbers count the jobs of the list"]
-    return assemble(source, FORMAT, rows, drops, cut, notes, STATES[0])
+    rows, first = dated(list(read_log(source, drops)))
+    notes = ["line numbers count the jobs of the list"]
+    return assemble(source, FORMAT, rows, drops, cut, notes, STATES[0], first=first)
 
 
 def read_log(source: str | Path, drops: Drops) -> Iterable[TimedRow]:

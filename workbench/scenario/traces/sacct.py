@@ -179,16 +179,15 @@ def convert(
     read = [row for row in read if row.gpus]
     first = min((row.times["submit_s"] for row in read), default=0.0)
     starts = [_start(row) for row in read if "start_s" in row.times]
-    rows, notes = dated(read)
+    rows, zero = dated(read)
     cut = Cut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     recording = Recording(
-        dated=True,
         ratios=known,
         entities=lambda begin_s: site.entities(first + begin_s, starts),
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
-    scenario, report = assemble(source, FORMAT, rows, log.drops, cut, notes, ENDED[0], recording)
+    scenario, report = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
     told = (*report.notes, *log.notes, *_told(log, site, read))
     return scenario, replace(report, notes=told)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -139,11 +139,10 @@ def _nothing(*given: Any) -> list[dict[str, Any]]:
 class Recording:
     """What is known besides the jobs of a trace that runs as recorded.
 
-    dated: times count from its first submission. entities: of the scenario, from its begin (in the trace's time);
+    entities: of the scenario, from its begin (in the trace's time);
     outages: also from the end and the names of its nodes.
     """
 
-    dated: bool = False
     ratios: Sequence[Ratio] = ()
     entities: Callable[[float], list[dict[str, Any]]] = _nothing
     outages: Callable[[float, float, Sequence[str]], list[dict[str, Any]]] = _nothing
@@ -214,17 +213,16 @@ def started(submitted_s: float, start_s: float | None, duration_s: float) -> dic
     return found if start_s is None else {**found, "start_s": start_s, "end_s": start_s + duration_s}
 
 
-def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], list[str]]:
-    """Rows whose arrivals count from `rows.EPOCH`, counted from the first one; and the notes that say which that is."""
+def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], datetime | None]:
+    """Rows whose arrivals count from `rows.EPOCH`, counted from the first one; and the date of that one."""
     if not rows:
-        return [], []
+        return [], None
     begin_s = min(row.times.get("submit_s", row.arrival_s) for row in rows)
-    first = EPOCH + timedelta(seconds=begin_s)
-    note = f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"
-    return [
+    found = [
         replace(row, arrival_s=row.arrival_s - begin_s, times={n: at_s - begin_s for n, at_s in row.times.items()})
         for row in rows
-    ], [note]
+    ]
+    return found, EPOCH + timedelta(seconds=begin_s)
 
 
 def assemble(
@@ -236,12 +234,14 @@ def assemble(
     notes: Sequence[str],
     well: str | None = None,
     recorded: Recording | None = None,
+    first: datetime | None = None,
 ) -> tuple[Scenario, Report]:
     """The scenario and the report of the rows that could be read; those not kept go to `drops`.
 
-    well: the state of a job that ended well, where the trace tells states; recorded: jobs run as recorded whatever the
-    cluster's types, with what else is known. Jobs stand in order of arrival. Raises InputError for a cluster that is
-    none, for one on which no named model has built-in speeds, and where no job is left.
+    well: the state of a job that ended well, where the trace tells states; first: the date of second 0; recorded: jobs
+    run as recorded whatever the cluster's types, with what else is known. Jobs stand in order of arrival. Raises
+    InputError for a cluster that is none, for one on which no named model has built-in speeds, and where no job is
+    left.
     """
     called = source_name(source)
     cluster = plain_cluster(cut.cluster, called)
@@ -256,7 +256,7 @@ def assemble(
     rows = sorted(_once(read, drops), key=lambda row: row.arrival_s)
     begin_s, cut_off = cut.from_s, _first_second(rows) if recorded is not None and cut.from_s is None else None
     if begin_s is None:
-        begin_s = cut_off if cut_off is not None else 0.0 if recorded and recorded.dated else _first(rows)
+        begin_s = cut_off if cut_off is not None else 0.0 if recorded and first else _first(rows)
     early = [row for row in rows if recorded is not None and row.goes_on(begin_s)]
     lines = {row.line for row in early}
     later = in_window([row for row in rows if row.line not in lines], begin_s, cut.to_s, drops)
@@ -272,9 +272,11 @@ def assemble(
         "description": f"{len(kept)} jobs of the {format} trace {name.name}, {speeds}",
         "seed": cut.seed,
         "recorded": _recorded_of(kept, begin_s) if group is None or told_ends else None,
+        "begins": first and (first + timedelta(seconds=begin_s)).isoformat(timespec="seconds"),
         "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
     }
-    told = [*_order_notes(read), *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
+    zero = [] if first is None else [f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"]
+    told = [*_order_notes(read), *zero, *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
     if cut.from_s is None and cut_off is None and begin_s > 0:
         told.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     if group is None:

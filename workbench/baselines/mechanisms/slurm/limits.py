@@ -104,6 +104,13 @@ class Ledger:
                 return rule.reason(used, more)
         return None
 
+    def never(self, ask: Ask) -> Reason | None:
+        """Why a job may not start even alone."""
+        for rule in self.limits[ask.name]:
+            if (more := rule.amount(ask, ask.limit_s)) > rule.most:
+                return rule.reason(0.0, more)
+        return None
+
 
 def all_limits(site: SlurmSite) -> dict[str, tuple[Limit, ...]]:
     """The limits that count each job, in the order in which they are looked at; none where they are not enforced."""

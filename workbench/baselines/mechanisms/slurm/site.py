@@ -148,8 +148,10 @@ class SlurmSite:
     before: frozenset[str]
 
     def machines_of(self, partition: str) -> Machines:
-        """Those of a partition; all, where nothing says which."""
-        return self.inside[partition] if partition in self.inside else np.ones(len(self.machines), dtype=bool)
+        """Those of a partition: none of one that is declared and has no nodes; all, where nothing says which."""
+        if partition in self.inside:
+            return self.inside[partition]
+        return np.full(len(self.machines), partition not in self.partitions or not self.inside)
 
 
 DEFAULTS = {

@@ -1,0 +1,170 @@
+"""Changes of a Slurm site by its own names, waits by partition and user, other demand: cases worked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import workbench
+from workbench.analysis.whatif import Configuration, Density, Load, NodesBy, Together, parse_change
+from workbench.analysis.whatif.report import wait_tables
+from workbench.analysis.whatif.site_changes import chosen, date_of
+from workbench.base.errors import InputError, ScenarioError
+from workbench.scenario.scenario import Scenario
+
+CONFIG = {"kind": "config", "SchedulerParameters": "bf_interval=10,bf_resolution=10", "PriorityCalcPeriod": "00:01:00"}
+
+
+def site(**more: Any) -> Scenario:
+    """Racks r1 (a-0, a-1) and r2 (b-0), 4 GPUs a node; partition q is b-0 alone. Four jobs of ada in p, one of bob in
+    q, each a whole node for 100 s; partition p's first three begin at once, the fourth waits for 100 s."""
+    racks = [("a", 2, "r1", "p"), ("b", 1, "r2", "p,q")]
+    jobs = [(f"p{i}", "ada", "p") for i in range(4)] + [("q0", "bob", "q")]
+    facts = {"limit_s": 100.0, "account": "bio", "qos": "normal", "nodes": 1.0, "start_s": 5.0}
+    names = {"config": CONFIG, "qos normal": {"kind": "qos", "name": "normal"}}
+    data = {
+        "cluster": {
+            "accelerators": [{"name": "x"}],
+            "nodes": [
+                {"name": name, "accelerator": "x", "gpus": 4, "count": count}
+                | {"attributes": {"rack": rack, "partitions": partitions}}
+                for name, count, rack, partitions in racks
+            ],
+        },
+        "jobs": [
+            {"name": name, "model": "m", "steps": 100.0, "gpus": 4, "user": user, "arrival_s": float(i)}
+            | {"attributes": {**facts, "partition": partition, "eligible_s": float(i)}}
+            for i, (name, user, partition) in enumerate(jobs)
+        ],
+        "throughputs": [{"model": "m", "accelerator": "x", "gpus": 4, "steps_per_s": 1.0}],
+        "entities": [
+            {"name": "config site" if name == "config" else name, "attributes": a} for name, a in names.items()
+        ],
+        "begins": "2024-03-01T08:00:00",
+    }
+    return Scenario.from_dict({**data, **more})
+
+
+def after(text: str, scenario: Scenario | None = None) -> Scenario:
+    return parse_change(text).applied(Configuration(scenario or site(), "slurm")).scenario
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("a-0", ["a-0"]),
+        ("a-[0-1], b-0", ["a-0", "a-1", "b-0"]),
+        ("?-0", ["a-0", "b-0"]),
+        ("rack=r1", ["a-0", "a-1"]),
+        ("partition=q", ["b-0"]),
+        ("partition=p", ["a-0", "a-1", "b-0"]),
+    ],
+)
+def test_nodes_by_name_list_wildcard_and_attribute(text: str, nodes: list[str]) -> None:
+    assert chosen(site(), text) == nodes
+    change = parse_change(f"outage {text} from 2024-03-01 08:01 to 3 min, drain")
+    assert parse_change(change.text) == change
+    outages = change.applied(Configuration(site(), "slurm")).scenario.core.faults.list
+    assert [(each.node, each.from_s, each.to_s, each.drain) for each in outages] == [(n, 60, 180, True) for n in nodes]
+
+
+def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() -> None:
+    down = [{"node": "a-0", "from_s": 500.0, "to_s": 600.0}]
+    left = after("without rack=r1", site(core={"faults": {"list": down}}))
+    assert [node.name for node in left.cluster.machines] == ["b-0"] and left.core.faults.list == ()
+    found = workbench.what_if(site(), "slurm", ["without rack=r1", "without rack=r2"], demand=[140])
+    waits = found.waits.set_index(["change", "by", "name"])
+    assert waits.loc[("without rack=r1", "all", "all jobs"), "before_total_s"] == pytest.approx(200, abs=40)
+    assert waits.loc[("without rack=r1", "all", "all jobs"), "after_total_s"] == pytest.approx(1000, abs=60)
+    assert waits.loc[("without rack=r1", "partition", "q"), "after_median_s"] >= 90
+    assert waits.loc[("without rack=r2", "partition", "p"), "jobs"] == 4
+    said = "\n".join(found.conclusions)
+    assert said.startswith("Calibration: none yet") and "(not calibrated)" in wait_tables(found)
+    assert "With rack=r2 gone: jobs refused goes from 0 jobs to 1 job" in said and "user ada" in wait_tables(found)
+    assert found.demand["percent"].tolist() == [140, 140] and "At 140 % of the demand, mean wait is" in said
+    assert (found.demand["changed_s"] > found.demand["today_s"]).iloc[0] and len(found.runs) == 6
+    refused = found.runs[2][0].jobs.set_index("job")["verdict"]
+    assert refused["q0"] == "refused" and (refused.drop("q0") == "").all()
+    gone = workbench.explain(found.runs[2][0], "q0", 50.0)
+    assert "no nodes of partition q that are large enough for it" in gone.text()
+
+
+def test_an_outage_is_added_to_todays_and_lengthens_waits() -> None:
+    scenario = site(core={"faults": {"list": [{"node": "b-0", "from_s": 500.0, "to_s": 600.0}]}})
+    found = workbench.what_if(scenario, "slurm", "outage a-* from 2024-03-01 08:00 to 2024-03-01 08:05")
+    assert [each.node for each in found.runs[1][0].scenario.core.faults.list] == ["b-0", "a-0", "a-1"]
+    total = found.waits.set_index("by").loc["all"]
+    assert total["after_total_s"] > total["before_total_s"] and found.warnings == ()
+    assert date_of(scenario, 90.0) == "2024-03-01 08:01"
+
+
+def test_what_ran_on_nodes_that_go_waits() -> None:
+    held = site(running=[{"job": "p0", "gpus": {"a-1": 4}}])
+    assert after("without a-1", held).running == () and len(after("without a-0", held).running) == 1
+    assert after("nodes x=-1", held).running == held.running
+    assert [node.name for node in after("without a-0", held).cluster.machines] == ["a-1", "b-0"]
+
+
+def test_limits_and_settings_are_set_and_taken_away() -> None:
+    found = workbench.what_if(site(), "slurm", ["set qos normal MaxTRESPU=gres/gpu=4", "set config bf_interval=60"])
+    waits = found.waits[found.waits["by"] == "user"].set_index(["change", "name"])["after_total_s"]
+    assert waits["set qos normal MaxTRESPU=gres/gpu=4", "ada"] == pytest.approx(600, abs=40), "one after the other"
+    limited = after("set qos normal MaxTRESPU=gres/gpu=4")
+    assert after("set qos normal MaxTRESPU=none", limited) == site()
+    slow = after("set config bf_interval=60").entities[0].attributes["SchedulerParameters"]
+    assert slow == "bf_resolution=10,bf_interval=60"
+    never = workbench.simulate(after("set qos normal MaxTRESPU=gres/gpu=2"), "slurm")
+    assert set(never.jobs["verdict"]) == {"refused"} and "asks for 4" in never.events["reason"].iloc[-1]
+
+
+def test_a_job_whose_reservation_is_over_is_refused() -> None:
+    scenario = site()
+    late = scenario.jobs[3].model_copy(update={"attributes": {**scenario.jobs[3].attributes, "reservation": "course"}})
+    kept = {"kind": "reservation", "name": "course", "Nodes": "a-0", "start_s": 0.0, "end_s": 60.0, "known_s": 0.0}
+    entities = [*scenario.to_dict()["entities"], {"name": "course", "attributes": kept}]
+    data = {**scenario.to_dict(), "entities": entities}
+    data["jobs"][3] = {**data["jobs"][3], "attributes": dict(late.attributes)}
+    run = workbench.simulate(Scenario.from_dict(data), "slurm")
+    assert run.jobs.set_index("job")["verdict"].tolist() == ["", "", "", "refused", ""]
+
+
+def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> None:
+    both = parse_change("density 140 and nodes x=+1")
+    assert both == Together((Density(140), NodesBy("x", 1))) and parse_change(both.text) == both
+    more = both.applied(Configuration(site(), "slurm")).scenario
+    assert len(more.jobs) == 7 and more.cluster.gpus == 16
+    faster = Load(2.0).applied(Configuration(site(), "slurm")).scenario.jobs
+    assert [job.attributes["eligible_s"] for job in faster] == [job.arrival_s for job in faster] == [0, 0.5, 1, 1.5, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("without c-9", "nodes of the cluster, as gpu"),
+        ("without *", "one node left"),
+        ("outage a-0 from 1 h", "rack=r3 from"),
+        ("outage a-0 from 1 h to 1 min", "an end after it"),
+        ("outage a-0 from 2020-01-01 to 1 h", "at or after"),
+        ("outage a-0 from 2024-03-01T08:00+01:00 to 1 h", "without a zone"),
+        ("set qos nobody MaxTRESPU=gres/gpu=4", "there|an entity of the scenario: qos normal"),
+        ("set qos normal MaxWall=4", "one of Priority"),
+        ("set rack r1 x=4", "one of config, partition"),
+        ("density 120 and nowhere", "begins with one of"),
+    ],
+)
+def test_what_cannot_be_is_told(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        after(text)
+
+
+def test_dates_and_limits_need_what_says_them() -> None:
+    undated = Scenario.from_dict({**site().to_dict(), "begins": None})
+    assert undated.key() == site().key() and date_of(undated, 5.0) == ""
+    with pytest.raises(InputError, match="does not say when it begins"):
+        after("outage a-0 from 2024-03-01 to 1 h", undated)
+    with pytest.raises(InputError, match="a scheduler that reads MaxTRESPU, as slurm; las does not"):
+        parse_change("set qos normal MaxTRESPU=gres/gpu=4").applied(Configuration(site(), "las"))
+    for bad in ("yesterday", "2024-03-01T08:00:00Z", "0001-01-01"):
+        with pytest.raises(ScenarioError, match="a date and time without a zone"):
+            site(begins=bad)

@@ -1,0 +1,274 @@
+"""Changes of a site by its operators' names: nodes, racks and partitions that go or are down for a time, limits and
+weights; and several changes at once. Texts as in `workbench.analysis.whatif.changes`.
+
+NODES are names, Slurm's lists of them, wildcards, or attributes: `gpu[01-04], h100-*, rack=r3, partition=long`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import ClassVar
+
+from workbench.analysis.whatif.change import Change, as_seconds, pair, with_nodes
+from workbench.analysis.whatif.configuration import Configuration
+from workbench.base.errors import InputError
+from workbench.base.labels import listed
+from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, DEFAULTS, TRES_LIMITS
+from workbench.scenario.cluster import Node
+from workbench.scenario.scenario import Entity, Outage, Scenario
+from workbench.scenario.traces.slurm_text import hosts
+from workbench.session.registry import find_scheduler
+
+NODES = "gpu[01-04], h100-*, rack=r3 or partition=long"
+PLURAL = {"partition": "partitions", "feature": "features"}
+"""Attributes of nodes that are lists, by the word for one of them."""
+OF_BACKFILL = tuple(name for name in DEFAULTS if name.islower())
+"""Settings that stand within SchedulerParameters."""
+SET = {
+    "config": tuple(DEFAULTS),
+    "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS"),
+    "qos": ("Priority", "UsageFactor", *TRES_LIMITS, *COUNT_LIMITS),
+    "account": ("Share", *TRES_LIMITS, *COUNT_LIMITS),
+    "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS),
+}
+"""What can be set, by kind of entity; `workbench.baselines.mechanisms.slurm.site` reads it."""
+
+
+@dataclass(frozen=True)
+class Without(Change):
+    """Some nodes are not there. What ran on them at the begin waits; listed outages of theirs go with them."""
+
+    nodes: str
+
+    kind: ClassVar[str] = "without"
+    example: ClassVar[str] = NODES
+
+    def applied(self, before: Configuration) -> Configuration:
+        gone = set(chosen(before.scenario, self.nodes))
+        groups = []
+        for group in before.scenario.cluster.nodes:
+            names = group.node_names()
+            left = tuple(name for name in names if name not in gone)
+            kept = {"hosts": left, "count": len(left)} if len(left) < len(names) else {}
+            groups += [group.model_copy(update=kept)] if left else []
+        if not groups:
+            raise InputError("nodes", self.nodes, "one node left at least")
+        after = with_nodes(before, groups)
+        lost = sorted(_partitions(before.scenario) - _partitions(after.scenario))  # else their jobs would run anywhere
+        empty = [{"name": f"partition {name}", "attributes": {"kind": "partition", "name": name}} for name in lost]
+        known = {each.name for each in after.scenario.entities}
+        more = [Entity.model_validate(each) for each in empty if each["name"] not in known]
+        if not more:
+            return after
+        return replace(after, scenario=after.scenario.replace(entities=[*after.scenario.entities, *more]))
+
+    @property
+    def words(self) -> str:
+        return f"{self.nodes} gone"
+
+    def _rest(self) -> str:
+        return self.nodes
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        return cls(rest)
+
+
+@dataclass(frozen=True)
+class OutageOf(Change):
+    """Some nodes are down for a time, in addition to today's outages. begin, end: dates (as 2024-03-04 08:00, where the
+    scenario says when it begins) or times since its begin; drain: what runs there goes on, and nothing starts."""
+
+    nodes: str
+    begin: str
+    end: str
+    drain: bool = False
+
+    kind: ClassVar[str] = "outage"
+    example: ClassVar[str] = "rack=r3 from 2024-03-04 08:00 to 2024-03-11 08:00, or NODES from 2 d to 9 d, drain"
+    _PATTERN: ClassVar[re.Pattern[str]] = re.compile(r"(.+?)\s+from\s+(.+?)\s+to\s+(.+?)(\s*,\s*drain)?")
+
+    def applied(self, before: Configuration) -> Configuration:
+        scenario = before.scenario
+        from_s, to_s = (_since_begin(scenario, text) for text in (self.begin, self.end))
+        if not 0 <= from_s < to_s:
+            raise InputError("outage", self._rest(), "a begin at or after the scenario's, and an end after it")
+        faults = scenario.core.faults
+        more = [Outage(node=name, from_s=from_s, to_s=to_s, drain=self.drain) for name in chosen(scenario, self.nodes)]
+        longer = faults.model_copy(update={"list": (*faults.list, *more)})
+        return replace(before, scenario=scenario.replace(core=scenario.core.model_copy(update={"faults": longer})))
+
+    @property
+    def words(self) -> str:
+        return f"{self.nodes} {'drained' if self.drain else 'down'} from {self.begin} to {self.end}"
+
+    def _rest(self) -> str:
+        return f"{self.nodes} from {self.begin} to {self.end}{', drain' if self.drain else ''}"
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        match = cls._PATTERN.fullmatch(rest)
+        if match is None:
+            raise InputError("outage", rest, cls.example)
+        return cls(match[1], match[2], match[3], match[4] is not None)
+
+
+@dataclass(frozen=True)
+class SetTo(Change):
+    """A limit, weight or setting of a site (`SET`). of: `qos normal`, `account bio`, `user ada` (in all accounts) or
+    `user ada of vision`, `partition long`, `config`; value: as Slurm writes it; `none` takes it away."""
+
+    of: str
+    name: str
+    value: str
+
+    kind: ClassVar[str] = "set"
+    example: ClassVar[str] = "qos normal MaxTRESPU=gres/gpu=16, partition long PriorityTier=5 or config bf_interval=60"
+
+    def __post_init__(self) -> None:
+        kind = self.of.partition(" ")[0]
+        if kind not in SET:
+            raise InputError("set", self.of, f"one of {', '.join(SET)}, and its name")
+        if self.name not in SET[kind]:
+            raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}")
+
+    def applied(self, before: Configuration) -> Configuration:
+        scenario = before.scenario
+        key = "SchedulerParameters" if self.name in OF_BACKFILL else self.name
+        if f"entities.attributes.{key}" not in find_scheduler(before.scheduler).uses:
+            raise InputError(
+                "set", self._rest(), f"a scheduler that reads {key}, as slurm; {before.scheduler} does not"
+            )
+        names = [each.name for each in scenario.entities]
+        if not (found := {name for name in names if self._is(name)}):
+            kind = self.of.partition(" ")[0]
+            there = listed((name for name in names if name.startswith(f"{kind} ")), 8) or "none"
+            raise InputError("set", self.of, f"an entity of the scenario: {there}")
+        entities = [self._with(each, key) if each.name in found else each for each in scenario.entities]
+        return replace(before, scenario=scenario.replace(entities=entities))
+
+    def _is(self, name: str) -> bool:
+        user = self.of.startswith("user ") and " of " not in self.of
+        return name == self.of or (self.of == "config" and name.startswith("config ")) or (
+            user and name.startswith(f"{self.of} of ")
+        )  # fmt: skip
+
+    def _with(self, entity: Entity, key: str) -> Entity:
+        attributes = dict(entity.attributes)
+        if self.name in OF_BACKFILL:
+            parts = [part for part in str(attributes.get(key, "")).split(",") if part]
+            parts = [part for part in parts if part.partition("=")[0] != self.name]
+            attributes[key] = ",".join(parts if self.value == "none" else [*parts, f"{self.name}={self.value}"])
+        elif self.value == "none":
+            attributes.pop(key, None)
+        else:
+            attributes[key] = _plain(self.value)
+        return Entity.model_validate({**dict(entity), "attributes": attributes})
+
+    @property
+    def words(self) -> str:
+        return f"{self.name} of {self.of} = {self.value}"
+
+    def _rest(self) -> str:
+        return f"{self.of} {self.name}={self.value}"
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        left, value = pair("set", rest, cls.example)
+        of, _, name = left.rpartition(" ")
+        return cls(of.strip(), name, value)
+
+
+@dataclass(frozen=True)
+class Together(Change):
+    """Several changes, one after the other; their texts with ` and ` between."""
+
+    changes: tuple[Change, ...]
+
+    kind: ClassVar[str] = "together"
+    example: ClassVar[str] = "two changes or more, with ` and ` between"
+
+    def applied(self, before: Configuration) -> Configuration:
+        for change in self.changes:
+            before = change.applied(before)
+        return before
+
+    @property
+    def text(self) -> str:
+        return " and ".join(change.text for change in self.changes)
+
+    @property
+    def words(self) -> str:
+        return " and ".join(change.words for change in self.changes)
+
+    def _rest(self) -> str:
+        return self.text
+
+    @classmethod
+    def parsed(cls, rest: str) -> Change:
+        raise InputError("change", rest, cls.example)
+
+
+def chosen(scenario: Scenario, text: str) -> list[str]:
+    """The nodes that a text means, in the cluster's order; raises InputError for a part that means none."""
+    patterns = [part.strip() for part in hosts(text)]
+    machines = scenario.cluster.machines
+    for pattern in patterns or [text]:
+        if not patterns or not any(_is_one(node, pattern) for node in machines):
+            names = listed((node.name for node in machines), 6)
+            raise InputError("nodes", pattern, f"nodes of the cluster, as {NODES}; there are {names}")
+    return [node.name for node in machines if any(_is_one(node, pattern) for pattern in patterns)]
+
+
+def _is_one(node: Node, pattern: str) -> bool:
+    """Whether a pattern means a node: `rack=r3` by an attribute, else by its name (of its machine: before `/`)."""
+    key, equals, value = pattern.partition("=")
+    if equals:
+        said = node.attributes.get(PLURAL.get(key, key), "")
+        return any(fnmatchcase(part, value) for part in str(said).split(",") if part)
+    return any(fnmatchcase(name, pattern) for name in {node.name, node.name.partition("/")[0]})
+
+
+def _partitions(scenario: Scenario) -> set[str]:
+    """Those that some node is in."""
+    said = (str(group.attributes.get("partitions", "")) for group in scenario.cluster.nodes)
+    return {name for text in said for name in text.split(",") if name}
+
+
+def _since_begin(scenario: Scenario, text: str) -> float:
+    """A date, or a time since the scenario's begin, in seconds since that."""
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return as_seconds("outage", text, OutageOf.example)
+    if scenario.begins is None:
+        raise InputError("outage", text, "a time since the begin, as 2 d: the scenario does not say when it begins")
+    if date.tzinfo is not None:
+        raise InputError("outage", text, f"a date without a zone, as the log's: {scenario.begins}")
+    return (date - datetime.fromisoformat(scenario.begins)).total_seconds()
+
+
+def date_of(scenario: Scenario, at_s: float) -> str:
+    """The date of a time of a scenario, to the minute; empty where it does not say when it begins."""
+    if scenario.begins is None or not math.isfinite(at_s):
+        return ""
+    return f"{datetime.fromisoformat(scenario.begins) + timedelta(seconds=at_s):%Y-%m-%d %H:%M}"
+
+
+def _plain(text: str) -> float | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
+
+
+def together(changes: Iterable[Change]) -> Change:
+    """One change of several; of one, itself."""
+    found = tuple(changes)
+    return found[0] if len(found) == 1 else Together(found)
