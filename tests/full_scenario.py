@@ -10,6 +10,7 @@ FULL: dict[str, Any] = {
     "description": "every key once",
     "notes": ["made by hand"],
     "recorded": {"end_s": 4000.5, "ends_known": True, "gpu_s": 8000},
+    "begins": "2024-03-01T08:00:00",
     "seed": 2**62,
     "cluster": {
         "accelerators": [

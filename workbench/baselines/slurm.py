@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, Ints
-from workbench.baselines.mechanisms.slurm.limits import Ledger, all_limits
+from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.planning import Pass, Plan, order
 from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_shares, priorities
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Machines, SlurmSite, read_site
@@ -104,7 +104,7 @@ class Slurm(Scheduler):
             site = replace(site, enforced=False)
         usage = {user: account.usage for user, account in site.users.items()}
         began = knobs["phase_s"] - site.settings["bf_interval"]
-        room, ledger = FreeNow.of_site(site), Ledger(all_limits(site))
+        room, ledger = FreeNow.of_site(site), Ledger.of_site(site)
         return SlurmMemory(site, room, ledger, usage, fair_shares(site, usage), backfill_s=began)
 
     def decide(

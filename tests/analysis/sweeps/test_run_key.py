@@ -14,7 +14,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import run_key
 
 WHOLE = Scenario.from_dict(FULL)
-UNUSED = ("name", "description", "notes", "plan", "recorded", "format")
+UNUSED = ("name", "description", "notes", "plan", "recorded", "begins", "format")
 
 
 def leaves(value, path=()):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import workbench
-from workbench.baselines.mechanisms.slurm.limits import Ledger, all_limits
+from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.priority import fair_shares, priorities
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
@@ -99,11 +99,10 @@ def test_limits_hold_back_whom_squeue_says(log: Path, scenario: Scenario) -> Non
     minute before (squeue keeps a reason until the job is tried again, so older ones tell nothing)."""
     site, begin_s = read_site(scenario), moment(BEGIN)
     assert begin_s is not None
-    limits = all_limits(site)
     spans = {job.name: (job.attributes["start_s"], job.attributes["end_s"]) for job in scenario.jobs}
     ledgers = dict[float, Ledger]()
     for at_s in sorted({at_s for span in spans.values() for at_s in span}):
-        ledgers[at_s] = Ledger(limits)
+        ledgers[at_s] = Ledger.of_site(site)
         for name, (start_s, end_s) in spans.items():
             if start_s < at_s < end_s or start_s == at_s == end_s:
                 ledgers[at_s].add(site.asks[name], site.asks[name].limit_s)

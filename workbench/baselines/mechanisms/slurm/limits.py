@@ -53,16 +53,23 @@ class Limit:
 
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`); used: by `Limit.key`; tasks:
-    that run of each array."""
+    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`); by_minutes: whether any is of
+    resources x minutes; used: by `Limit.key`; tasks: that run of each array."""
 
     limits: Mapping[str, tuple[Limit, ...]]
+    by_minutes: bool
     used: dict[str, float] = field(default_factory=dict)
     tasks: Counter[str] = field(default_factory=Counter)
 
+    @staticmethod
+    def of_site(site: SlurmSite) -> Ledger:
+        """Of nothing that runs."""
+        limits = all_limits(site)
+        return Ledger(limits, any(rule.by_minutes for rules in set(limits.values()) for rule in rules))
+
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        return Ledger(self.limits, self.used.copy(), self.tasks.copy())
+        return Ledger(self.limits, self.by_minutes, self.used.copy(), self.tasks.copy())
 
     def add(self, ask: Ask, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more."""
@@ -79,6 +86,8 @@ class Ledger:
 
     def add_all_minutes(self, held: Iterable[Held], now_s: float) -> None:
         """Count those that are left to what runs, where a limit counts them."""
+        if not self.by_minutes:
+            return
         for each in held:
             self.add_minutes(each.ask, each.until_s - now_s)
 
