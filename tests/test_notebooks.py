@@ -28,7 +28,7 @@ MOST_WORDS = 1200
 OWN_MODEL = "@workbench.formulation("
 """The cell in which a paper's model stands, to be edited: it and exercises alone may define a function."""
 EXERCISE, GUESS = "Exercise(", "Guess("
-"""In cells that define exercises, short ones, and guesses; a page may fold both, as they have the answer in them."""
+"""In cells that define exercises, short ones, and guesses; both are folded, as they have the answer in them."""
 MOST_EXERCISE_LINES = 10
 FOLDED = {"jupyter": {"source_hidden": True}}
 SOLVED = """
@@ -280,8 +280,8 @@ def test_a_notebook_is_thin_and_stripped(path: Path) -> None:
     assert (path.stem in CLAIMS) == (path in OWN_RUNS) and notebook.cells[0].source.startswith("# ")
     for cell in notebook.cells:
         assert cell.get("outputs", []) == [] and cell.get("execution_count") is None and cell.get("id")
-        folds = EXERCISE in cell.source or GUESS in cell.source
-        assert cell.metadata == {} or (cell.metadata == FOLDED and folds)
+        folds = cell.cell_type == "code" and (EXERCISE in cell.source or GUESS in cell.source)
+        assert cell.metadata == (FOLDED if folds else {})
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert notebook.metadata.kernelspec.name == "python3"
     assert "widgets" not in notebook.metadata and str(PROJECT) not in path.read_text(encoding="utf-8")
