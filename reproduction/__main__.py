@@ -1,4 +1,5 @@
-"""`python -m reproduction run gavel.fig8 --size full`: computes exhibits and keeps the results; `table` shows all."""
+"""`python -m reproduction run gavel.fig8 --size full`: computes exhibits and keeps the results; `table` shows all, and
+`gap gavel.fig20` what each cause of a difference is worth."""
 
 from __future__ import annotations
 
@@ -8,12 +9,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from reproduction.exhibits import findings, verdict
+from reproduction.gap import GAPS, gap
 from reproduction.registry import chosen, exhibits, size_name
-from reproduction.results import FOLDER, Results
+from reproduction.results import FOLDER, Results, commit
 from reproduction.runner import MOST, Cell, run, wanted
 from reproduction.table import counts, rows
 from workbench.base.errors import InputError, WorkbenchError, counted
+from workbench.base.files import write_text
 from workbench.cli.output import aligned, say, short
 
 
@@ -32,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
-    actions = parser.add_subparsers(required=True, metavar="run or table")
+    actions = parser.add_subparsers(required=True, metavar="run, table or gap")
     run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
     run_it.add_argument("names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all")
     run_it.add_argument("--size", help="tiny (seconds), middle, full (hours), or authors (their data); default: tiny")
@@ -42,7 +47,10 @@ def _parser() -> argparse.ArgumentParser:
     show = actions.add_parser("table", help="all exhibits with verdict, evidence and command")
     show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
     show.set_defaults(action=_table)
-    for each in (run_it, show):
+    why = actions.add_parser("gap", help="how much each cause moves a measure that is not the paper's")
+    why.add_argument("name", metavar="EXHIBIT", choices=list(GAPS), help=" or ".join(GAPS))
+    why.set_defaults(action=_gap)
+    for each in (run_it, show, why):
         each.add_argument("--out", type=Path, default=FOLDER, help="where results are kept; default: the project's")
     return parser
 
@@ -81,6 +89,21 @@ def _shown(name: str, size: str, results: Results) -> str:
     seeds = counted(cells["seed"].nunique(), "seed") if exhibit.seeded else "deterministic"
     head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)}\n"
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
+
+
+def _gap(args: argparse.Namespace) -> int:
+    """Computed once, and shown from then on."""
+    path = Path(args.out) / f"gap.{args.name}.csv"
+    if not path.exists():
+        text = gap(args.name).assign(commit=commit()).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    found = pd.read_csv(path)
+    lines = [
+        [str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in found.to_numpy().tolist()
+    ]
+    sys.stdout.write(aligned(["measure", "cause", "from ours", "from all"], lines, left=2) + "\n")
+    return 0
 
 
 def _table(args: argparse.Namespace) -> int:

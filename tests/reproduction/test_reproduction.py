@@ -9,16 +9,17 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from reproduction import COLUMNS, Figure, Row, exhibits, runner, table
+from reproduction import COLUMNS, Figure, Row, exhibits, gap, runner, table
 from reproduction.__main__ import main
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
-from reproduction.registry import VARIABLE, reproductions, size_name
+from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
 from reproduction.results import Results
@@ -78,6 +79,12 @@ def test_a_claim_is_judged_by_the_rule(
     sign: str, value: float, paper: float, unit: str, mean: float, half: float, outcome: str
 ) -> None:
     assert judged(Claim("m", sign, value), paper, unit, mean, half) == outcome
+
+
+@dataclass(frozen=True)
+class TwoNumbers:
+    a: float = 0.0
+    b: float = 0.0
 
 
 def cells(values: dict[str, list[float]]) -> pd.DataFrame:
@@ -174,6 +181,23 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             "contradicted",
         }
         assert "<table>" in page._repr_html_()
+
+
+def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 3 + a + b + a b, with a and b from 0 to 1, whose paper has 10: each alone 1, last 2, interaction 1 and -1."""
+
+    def compute(size: TwoNumbers) -> Figure:
+        return Figure("F", "t", (Row("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
+
+    paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
+    monkeypatch.setattr(gap, "exhibits", lambda: {"p.x": paper.exhibits[0]})
+    monkeypatch.setattr(gap, "reproductions", lambda: (paper,))
+    monkeypatch.setattr(gap, "GAPS", {"p.x": gap.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}, "b": {"b": 1.0}})})
+    found = gap.gap("p.x").set_index("cause")[["from_ours", "from_all"]]
+    assert found.loc["a"].tolist() == found.loc["b"].tolist() == [1.0, 2.0]
+    assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
+    with pytest.raises(InputError, match=r"p\.x"):
+        gap.gap("p.y")
 
 
 def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
