@@ -13,6 +13,7 @@ from widgets.parts.startup import quick_imports, show_errors_in_words
 if TYPE_CHECKING:
     from widgets.compare_lab import CompareLab as CompareLab
     from widgets.lab.lab import Lab as Lab
+    from widgets.lessons.draw import Draw as Draw
     from widgets.lessons.exercise import Exercise as Exercise
     from widgets.lessons.guess import Guess as Guess
     from widgets.parts.edit_table import EditColumn as EditColumn
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "CompareLab": "compare_lab",
+    "Draw": "lessons.draw",
     "EditColumn": "parts.edit_table",
     "EditTable": "parts.edit_table",
     "Exercise": "lessons.exercise",
@@ -33,7 +35,18 @@ _MODULES = {
     "WhatIfLab": "what_if_lab",
 }
 
-__all__ = ["CompareLab", "EditColumn", "EditTable", "Exercise", "GanttView", "Guess", "Lab", "VegaView", "WhatIfLab"]
+__all__ = [
+    "CompareLab",
+    "Draw",
+    "EditColumn",
+    "EditTable",
+    "Exercise",
+    "GanttView",
+    "Guess",
+    "Lab",
+    "VegaView",
+    "WhatIfLab",
+]
 
 show_errors_in_words()
 

@@ -23,6 +23,32 @@ level = Exercise("What level $t = \\\\frac{8}{11}$ <script>x</script>?", lambda 
 display(level, level.answer(), level.answer(1), level.answer(2 * level.case), Exercise.progress())
 """
 
+DRAW = """
+import workbench
+from widgets import Draw
+from workbench.papers.gavel.lessons.by_hand import RoundsByHand
+Draw(RoundsByHand(workbench.snapshot_at("preset:gavel_example"), 11), lambda: "as the paper has it")
+"""
+
+
+@browser_test
+def test_a_schedule_is_drawn_with_clicks_and_keys(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "draw.ipynb", DRAW)
+    draw = page.locator(".wb-draw")
+    expect(draw.locator(".wb-draw-answer")).to_be_disabled()
+    draw.locator(".wb-draw-track").first.click(position={"x": 5, "y": 5})
+    board, bars = draw.locator(".wb-draw-board"), draw.locator(".wb-draw-bar")
+    for key in ("PageDown", "ArrowRight", " ", "ArrowDown", " "):
+        board.press(key)
+    expect(bars).to_have_count(3)
+    expect(draw.locator(".wb-draw-wrong")).to_contain_text("(2) job 1 is on two types in round 2")
+    assert draw.locator("[data-broken]").count() == 2
+    shot(page, "draw")
+    board.press(" ")
+    expect(draw.locator(".wb-draw-said")).to_contain_text("The optimum is 0.727: 100% are missing.")
+    draw.locator(".wb-draw-answer").click()
+    page.get_by_text("as the paper has it", exact=False).last.wait_for()
+
 
 @browser_test
 def test_a_lesson_asks_and_answers_by_keyboard(page: Page, lab_server: Server, problems: Problems) -> None:
