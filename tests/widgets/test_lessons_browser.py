@@ -45,7 +45,7 @@ def test_a_schedule_is_drawn_with_clicks_and_keys(page: Page, lab_server: Server
     assert draw.locator("[data-broken]").count() == 2
     shot(page, "draw")
     board.press(" ")
-    expect(draw.locator(".wb-draw-said")).to_contain_text("The optimum is 0.727: 100% are missing.")
+    expect(draw.locator(".wb-draw-said")).to_contain_text("That is 100% below the optimum.")
     draw.locator(".wb-draw-answer").click()
     page.get_by_text("as the paper has it", exact=False).last.wait_for()
 

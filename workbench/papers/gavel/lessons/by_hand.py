@@ -70,5 +70,5 @@ class RoundsByHand:
         level = float(self._formulation.objective(self._data, share, self._knobs) or 0.0)
         made = ", ".join(f"{name} {rate:.2f}" for name, rate in zip(self.pieces, speed.tolist(), strict=True))
         gap = 1 - level / self.best
-        end = "That is the optimum." if gap < 1e-9 else f"The optimum is {self.best:.3f}: {gap:.0%} are missing."
+        end = "That is the optimum." if gap < 1e-9 else f"That is {gap:.0%} below the optimum."
         return [f"Steps per second: {made}.", f"The level t of the job that is worst off is {level:.3f}. {end}"]
