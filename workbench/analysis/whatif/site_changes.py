@@ -101,7 +101,8 @@ class OutageOf(Change):
         faults = scenario.core.faults
         more = [Outage(node=name, from_s=from_s, to_s=to_s, drain=self.drain) for name in chosen(scenario, self.nodes)]
         longer = faults.model_copy(update={"list": (*faults.list, *more)})
-        return replace(before, scenario=scenario.replace(core=scenario.core.model_copy(update={"faults": longer})))
+        core = scenario.core.model_copy(update={"faults": longer})
+        return replace(before, scenario=scenario.replace(core=core, recorded=None))  # no longer as it was logged
 
     @property
     def words(self) -> str:
@@ -150,7 +151,7 @@ class SetTo(Change):
             there = listed((name for name in names if name.startswith(f"{kind} ")), 8) or "none"
             raise InputError("set", self.of, f"an entity of the scenario: {there}")
         entities = [self._with(each, key) if each.name in found else each for each in scenario.entities]
-        return replace(before, scenario=scenario.replace(entities=entities))
+        return replace(before, scenario=scenario.replace(entities=entities, recorded=None))
 
     def _is(self, name: str) -> bool:
         user = self.of.startswith("user ") and " of " not in self.of
