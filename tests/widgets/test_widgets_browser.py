@@ -140,7 +140,7 @@ def draw_update_and_pick(page: Page) -> None:
 
     figure.scroll_into_view_if_needed()
     click_first_bar(page)
-    wait_for_text(page, ".t-said", "picked {'job': 'job 0'}")
+    wait_for_text(page, ".t-said", "picked {'job': 'job 0'")
     drawn(page, ".t-chart", "d.what === 'params'")
     shot(page, "picked")
     figure.press("Escape")
