@@ -183,6 +183,23 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
         assert "<table>" in page._repr_html_()
 
 
+@pytest.mark.parametrize("name", ["gavel.fig1b", "gavel.fig15", "hare.lemma2"])
+def test_what_is_kept_is_found_again(name: str) -> None:
+    kept, again = Results().read(name), runner.compute(Cell(name, "full", 0, ""))
+    assert kept["measure"].tolist() == again["measure"].tolist()
+    assert kept["ours"].tolist() == pytest.approx(again["ours"].tolist(), rel=1e-5)
+
+
+def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "trust.md").read_text(encoding="utf-8")
+    said = [[cell.strip() for cell in line.strip("| ").split("|")] for line in page.splitlines() if "| h |" in line]
+    kept = Results().read("gavel.tab3").query("size == 'authors' and seed == 0").set_index("measure")
+    assert len(said) == 4
+    for measure, unit, paper, ours in said:
+        row = kept.loc[measure]
+        assert (unit, float(paper)) == (row["unit"], row["paper"]) and float(f"{row['ours']:.4g}") == float(ours)
+
+
 def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 3 + a + b + a b, with a and b from 0 to 1, whose paper has 10: each alone 1, last 2, interaction 1 and -1."""
 
