@@ -119,6 +119,7 @@ assert rho[0.0] > 1.5 * rho[1.0] and rho[4.0] > rho[1.0] and mean_s[4.0] > mean_
 assert (longer[1:] > 0.3).all() and beside["max_latency_ratio"].idxmin() == "hops"
 assert hops.timeline.equals(workbench.simulate(scenario, "my_plan").timeline)  # until the model is changed
 assert two_gpus.guess("b, then a") and later.guess(11) and fairer.guess("down")
+assert inside([(7, 20, 1), (11, 20, 2), (13, 60, 1), (17, 60, 2), (19, 20, 1)]) == 3
 """,
     "05_hare": """
 assert list(totals.values()) == [*three_jobs.TOTALS_S] and blind.makespan_s == three_jobs.MAKESPANS_S["a"]
@@ -144,6 +145,8 @@ assert found["weighted_miss_rate"].nsmallest(2).index.tolist() == ["srtf", "chro
 assert mine.objective == plans["All strict"][1].objective  # until the model is changed
 
 assert soft_earns.guess(80) and in_time.guess(3) and refused.guess("d") and how_many.guess(2) and longer.guess("fewer")
+assert [not_promised(order) for order in ("dcba", "adcb", "badc")] == [["a"], ["c"], ["c"]]
+assert that_fit((21, 39)) == [10] and needed(5) == 7
 """,
     "07_compare": """
 assert deadlines.guess("chronus") and busiest.guess("No") and sooner.guess(5) and certain.guess(5)

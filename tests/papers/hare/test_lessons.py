@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pytest import approx
 import workbench
 from workbench import simulate, summary
 from workbench.base.errors import InputError
+from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.studies import dedicated
 from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
 from workbench.papers.hare.formulations.exact import Exact
@@ -49,7 +51,7 @@ def test_the_preset_is_the_same_instance():
     scenario = workbench.preset("hare_example")
     exact = Exact()
     data = exact.data(snapshot_at(scenario, 0, offline=True), exact.settle({}))
-    assert data.train_s == pytest.approx(three_jobs().train_s)
+    assert data.train_s == approx(three_jobs().train_s)
     assert (data.rounds.tolist(), data.tasks.tolist()) == ([1, 1, 2], [2, 2, 2])
     assert "reconstructed" in scenario.description
 
@@ -111,3 +113,30 @@ def test_what_cannot_be_is_refused() -> None:
         at_bandwidth(world(), 0.0)
     with pytest.raises(InputError, match="batch"):
         at_batch(world(), float("nan"))
+
+
+def test_together_the_pairs_of_the_third_job_leave_the_first_gpu_idle_for_half_of_their_time():
+    run = simulate("preset:hare_example", "hare", switching="free", synchronisation="scale_fixed")
+    assert run.jobs["finish_s"].sum() == approx(10)
+    pairs = run.timeline[run.timeline["job"] == "J3"]
+    assert pairs.groupby("node")["end_s"].max().to_dict() == {"node1-0": 1.5, "node2-0": 2.0}
+    held = pairs.assign(busy_s=pairs["end_s"] - pairs["start_s"]).groupby("node")["busy_s"].sum()
+    assert held.to_dict() == {"node1-0": 1.0, "node2-0": 2.0}
+    apart = simulate("preset:hare_example", "hare", switching="free")
+    assert apart.jobs["finish_s"].sum() == approx(8.5)
+    priced = simulate("preset:hare_example", "hare", synchronisation="scale_fixed")
+    assert 10 < priced.jobs["finish_s"].sum() < 10.1
+
+
+def test_on_one_gpu_without_synchronising_smiths_rule_is_optimal():
+    seconds, rounds, weight = (3.0, 1.0, 2.0), (1, 2, 1), (1.0, 2.0, 3.0)
+    data = HareInstance.made([[s] for s in seconds], rounds=rounds, tasks=1, weight=weight)
+    whole = [s * r for s, r in zip(seconds, rounds, strict=True)]
+
+    def cost(order: tuple[int, ...]) -> float:
+        ends = itertools.accumulate(whole[job] for job in order)
+        return sum(weight[job] * end for job, end in zip(order, ends, strict=True))
+
+    smith = tuple(sorted(range(3), key=lambda job: whole[job] / weight[job]))
+    assert cost(smith) == min(map(cost, itertools.permutations(range(3))))
+    assert algorithm_1(data, fluid_start_s(data)).objective == cost(smith)
