@@ -1,4 +1,4 @@
-"""What a student can read of a plan of Hops as tables: queue, configurations, gains, weights, and the choice of lambda.
+"""What a student can read of a plan of Hops as tables: queue, configurations, gains, and the choice of lambda.
 
 All of them take a snapshot (`workbench.session.api.snapshot_at`) and the knobs of `hops` or `hops.round`, or a plan's
 data.
@@ -6,7 +6,7 @@ data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import get_args
 
 import numpy as np
@@ -138,17 +138,6 @@ def gain_matrix(data: HopsInstance) -> pd.DataFrame:
     table[data.job, data.number - 1] = data.gain
     columns = [f"config {number}" for number in range(1, table.shape[1] + 1)]
     return pd.DataFrame(table, index=pd.Index(data.jobs, name="job"), columns=columns)
-
-
-def weights_by_lambda(data: HopsInstance, powers: Sequence[float]) -> pd.DataFrame:
-    """`W_i = (prior_i + bias)^lambda` over the largest, one row for each job, one column for each finite lambda."""
-    for power in powers:
-        if not 0 <= power < np.inf:
-            raise InputError("lambda", power, "a finite number >= 0: with infinity there are no weights")
-    columns = {power: data.weights(power).scaled for power in powers}
-    table = pd.DataFrame(columns, index=pd.Index(data.jobs, name="job"))
-    table.insert(0, "priority", data.priority)
-    return table
 
 
 def sizes_by_lambda(data: HopsInstance, powers: Iterable[float], knobs: Knobs) -> pd.DataFrame:

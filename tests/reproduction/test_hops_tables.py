@@ -10,7 +10,6 @@ from reproduction.hops.tables import (
     gain_matrix,
     queue_table,
     sizes_by_lambda,
-    weights_by_lambda,
 )
 from tests.papers.hops.plan_support import job, random_round, scenario
 from workbench.base.errors import InputError
@@ -44,12 +43,9 @@ def test_gain_matrix_is_table_1_of_the_paper():
 
 def test_weights_by_lambda_by_hand():
     """Priorities 1 to 4, none below 0: no bias."""
-    found = weights_by_lambda(table_1(), [0.0, 1.0, 2.0])
-    np.testing.assert_allclose(found[0.0], 1.0)
-    np.testing.assert_allclose(found[1.0], [0.25, 0.5, 0.75, 1.0])
-    np.testing.assert_allclose(found[2.0], [1 / 16, 1 / 4, 9 / 16, 1.0])
-    with pytest.raises(InputError, match="lambda"):
-        weights_by_lambda(table_1(), [np.inf])
+    expected = {0.0: [1, 1, 1, 1], 1.0: [0.25, 0.5, 0.75, 1.0], 2.0: [1 / 16, 1 / 4, 9 / 16, 1.0]}
+    for power, scaled in expected.items():
+        np.testing.assert_allclose(table_1().weights(power).scaled, scaled)
 
 
 def test_queue_table_by_hand():
