@@ -107,6 +107,8 @@ def _joined(pieces: Iterable[Piece]) -> list[Piece]:
     return found
 
 
+NARROW_PX = 480.0
+"""A line of time is at least so wide: what has no room then is said on hover only."""
 MOST_PIECES = 300
 """More are not drawn: a job of a long run may have thousands."""
 
@@ -122,7 +124,8 @@ def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float) -
     def drawn(piece: Piece) -> str:
         said = f"{piece.what}, {format_duration(piece.start_s, parts=2)} to {format_duration(piece.end_s, parts=2)}"
         width = f"{100 * (piece.end_s - piece.start_s) / (end_s - start_s):.3f}%"
-        text, title = html.escape(piece.what), html.escape(said, quote=True)
+        fits = theme.text_px(piece.what) <= NARROW_PX * (piece.end_s - piece.start_s) / (end_s - start_s)
+        text, title = html.escape(piece.what) if fits else "", html.escape(said, quote=True)
         place = f"left:{share(piece.start_s)};width:{width}"
         look = f"background:{piece.colour};color:{theme.text_on(piece.colour)}"
         return f"<span style='{place};{look}' title='{title}'>{text}</span>"
