@@ -102,7 +102,7 @@ def test_what_a_notebook_may_not_do(ask, tmp_path, reason):
     limit = 3 if "still" in reason else 120
     (row,) = ask("grade", made, "--limit", limit, "-o", tmp_path / "g.csv")["grades"]
     assert row["solved"] == 0 and not (tmp_path / "outside").exists()
-    assert reason.replace("{outside}", outside) in row["reason"] or ("still" in reason and "signal" in row["reason"])
+    assert reason.replace("{outside}", outside) in row["reason"]
 
 
 LANDLOCK = "import ctypes\nlibc = ctypes.CDLL(None)\n"

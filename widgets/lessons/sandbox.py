@@ -19,6 +19,7 @@ from typing import Any
 
 MEMORY_BYTES = 4 << 30
 FILE_BYTES = 10 << 20
+GRACE_S = 5
 OURS = ("workbench", "widgets", "reproduction")
 MACHINE = ("/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/sys/devices/system/cpu", "/dev/null", "/dev/urandom")
 TIME_ZONES = ("/etc/localtime", "/usr/share/zoneinfo")
@@ -35,9 +36,9 @@ BENEATH = 1
 
 def limit(cpu_s: int) -> None:
     """Hold this process to a time on the processor, a memory and a size of files."""
-    for what, most in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_AS, MEMORY_BYTES)):
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + GRACE_S))  # at the first SIGXCPU, at the second the end
+    for what, most in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_FSIZE, FILE_BYTES)):
         resource.setrlimit(what, (most, most))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
 
 
 def close(scratch: Path, ended: Callable[[str], Any]) -> None:
@@ -53,6 +54,8 @@ def close(scratch: Path, ended: Callable[[str], Any]) -> None:
             writes = bool((flags or 0) & WRITES)
             if isinstance(path, (str, bytes)) and not _inside(path, [scratch, _NULL] if writes else readable):
                 ended(f"{'writes' if writes else 'reads'} {os.fsdecode(path)}, which is outside")
+        elif event == "sqlite3.connect" and not _inside(given[0], [scratch]):
+            ended(f"writes {os.fsdecode(given[0])}, which is outside")
         elif event in STARTS:
             ended("starts another process")
         elif event in CONNECTS:

@@ -215,6 +215,8 @@ def _run(cells: list[str], args: argparse.Namespace) -> dict[str, Any]:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
+    if process.returncode == -signal.SIGXCPU:
+        return {"reason": f"still runs after {args.limit:g} s of a processor"}
     try:
         found: dict[str, Any] = json.loads(said)
     except ValueError:
