@@ -110,6 +110,7 @@ class Job(Frozen):
             raise ValueError(f"steps_done below steps ({self.steps:g})")
         if self.gpu_choices is not None and self.gpus not in self.gpu_choices:
             raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
+        self.share_names()
         return self
 
     @property

@@ -17,7 +17,7 @@ from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
 
 Nothing = -1
-NOT_SOLVED = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
+NOT_SOLVED: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
 
 GPUS_CHANGE = frozenset({"start", "move", "preempt"})
 """Events at which a job has other GPUs than before (or none); a profile ends without one, and its interval tells."""
@@ -74,7 +74,8 @@ class Recorder:
         self._end_s: list[float] = []
         self._steps: list[float] = []
         self._with_steps: list[float] = []
-        self._decisions: list[tuple[Any, ...]] = []
+        self._calls: list[Any] = []  # cell after cell, from time_s to changed
+        self._solved: dict[int, tuple[Any, ...]] = {}  # the cells behind those, of the calls with a report
         self._shares: list[ShareRows] = []
         self._signals: list[SignalRows] = []
         self._events: list[Any] = []  # cell after cell: a tuple for each event would take twice the memory
@@ -138,13 +139,12 @@ class Recorder:
     def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
         """Record a call of the scheduler: `row` holds the columns from cause to changed."""
         number, found = self.decisions, decision.solved
-        solved: tuple[Any, ...] = NOT_SOLVED
         if found is not None:
             numbers = (found.objective, found.bound, found.gap)
             said = (np.nan if v is None else v for v in numbers)
-            solved = (found.status, *said, found.build_s, found.solve_s, found.made_by)
+            self._solved[number] = (found.status, *said, found.build_s, found.solve_s, found.made_by)
         detailed = self.in_detail
-        self._decisions.append((number, time_s, *row, *solved))
+        self._calls += (time_s, *row)
         self.decisions = number + 1
         if not detailed:
             self._changed.clear()
@@ -168,21 +168,32 @@ class Recorder:
         changed.clear()
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Every table but `jobs`, by name."""
+        """Every table but `jobs`, by name; to be asked once, as each list goes when its table is made."""
         return {
+            "decisions": self._decision_table(),
+            "events": self._event_table(),
             "timeline": self._timeline(),
-            "decisions": DECISIONS.frame(self._decisions),
             "shares": share_table(self._shares),
             "signals": self._signal_table(),
-            "events": self._event_table(),
             "reasons": REASONS.frame(self._reasons),
         }
 
+    def _decision_table(self) -> pd.DataFrame:
+        names, (calls, self._calls) = DECISIONS.names, (self._calls, [])
+        width = len(names) - len(NOT_SOLVED) - 1
+        columns: dict[str, Any] = {name: calls[i::width] for i, name in enumerate(names[1 : width + 1])}
+        for i, name in enumerate(names[width + 1 :]):
+            column = np.full(self.decisions, NOT_SOLVED[i], dtype=object if isinstance(NOT_SOLVED[i], str) else float)
+            for number, solved in self._solved.items():
+                column[number] = solved[i]
+            columns[name] = column
+        return DECISIONS.frame({"decision": range(self.decisions), **columns})
+
     def _event_table(self) -> pd.DataFrame:
-        width = len(EVENTS.names)
-        times_s = np.array(self._events[::width], dtype=float)
+        width, (events, self._events) = len(EVENTS.names), (self._events, [])
+        times_s = np.array(events[::width], dtype=float)
         order = np.argsort(times_s, kind="stable")
-        texts = (np.fromiter(self._events[i::width], object, len(times_s))[order] for i in range(1, width))
+        texts = (np.fromiter(events[i::width], object, len(times_s))[order] for i in range(1, width))
         return EVENTS.frame(dict(zip(EVENTS.names, (times_s[order], *texts), strict=True)))
 
     def _signal_table(self) -> pd.DataFrame:
@@ -212,6 +223,8 @@ class Recorder:
                 "with_steps": (np.array(self._with_steps, dtype=float) / width)[entry],
             }
         )
+        for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
+            column.clear()
         t = _merge(t)
         shown = [slots[i] for i in t["recorded"].tolist()]
         node = np.array([self._place_of[slot.node] for slot in shown], dtype=np.int64)
