@@ -19,7 +19,7 @@ from tests.full_scenario import FULL
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.cluster import Node
 from workbench.scenario.frozen import Frozen
-from workbench.scenario.scenario import Scenario, json_schema
+from workbench.scenario.scenario import MOST_JOBS, Scenario, json_schema
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -55,6 +55,18 @@ def test_the_full_scenario_sets_every_field() -> None:
     unset = {kind.__name__: set(kind.model_fields) - fields for kind, fields in given.items()}
     assert {name: fields for name, fields in unset.items() if fields} == {}
     assert set(Frozen.__subclasses__()) - set(given) == {Node}, "a node is worked out from its group"
+
+
+def test_more_jobs_than_fit_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(ScenarioError, match="jobs: got 400,001 jobs; expected at most 400,000"):
+        Scenario.from_dict({**FULL, "jobs": [None] * (MOST_JOBS + 1)})
+
+
+def test_jobs_share_the_names_of_the_fields_that_were_given() -> None:
+    kept = {name: FULL[name] for name in ("cluster", "throughputs")}
+    jobs = [{"name": name, "model": "a3c", "steps": 1.0} for name in "ab"]
+    one, other = Scenario.from_dict({**kept, "jobs": jobs}).jobs
+    assert one.model_fields_set is other.model_fields_set and one.model_fields_set == {"name", "model", "steps"}
 
 
 def test_every_key_survives_the_round_trip(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ WHOLE = {"gpus", "count", "nodes", "tasks_per_round"}
 ATTRIBUTE = "attributes."
 """What a column of a data frame with one attribute begins with."""
 FORMAT: Final = "workbench-scenario/1"
+MOST_JOBS = 400_000
+"""Jobs of a scenario. Each takes some 1.1 kB while it is validated: so many stay below 600 MB."""
 
 
 class Model(Frozen):
@@ -208,6 +210,10 @@ class Scenario(Frozen):
         """
         if not isinstance(data, Mapping):
             raise ScenarioError([Problem(source, data, "an object as `workbench schema` describes")])
+        jobs = data.get("jobs")
+        if isinstance(jobs, (list, tuple)) and len(jobs) > MOST_JOBS:
+            expected = f"at most {MOST_JOBS:,}: jobs of a shorter time, or a sample of them"
+            raise ScenarioError([Problem(f"{source}: jobs", Words(f"{len(jobs):,} jobs"), expected)])
         try:
             scenario = cls.model_validate(data)
         except ValidationError as error:
