@@ -114,7 +114,7 @@ def kept_parts(turns: int) -> list[tuple[list[tuple[Snapshot, str]], dict[str, s
 
     def answer(snapshot: Snapshot) -> Decision:
         views = (("", snapshot, ("workers",)), ("nodes.", snapshot.nodes, ("at", "of_kind", "by_free")),
-                 ("jobs.", snapshot.jobs, ("names", "at")))  # fmt: skip
+                 ("jobs.", snapshot.jobs, ("names", "at", "waiting")))  # fmt: skip
         parts = [(snapshot, first + name) for first, view, derived in views
                  for name in (*(each.name for each in fields(view)), *derived)
                  if name not in ("nodes", "jobs", "belief", "observe") or first]  # fmt: skip
@@ -139,7 +139,8 @@ def test_what_a_scheduler_keeps_of_a_snapshot_stays_as_it_was_or_cannot_be_read(
                 assert "while deciding" in str(error) and name not in read
                 raised.add(name)
     assert len(every) > 2
-    assert {"jobs.steps_left", "jobs.held", "nodes.free", "nodes.by_free", "leases", "ended"} <= raised
+    assert {"jobs.steps_left", "jobs.held", "jobs.waiting", "nodes.free", "nodes.by_free"} <= raised
+    assert {"leases", "ended"} <= raised
 
 
 def test_true_speeds_of_nodes_stay_in_the_core() -> None:
