@@ -16,6 +16,7 @@ display(Guess("After how many minutes?", lambda: 90.0, unit="min", within=5))
 display(Guess("Put them in order.", lambda: ["b", "c", "a"], order=["a", "b", "c"]))
 """
 EXERCISE = """
+Exercise.on_page.clear()  # of other notebooks of this kernel
 Exercise.student("Ada <i>")
 level = Exercise("What level $t = \\\\frac{8}{11}$ <script>x</script>?", lambda answer, n: answer == 2 * n,
                  case=lambda rng: rng.randint(2, 9), wrong={1: "That is **one**."}, hint="Add `n` to itself.",

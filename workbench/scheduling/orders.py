@@ -61,8 +61,10 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     chosen = np.asarray(rows, dtype=np.int64)
 
     def read(name: str) -> Any:
-        if name == "jobs":
+        if name in ("jobs", "jobs now"):
             return tuple(map(jobs.now.__getitem__, chosen.tolist()))
+        if name == "waiting":
+            return np.flatnonzero(jobs.held[chosen] == 0).tolist()
         return getattr(jobs, name)[chosen]
 
     return JobView.later(read, {})

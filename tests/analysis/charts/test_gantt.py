@@ -11,7 +11,7 @@ from chart_tables import CLUSTER, HOSTILE, ROUND_S, decisions, everything, inter
 
 from tests.load import at_most
 from workbench.analysis.charts import Drawing, gantt, plan, theme, to_png, to_svg
-from workbench.analysis.charts.drawing import records
+from workbench.analysis.charts.drawing import SELECTED, records
 from workbench.analysis.charts.gantt import left_px as gantt_left_px
 from workbench.analysis.charts.gantt import plan_timeline
 from workbench.analysis.charts.theme import job_colours
@@ -56,7 +56,7 @@ def test_parameters_select_a_job_and_play_back() -> None:
     assert drawing.params == {"selected": "j1", "until": 900.0, "gpus": None}
     bars = layer(drawing, "bars", "rect")
     assert bars["encoding"]["opacity"] == {
-        "condition": {"test": "!selected || datum.job === selected", "value": 1},
+        "condition": {"test": SELECTED, "value": 1},
         "value": theme.FADED,
     }
     assert {"filter": "isValid(until) ? datum.start_s < until : true"} in bars["transform"]
