@@ -289,6 +289,7 @@ def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
     """The numbers behind the chart, and its picture in a file beside the notebook."""
     open_page(page, "Measures")
     page.locator(".wb-chart-which select").select_option(label=PICTURE)
+    page.locator(".wb-page-charts .wb-export", has_text="Export the schedule").wait_for()  # the kernel may be busy
     page.locator(".wb-numbers").click()
     expect(page.locator(".wb-page-charts table.wb-data")).to_contain_text("start_s")
     page.locator(".wb-numbers").click()
