@@ -268,7 +268,7 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dic
     """New jobs that could not start on an empty site with all nodes up, those whose reservation is over, and why; who
     waits for them does no more."""
     nodes, site, found = snapshot.nodes, memory.site, dict[str, Reason]()
-    ends = {each.name: each.end_s for each in site.reservations}
+    ends = {each.name: each.end_s for each in sorted(site.reservations, key=lambda each: each.end_s)}  # the last one's
     for ask in (
         ask for ask in ready if ask.reservation and snapshot.now_s + ask.limit_s > ends.get(ask.reservation, 0)
     ):
