@@ -131,6 +131,18 @@ print(json.dumps(list(sys.modules)))
     assert "scipy" not in loaded
 
 
+def test_the_command_line_imports_the_room_of_the_scheduler_and_no_other():
+    code = """
+import contextlib, io, json, sys
+from workbench.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    main(["simulate", "preset:start_here", "--scheduler", "gavel.max_min_fairness"])
+print(json.dumps(list(sys.modules)))
+"""
+    rooms = {name.split(".")[2] for name in in_new_process(code) if name.startswith("workbench.papers.")}
+    assert rooms == {"gavel"}
+
+
 # --- load -------------------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,6 @@ from typing import Any
 
 from workbench.base.errors import InputError, Words
 from workbench.base.files import parse_json, write_text
-from workbench.base.processes import how_ended
 from workbench.cli import inputs
 from workbench.cli.output import Answer
 from workbench.cli.parser import Commands, Parser, add_command, add_force
@@ -220,5 +219,7 @@ def _run(cells: list[str], args: argparse.Namespace) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(said)
     except ValueError:
+        from workbench.base.processes import how_ended
+
         return {"reason": how_ended(process.returncode) if process.returncode else "it ended itself"}
     return found

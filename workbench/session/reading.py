@@ -13,7 +13,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators import registry
 from workbench.session.api import load
-from workbench.session.registry import find_scheduler, schedulers
+from workbench.session.registry import find_scheduler, scheduler_named
 
 READ_BY_SOME: Mapping[str, tuple[str, ...]] = {
     "": ("user", "gpu_choices", "weight", "entity", "rewards", "tasks_per_round"),
@@ -91,7 +91,7 @@ def lacking(scenario: Scenario | str | Path, name: str, knobs: Mapping[str, Any]
     name: of either (a formulation's is its scheduler's); knobs: settled ones.
     """
     scenario = load(scenario)
-    found = next((each for each in schedulers() if each.name == name), None)
+    found = scheduler_named(name)
     uses = frozenset() if found is None else found.about({**found.settle({}), **knobs})
     said = [
         sentence

@@ -291,15 +291,17 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
     if isinstance(name, Scheduler):
         return name
     if isinstance(name, str):
-        if name in _OWN:
-            return _OWN[name]
         if name in _UNSCHEDULED:
             raise _UNSCHEDULED[name]
-        for room in _room_of(name):
-            for found in room.schedulers:
-                if found.name == name:
-                    return found
-    raise unknown_name(where, name, (found.name for found in schedulers()))
+        if (found := scheduler_named(name)) is not None:
+            return found
+    raise unknown_name(where, name, (each.name for each in schedulers()))
+
+
+def scheduler_named(name: str) -> Scheduler | None:
+    """The scheduler of that name; None where there is none, as of a formulation that no scheduler goes by."""
+    shipped = (found for room in _room_of(name) for found in room.schedulers if found.name == name)
+    return _OWN[name] if name in _OWN else next(shipped, None)
 
 
 def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:

@@ -83,19 +83,18 @@ def _rows(file: str, group: str) -> Iterator[Row]:
     """Copies of a group's rows without the columns that a scenario does not have."""
     if group not in groups():
         raise InputError("group", group, f"one of: {', '.join(groups())}")
-    for row in _table(file):
-        if row["group"] == group:
-            yield {key: value for key, value in row.items() if key not in ("group", "source")}
+    for row in _table(file, group):
+        yield {key: value for key, value in row.items() if key not in ("group", "source")}
 
 
 @cache
-def _table(file: str) -> tuple[Row, ...]:
-    """A table with numbers as numbers; empty cells are left out."""
+def _table(file: str, group: str = "") -> tuple[Row, ...]:
+    """A table, or a group's rows of it (its first column), with numbers as numbers; empty cells are left out."""
     with (folder() / file).open("r", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines)
         header = next(reader)
         kinds = [_NUMBERS.get(name, str) for name in header]
-        return tuple(_typed(header, kinds, cells) for cells in reader)
+        return tuple(_typed(header, kinds, cells) for cells in reader if group in ("", cells[0]))
 
 
 def _typed(header: list[str], kinds: list[type], cells: list[str]) -> Row:
