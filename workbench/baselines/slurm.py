@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
-from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, Ints
+from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.planning import Pass, Plan, order
+from workbench.baselines.mechanisms.slurm.planning import Idle, Pass, Plan, Reserved, order
 from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_shares, priorities
-from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Machines, SlurmSite, read_site
+from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Verdict
@@ -45,15 +45,16 @@ from workbench.simulation.job_at_time import Explained, JobAtTime
 class SlurmMemory:
     """What Slurm knows from one pass to the next. A decision changes a copy of its own, never what stands in a field.
 
-    room, ledger: beside what runs (GPUs are the snapshot's), whose limits are counted but for resources x minutes;
-    usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the order of its begin;
-    runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended; priority: of
-    jobs that wait; possible: jobs that wait and could start on an empty site; told: the last reason of each; ended:
-    jobs that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; news:
-    those for which something has changed since.
+    whole: an empty site; room, ledger: beside what runs (GPUs are the snapshot's), whose limits are counted but for
+    resources x minutes; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the
+    order of its begin; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended;
+    priority: of jobs that wait; possible: jobs that wait and could start on an empty site; told: the last reason of
+    each; ended: jobs that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last
+    made; idle: of backfill's last cycle (`Pass.idle`); news: those for which something has changed since.
     """
 
     site: SlurmSite
+    whole: FreeNow
     room: FreeNow
     ledger: Ledger
     usage: Mapping[User, float]
@@ -70,6 +71,7 @@ class SlurmMemory:
     main_s: float = -math.inf
     full_s: float = -math.inf
     backfill_s: float = -math.inf
+    idle: Mapping[str, Idle] = field(default_factory=dict)
     news: frozenset[str] = frozenset()
 
 
@@ -105,7 +107,7 @@ class Slurm(Scheduler):
         usage = {user: account.usage for user, account in site.users.items()}
         began = knobs["phase_s"] - site.settings["bf_interval"]
         room, ledger = FreeNow.of_site(site), Ledger.of_site(site)
-        return SlurmMemory(site, room, ledger, usage, fair_shares(site, usage), backfill_s=began)
+        return SlurmMemory(site, room, room.copy(), ledger, usage, fair_shares(site, usage), backfill_s=began)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -132,14 +134,16 @@ class Slurm(Scheduler):
             room, ledger = memory.room.copy(), memory.ledger.copy()
             room.gpus = _free(snapshot)
             ledger.add_all_minutes(held, now)
-            found = Pass(site, now, queue, _able(snapshot, memory), room, held, ledger, _kept(site, now))
+            found = Pass(site, now, queue, _able(snapshot, memory), room, held, ledger, _kept(memory, now), memory.idle)
             plan = Plan()
             if due["main"] or due["full"]:
                 plan = found.main(len(queue) if due["full"] else int(settings["default_queue_depth"]))
                 reasons |= plan.reasons
             if due["backfill"]:
                 found.queue = [ask for ask in queue if ask.name not in plan.starts]
-                plan.starts |= found.backfill().starts
+                filled = found.backfill()
+                plan.starts |= filled.starts
+                memory.idle = filled.idle
             names = snapshot.nodes.names
             for name, gpus in plan.starts.items():
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
@@ -163,7 +167,7 @@ def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, 
     memory.backfill_s = now if due["backfill"] else memory.backfill_s
     memory.news = frozenset(news | (PASSES - done if plan.starts else set()))
     if plan.starts:
-        _change(memory, [Held.of(memory.site.asks[name], gpus, now) for name, gpus in plan.starts.items()])
+        _change(memory, [memory.room.held(memory.site.asks[name], gpus, now) for name, gpus in plan.starts.items()])
         memory.priority = {name: value for name, value in memory.priority.items() if name not in plan.starts}
         memory.told = {name: text for name, text in memory.told.items() if name not in plan.starts}
 
@@ -252,7 +256,9 @@ def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Held:
     at, name = snapshot.nodes.at, str(lease.unit)
     row = snapshot.jobs.at[name]
     ran_s = float(snapshot.jobs.attained_s[row] / snapshot.jobs.gpus[row])
-    return Held.of(memory.site.asks[name], {at[node]: n for node, n in lease.gpus.items()}, snapshot.now_s - ran_s)
+    return memory.room.held(
+        memory.site.asks[name], {at[node]: n for node, n in lease.gpus.items()}, snapshot.now_s - ran_s
+    )
 
 
 def _see(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> None:
@@ -275,12 +281,11 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dic
         text = f"its reservation {ask.reservation} ends before it could by its limit, or is not known"
         found[ask.name] = Reason("Reservation", text)
     for ask in (ask for ask in ready if ask.name not in memory.possible and ask.name not in found):
-        room = FreeNow.of_site(site)
-        room.gpus = nodes.gpus
+        room = replace(memory.whole, gpus=nodes.gpus)
         may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[room.machine]
         if reason := memory.ledger.never(ask):
             found[ask.name] = reason
-        elif not ask.reservation and room.place(ask, np.flatnonzero(may), np.zeros(len(site.machines), bool)) is None:
+        elif not ask.reservation and room.place(ask, bits(may[room.order][None])[0]) is None:
             text = (
                 f"no nodes of partition {ask.partition} that are large enough for it" if ask.partition else "no nodes"
             )
@@ -290,17 +295,14 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dic
     return found
 
 
-def _able(snapshot: Snapshot, memory: SlurmMemory) -> Callable[[Ask], Ints]:
-    """The nodes where a job may run, best first; one array for all jobs of a partition and types."""
-    nodes, site = snapshot.nodes, memory.site
-    machine = memory.room.machine
-    by_weight = np.argsort(np.array(site.weight)[machine], kind="stable")
+def _able(snapshot: Snapshot, memory: SlurmMemory) -> Callable[[Ask], int]:
+    """The nodes where a job may run."""
+    nodes, site, room = snapshot.nodes, memory.site, memory.room
 
     @cache
-    def of(partition: str, runs: tuple[bool, ...]) -> Ints:
-        may = np.array(runs)[nodes.kind] & nodes.up & site.machines_of(partition)[machine]
-        found: Ints = by_weight[may[by_weight]]
-        return found
+    def of(partition: str, runs: tuple[bool, ...]) -> int:
+        may = np.array(runs)[nodes.kind] & nodes.up & site.machines_of(partition)[room.machine]
+        return bits(may[room.order][None])[0]
 
     return lambda ask: of(ask.partition, memory.runs[ask.kind])
 
@@ -315,12 +317,14 @@ def _free(snapshot: Snapshot) -> NDArray[np.int64]:
     return free
 
 
-def _kept(site: SlurmSite, now: float) -> list[tuple[Machines, float, float, str]]:
-    return [
-        (np.isin(site.machines, [*each.nodes]), each.start_s, each.end_s, each.name)
+def _kept(memory: SlurmMemory, now: float) -> tuple[Reserved, ...]:
+    """What reservations keep that are known and not over."""
+    site = memory.site
+    return tuple(
+        (memory.room.on(np.isin(site.machines, [*each.nodes])), each.start_s, each.end_s, each.name)
         for each in site.reservations
-        if each.known_s <= now
-    ]
+        if each.known_s <= now < each.end_s
+    )
 
 
 def _explain(moment: JobAtTime) -> Explained:

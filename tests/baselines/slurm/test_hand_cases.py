@@ -3,12 +3,14 @@ waits will start, what backfill may put before it."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import workbench
+from workbench.baselines.mechanisms.slurm.planning import Idle, Pass
 from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
@@ -203,3 +205,38 @@ def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:
     for gpus, nodes in ((3, ["n-0"]), (4, ["n-0", "n-1"])):
         run = workbench.simulate(site_of(job("j", 0, 60, gpus, 60, nodes=0), gpus=3, count=2), "slurm")
         assert sorted(run.timeline["node"].unique()) == nodes
+
+
+def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two partitions, a limit of users over both, a reservation, jobs beyond bf_window."""
+    repeats, left_out = Pass._repeats, list[int]()
+
+    def noted(self: Pass, part: int, seen: Idle) -> Idle | None:
+        found = repeats(self, part, seen)
+        left_out.extend([part] if found else [])
+        return found
+
+    entities = (
+        {"kind": "qos", "name": "normal", "MaxTRESPU": "gres/gpu=14"},
+        {"kind": "reservation", "name": "course", "Nodes": "n-0", "start_s": 4000, "end_s": 6000},
+    )
+    for seed in range(2):
+        rng = random.Random(seed)
+        jobs = []
+        for i in range(40):
+            limit = rng.choice([600, 1500, 4000, 9000])
+            gpus, user = rng.choice([1, 2, 4, 8, 12]), rng.choice(["ada", "bob", "eve"])
+            more = {"nodes": 1 + (gpus == 12), "cpus": gpus * 4, "partition": rng.choice("pq"), "user": user}
+            run_s = limit * rng.uniform(0.1, 1)
+            jobs.append(job(f"{i:02d}", rng.uniform(0, 3000), run_s, gpus, limit, **more))
+        scenario = site_of(*jobs, entities=entities, count=2)
+        record = scenario.to_dict()
+        nodes = record["cluster"]["nodes"]
+        nodes.append({**nodes[0], "name": "m", "attributes": {"partitions": "q", "cpus": 64}})
+        scenario = Scenario.from_dict(record)
+        found = []
+        for each in (noted, lambda *_: None):
+            monkeypatch.setattr(Pass, "_repeats", each)
+            found.append(starts(scenario))
+        assert found[0] == found[1]
+    assert len(left_out) > 20

@@ -1,14 +1,16 @@
 """What is free on a Slurm site's nodes, and where a job fits: GPUs of a node, CPUs and memory of its machine.
 
-Nodes are chosen of the smallest weight first, then in order (slurm.conf, `Weight`). A job takes as many nodes as it
-did, in equal parts; one that names no number the first node with room, else the first ones.
+Nodes are chosen of the smallest weight first, then in order (slurm.conf, `Weight`): that is their order here, and some
+of them are one number, the first node its lowest bit. A job takes as many nodes as it did, in equal parts; one that
+names no number the first node with room, else the first ones.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,33 +21,32 @@ from workbench.baselines.mechanisms.slurm.site import Ask, Machines, SlurmSite
 Gpus = dict[int, int]
 """GPUs of each node, by its position."""
 Ints = NDArray[np.intp]
-FreeRow = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
-"""(nodes,) Free GPUs of some nodes, free CPUs and MB of memory of their machines."""
+Rows = NDArray[Any]
+"""(times x nodes)"""
 SLACK = 1e-6
 """Of CPUs and memory, which are divided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A job that runs: (node, GPUs) that it holds, since when, and until when by its limit."""
+    """A job that runs: (node, GPUs) that it holds, these nodes as bits, since when, and until when by its limit."""
 
     ask: Ask
     gpus: tuple[tuple[int, int], ...]
+    nodes: int
     since_s: float
     until_s: float
-
-    @staticmethod
-    def of(ask: Ask, gpus: Mapping[int, int], since_s: float) -> Held:
-        """Of a job that runs since a time."""
-        return Held(ask, tuple(gpus.items()), since_s, since_s + ask.limit_s)
 
 
 @dataclass(slots=True, eq=False)
 class FreeNow:
-    """machine: of each node (nodes,); gpus: free ones of each node (nodes,); cpus, memory_mb: free ones of each machine
-    (machines,)."""
+    """machine: of each node (nodes,); order: the nodes, best first; bit: of each node; beside: of each node all of its
+    machine's; gpus: free ones of each node (nodes,); cpus, memory_mb: free ones of each machine (machines,)."""
 
     machine: Ints
+    order: Ints
+    bit: tuple[int, ...]
+    beside: tuple[int, ...]
     gpus: NDArray[np.int64]
     cpus: NDArray[np.float64]
     memory_mb: NDArray[np.float64]
@@ -54,11 +55,22 @@ class FreeNow:
     def of_site(site: SlurmSite) -> FreeNow:
         """All CPUs and memory, no GPUs."""
         machine = np.array(site.machine, dtype=np.intp)
-        return FreeNow(machine, np.zeros(len(machine), dtype=np.int64), np.array(site.cpus), np.array(site.memory_mb))
+        order = np.argsort(np.array(site.weight)[machine], kind="stable")
+        bit, on = [0] * len(machine), [0] * len(site.machines)
+        for place, node in enumerate(order.tolist()):
+            bit[node] = 1 << place
+            on[site.machine[node]] |= 1 << place
+        beside = tuple(on[at] for at in site.machine)
+        gpus = np.zeros(len(machine), dtype=np.int64)
+        return FreeNow(machine, order, tuple(bit), beside, gpus, np.array(site.cpus), np.array(site.memory_mb))
 
     def copy(self) -> FreeNow:
         """The same, to be changed apart."""
-        return FreeNow(self.machine, self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy())
+        return replace(self, gpus=self.gpus.copy(), cpus=self.cpus.copy(), memory_mb=self.memory_mb.copy())
+
+    def held(self, ask: Ask, gpus: Mapping[int, int], since_s: float) -> Held:
+        """A job that runs since a time."""
+        return Held(ask, tuple(gpus.items()), sum(self.bit[node] for node in gpus), since_s, since_s + ask.limit_s)
 
     def change(self, ask: Ask, gpus: Iterable[tuple[int, int]], sign: int) -> None:
         """Take (-1) or give back (1) what a job holds."""
@@ -68,40 +80,74 @@ class FreeNow:
             self.cpus[machine] += sign * (count if ask.on_cpus else ask.cpus)
             self.memory_mb[machine] += sign * ask.memory_mb
 
-    def of(self, able: Ints) -> FreeRow:
-        """What is free of some nodes."""
-        machines = self.machine[able]
-        return self.gpus[able], self.cpus[machines], self.memory_mb[machines]
+    def on(self, machines: Machines) -> int:
+        """The nodes on some machines."""
+        return bits(machines[self.machine[self.order]][None])[0]
 
-    def place(self, ask: Ask, able: Ints, barred: Machines) -> Gpus | None:
-        """The nodes of a job, of those where it can run and whose machine is not barred; None where it does not fit."""
-        gpus, cpus, memory_mb = self.of(able)
-        fits = (cpus >= ask.cpus - SLACK) & (memory_mb >= ask.memory_mb - SLACK)
-        return _chosen(ask, able, gpus, fits & ~barred[self.machine[able]])
+    def place(self, ask: Ask, able: int) -> Gpus | None:
+        """The nodes of a job, of those that it may have; None where it does not fit."""
+        machines = self.machine[self.order]
+        gpus, nodes = self.gpus[self.order], max(ask.nodes, 1)
+        fits = (self.cpus[machines] >= ask.cpus - SLACK) & (self.memory_mb[machines] >= ask.memory_mb - SLACK)
+        each = _each(ask)
+        return _chosen(ask, nodes, each, bits((fits & (gpus >= each))[None])[0] & able, self.order, gpus)
+
+    def after(self, ends: Sequence[Sequence[Held]]) -> tuple[Rows, Rows, Rows]:
+        """GPUs, CPUs and memory free on the nodes, best first (times x nodes): now, and once each of some lots of jobs,
+        one after the other, has ended too."""
+        parts = [(i, node, n, held.ask) for i, lot in enumerate(ends, start=1) for held in lot for node, n in held.gpus]
+        rows = [np.zeros((len(ends) + 1, len(of))) for of in (self.gpus, self.cpus, self.memory_mb)]
+        for each, free in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
+            each[0] = free
+        if parts:
+            at, node = np.array([part[:2] for part in parts]).T
+            machine = self.machine[node]
+            np.add.at(rows[0], (at, node), [n for *_, n, _ in parts])
+            np.add.at(rows[1], (at, machine), [n if ask.on_cpus else ask.cpus for *_, n, ask in parts])
+            np.add.at(rows[2], (at, machine), [ask.memory_mb for *_, ask in parts])
+        gpus, cpus, memory_mb = (each.cumsum(axis=0) for each in rows)
+        machines = self.machine[self.order]
+        return gpus[:, self.order], cpus[:, machines], memory_mb[:, machines]
 
 
-def _chosen(ask: Ask, able: Ints, gpus: NDArray[Any], fits: NDArray[np.bool_]) -> Gpus | None:
-    """Of the nodes `able`, which have so many free GPUs each, those that a job gets."""
-    free = np.flatnonzero(fits & (gpus > 0))
+def bits(rows: NDArray[np.bool_]) -> list[int]:
+    """Each row as one number, its first column the lowest bit."""
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _each(ask: Ask) -> int:
+    """The GPUs that each node must have free."""
+    return ask.gpus // ask.nodes if ask.nodes and ask.gpus % ask.nodes == 0 else 1
+
+
+def _chosen(ask: Ask, nodes: int, each: int, free: int, order: Ints, gpus: NDArray[Any]) -> Gpus | None:
+    """The nodes that a job gets, of those where it fits. gpus: free ones of each node, best first."""
+    if free.bit_count() < nodes:
+        return None
+    if ask.nodes and ask.gpus % ask.nodes == 0:
+        found = {}
+        for _ in range(nodes):
+            lowest = free & -free
+            found[int(order[lowest.bit_length() - 1])] = each
+            free ^= lowest
+        return found
+    at = np.flatnonzero([free >> i & 1 for i in range(len(order))])
     if not ask.nodes:
-        alone = free[gpus[free] >= ask.gpus][:1]
-        return _filled(ask.gpus, ask.gpus, able, gpus, alone if len(alone) else free)
-    if ask.gpus % ask.nodes:
-        return _filled(ask.gpus, ask.nodes, able, gpus, free)
-    each = ask.gpus // ask.nodes
-    found: list[int] = able[free[gpus[free] >= each][: ask.nodes]].tolist()
-    return dict.fromkeys(found, each) if len(found) == ask.nodes else None
+        alone = at[gpus[at] >= ask.gpus][:1]
+        return _filled(ask.gpus, ask.gpus, order, gpus, alone if len(alone) else at)
+    return _filled(ask.gpus, ask.nodes, order, gpus, at)
 
 
-def _filled(gpus: int, nodes: int, able: Ints, free: NDArray[Any], order: Iterable[int]) -> Gpus | None:
+def _filled(gpus: int, nodes: int, order: Ints, free: NDArray[Any], at: Iterable[int]) -> Gpus | None:
     """GPUs of the first nodes on; where their number is given at least one of each."""
     found: Gpus = {}
     left = gpus
-    for i in order:
+    for i in at:
         least_later = nodes - len(found) - 1 if gpus % nodes and nodes <= gpus else 0
         count = min(int(free[i]), left - least_later)
         if count > 0:
-            found[int(able[i])], left = count, left - count
+            found[int(order[i])], left = count, left - count
         if left == 0:
             return found
         if len(found) == nodes:
@@ -111,63 +157,83 @@ def _filled(gpus: int, nodes: int, able: Ints, free: NDArray[Any], order: Iterab
 
 class FreeLater:
     """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
-    beside what is kept for others, whole machines for a time."""
+    beside what is kept for others, whole machines for a time. times: of each row of what is free (times,)."""
 
-    def __init__(self, room: FreeNow, rows: Iterable[tuple[float, FreeRow]], able: Ints, most: int) -> None:
-        times, self._rows = zip(*rows, strict=True)
-        self._all, self._able, self.machines, self._times = len(room.cpus), able, room.machine[able], np.array(times)
-        self._known: dict[tuple[float, ...], tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any]]] = {}
-        self._span, self._kept, self._count = np.zeros((2, most)), np.zeros((most, len(able)), dtype=np.float32), 0
+    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, order: Ints) -> None:
+        self._times, self._rows, self.able, self._order = times, rows, able, order
+        self._known: dict[tuple[float, ...], list[int]] = {}
         self._frees = sorted(times)
+        self._cuts, self._kept = [-math.inf], [0]  # who is kept from each cut to the next
 
-    def keep(self, from_s: float, to_s: float, machines: Ints) -> None:
-        """Keep machines for a job that is planned."""
-        if (mine := self.on(machines)).any():
-            self._span[:, self._count], self._kept[self._count] = (from_s, to_s), mine
-            self._count += 1
-            insort(self._frees, to_s)
+    def keep(self, from_s: float, to_s: float, nodes: int) -> None:
+        """Keep nodes for a job that is planned."""
+        if not nodes & self.able:
+            return
+        first, last = self._cut(from_s), self._cut(to_s)
+        for i in range(first, last):
+            self._kept[i] |= nodes
+        insort(self._frees, to_s)
 
-    def on(self, machines: Ints) -> NDArray[np.bool_]:
-        """(nodes,) Those of `able` on some machines."""
-        some = np.zeros(self._all, dtype=bool)
-        some[machines] = True
-        found: NDArray[np.bool_] = some[self.machines]
-        return found
+    def _cut(self, at_s: float) -> int:
+        """The place of a time among the cuts."""
+        i = bisect_right(self._cuts, at_s)
+        if self._cuts[i - 1] == at_s:
+            return i - 1
+        self._cuts.insert(i, at_s)
+        self._kept.insert(i, self._kept[i - 1])
+        return i
 
-    def times(self, from_s: float, to_s: float, others: Iterable[float]) -> NDArray[np.float64]:
-        """When, in a time, a job can start that could not before: at its begin, and when something becomes free."""
-        frees = self._frees
-        after = frees[bisect_right(frees, from_s) : bisect_right(frees, to_s)]
-        more = [at_s for at_s in others if from_s < at_s <= to_s]
-        return np.array([from_s, *(sorted(after + more) if more else after)]) if from_s <= to_s else np.zeros(0)
-
-    def place(self, ask: Ask, at_s: NDArray[np.float64], barred: NDArray[np.bool_]) -> tuple[float, Gpus] | None:
-        """The first of some times at which a job fits for as long as its limit, and its nodes, of those where it fits
-        first beside what runs. barred: (times, or 1, x nodes of `able`) those that it may not use then."""
+    def earliest(
+        self, ask: Ask, from_s: float, to_s: float, others: Iterable[float], barred: Callable[[float], int]
+    ) -> tuple[float, Gpus] | None:
+        """The first time from one to another at which a job fits for as long as its limit, and its nodes, of those
+        where it fits first beside what runs. others: when else something becomes free; barred: the nodes that it may
+        not use if it starts at a time."""
         nodes = max(ask.nodes, 1)
-        each = ask.gpus // nodes if ask.nodes and ask.gpus % nodes == 0 else 1
-        fits, ones, gpus = self._fitting(each, ask.cpus, ask.memory_mb)
-        begins, ends = self._span[:, : self._count]
-        overlaps = (begins < at_s[:, None] + ask.limit_s) & (ends > at_s[:, None])
-        open_ = ((overlaps.astype(np.float32) @ self._kept[: self._count] == 0) & ~barred).astype(np.float32)
-        row = self._times.searchsorted(at_s, side="right") - 1
-        counts = np.einsum("ta,ta->t", ones[row], open_), np.einsum("ta,ta->t", gpus[row], open_)
-        for i in ((counts[0] >= nodes) & (counts[1] >= ask.gpus)).nonzero()[0].tolist():
-            upto = row[i] + 1
-            enough = (ones[:upto] @ open_[i] >= nodes) & (gpus[:upto] @ open_[i] >= ask.gpus)
-            for first in enough.nonzero()[0].tolist():
-                found = _chosen(ask, self._able, self._rows[first][0], fits[first] & (open_[i] > 0))
-                if found is not None:
-                    return float(at_s[i]), found
+        each = _each(ask)
+        fits = self._fitting(each, ask.cpus, ask.memory_mb)
+        enough = next((i for i, row in enumerate(fits) if row.bit_count() >= nodes), None)
+        if enough is None:
+            return None
+        for at_s in self._candidates(from_s if enough == 0 else max(from_s, self._times[enough]), to_s, others):
+            row = bisect_right(self._times, at_s) - 1
+            free = self._open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
+            if free.bit_count() >= nodes:
+                for first in range(enough, row + 1):
+                    gpus = self._rows[0][first]
+                    if (found := _chosen(ask, nodes, each, fits[first] & free, self._order, gpus)) is not None:
+                        return at_s, found
         return None
 
-    def _fitting(
-        self, each: int, cpus: float, memory_mb: float
-    ) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any]]:
-        """(times x nodes) Whether a node has room for so much, the same as 0 and 1, and its GPUs where it has."""
+    def _candidates(self, from_s: float, to_s: float, others: Iterable[float]) -> Iterator[float]:
+        """When, in a time, a job can start that could not before: at its begin, and when something becomes free."""
+        if from_s > to_s:
+            return
+        yield from_s
+        frees = self._frees
+        more = [at_s for at_s in others if from_s < at_s <= to_s]
+        if more:
+            frees = sorted(frees + more)
+        yield from frees[bisect_right(frees, from_s) : bisect_right(frees, to_s)]
+
+    def _open(self, free: int, least: int, from_s: float, to_s: float) -> int:
+        """Of some nodes those kept for nobody in a time; once they are too few, it stops."""
+        cuts, kept = self._cuts, self._kept
+        for i in range(bisect_right(cuts, from_s) - 1, len(cuts)):
+            if cuts[i] >= to_s or free.bit_count() < least:
+                break
+            free &= ~kept[i]
+        return free
+
+    def changes_s(self, after_s: float) -> float:
+        """When next something becomes free."""
+        return next(iter(self._frees[bisect_right(self._frees, after_s) :]), math.inf)
+
+    def _fitting(self, each: int, cpus: float, memory_mb: float) -> list[int]:
+        """The nodes that have room for so much, at each time."""
         key = each, cpus, memory_mb
         if key not in self._known:
-            gpus, free_cpus, memory = (np.array(column) for column in zip(*self._rows, strict=True))
+            gpus, free_cpus, memory = self._rows
             fits = (gpus >= each) & (free_cpus >= cpus - SLACK) & (memory >= memory_mb - SLACK)
-            self._known[key] = fits, fits.astype(np.float32), (gpus * fits).astype(np.float32)
+            self._known[key] = [row & self.able for row in bits(fits)]
         return self._known[key]

@@ -18,19 +18,16 @@ later than bf_window; plans behind the last job that could start now are left ou
 from __future__ import annotations
 
 import math
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-import numpy as np
-from numpy.typing import NDArray
-
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Held, Ints
+from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Held
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.site import Ask, Machines, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
 from workbench.scheduling.decision import Reason
 
 PRECISION_S = 30.0
@@ -38,53 +35,68 @@ UNTIL_S = attrgetter("until_s")
 SHARED = "nodes required for it are reserved for jobs in higher priority partitions"
 
 
+Shape = tuple[object, ...]
+"""All of a job that tells when it can start, but for how long it may take."""
+Reserved = tuple[int, float, float, str]
+"""What a reservation keeps: nodes, from, to, its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Of a cycle in which none of those who could start on some nodes did: who was tried there, up to the last who
+    could; who of them could; who runs there; where who was tried may run; what reservations keep. Without a change of
+    these the next cycle comes to the same, before until_s."""
+
+    asks: tuple[str, ...]
+    could: tuple[str, ...]
+    held: tuple[str, ...]
+    ables: tuple[int, ...]
+    kept: tuple[Reserved, ...]
+    until_s: float
+
+
 @dataclass(slots=True)
 class Plan:
-    """What a pass came to: who starts where, why the others wait, and when those that were planned are to start."""
+    """What a pass came to: who starts where, why the others wait, when those that were planned are to start, and
+    where the next cycle may come to the same."""
 
     starts: dict[str, Gpus] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
     later: dict[str, tuple[float, Gpus]] = field(default_factory=dict)
-
-
-Shape = tuple[object, ...]
-"""All of a job that tells when it can start, but for how long it may take."""
+    idle: dict[str, Idle] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Pass:
-    """What both schedulers look at. able: of jobs of a partition and kind the nodes where they may run, best first;
-    held: what runs; kept: machines that reservations keep, (machines, from, to, name)."""
+    """What both schedulers look at. able: the nodes where a job may run; held: what runs; kept: what reservations keep;
+    idle: by nodes, cycles before that need not be made anew."""
 
     site: SlurmSite
     now_s: float
     queue: Sequence[Ask]
-    able: Callable[[Ask], Ints]
+    able: Callable[[Ask], int]
     room: FreeNow
     held: list[Held]
     ledger: Ledger
-    kept: Sequence[tuple[Machines, float, float, str]]
+    kept: tuple[Reserved, ...]
+    idle: Mapping[str, Idle]
     _ends: list[Held] = field(default_factory=list)
-    _planned: list[tuple[float, float, Ints]] = field(default_factory=list)
+    _planned: list[tuple[float, float, int]] = field(default_factory=list)
     _rooms: dict[int, FreeLater] = field(default_factory=dict)
 
-    def barred(self, ask: Ask, at_s: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """(times, or 1, x machines) Whether a reservation keeps a machine from a job that starts then."""
-        if not self.kept and not ask.reservation:
-            return np.zeros((1, len(self.site.machines)), dtype=bool)
-        to_s = at_s + ask.limit_s
-        found = np.full((len(at_s), len(self.site.machines)), bool(ask.reservation))
-        for machines, start, end, name in self.kept:
-            if ask.reservation == name:
-                found &= ~(((start <= at_s) & (to_s <= end))[:, None] & machines)
-        for machines, start, end, name in self.kept:
-            if ask.reservation != name:
-                found |= ((start < to_s) & (at_s < end))[:, None] & machines
+    def barred(self, ask: Ask, at_s: float) -> int:
+        """The nodes that a reservation keeps from a job that starts then."""
+        to_s, found = at_s + ask.limit_s, -1 if ask.reservation else 0
+        for nodes, start, end, name in self.kept:
+            if ask.reservation == name and start <= at_s and to_s <= end:
+                found &= ~nodes
+        for nodes, start, end, name in self.kept:
+            if ask.reservation != name and start < to_s and at_s < end:
+                found |= nodes
         return found
 
-    def _barred_now(self, ask: Ask) -> Machines:
-        found: Machines = self.barred(ask, np.array([self.now_s]))[0]
-        return found
+    def _place(self, ask: Ask, barred: int) -> Gpus | None:
+        return self.room.place(ask, self.able(ask) & ~barred)
 
     def held_back(self, ask: Ask) -> Reason | None:
         """The throttle or the limit that keeps a job from starting now."""
@@ -95,41 +107,47 @@ class Pass:
         self.room.change(ask, gpus.items(), -1)
         self.ledger.add(ask, ask.limit_s)
         plan.starts[ask.name] = gpus
-        self.held.append(Held.of(ask, gpus, self.now_s))
+        self.held.append(self.room.held(ask, gpus, self.now_s))
         insort(self._ends, self.held[-1], key=UNTIL_S)
-        machines = self.room.machine[[*gpus]]
-        self._rooms = {of: room for of, room in self._rooms.items() if not room.on(machines).any()}
+        nodes = self._on(gpus)
+        self._rooms = {able: room for able, room in self._rooms.items() if not able & nodes}
+
+    def _on(self, gpus: Iterable[int]) -> int:
+        """All nodes on the machines of some."""
+        found = 0
+        for node in gpus:
+            found |= self.room.beside[node]
+        return found
 
     # The main scheduler -----------------------------------------------------------------------------------------------
 
     def main(self, depth: int) -> Plan:
         """One pass of the main scheduler over at most so many jobs."""
-        plan, closed, blocked = Plan(), dict[str, str](), np.zeros(len(self.site.machines), dtype=bool)
+        plan, closed, blocked = Plan(), dict[str, str](), 0
         for ask in self.queue[:depth]:
             if reason := self.held_back(ask):
                 plan.reasons[ask.name] = reason
             elif first := closed.get(ask.partition):
                 plan.reasons[ask.name] = Reason("Priority", f"{first} comes before it in its partition, and waits")
             else:
-                barred = self._barred_now(ask)
-                gpus = self.room.place(ask, self.able(ask), barred | blocked)
+                barred = self.barred(ask, self.now_s)
+                gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
                     continue
                 plan.reasons[ask.name] = self._no_room(ask, barred)
                 if not ask.reservation:
                     closed[ask.partition] = ask.name
-                    blocked |= self.site.machines_of(ask.partition)
+                    blocked |= self.room.on(self.site.machines_of(ask.partition))
         return plan
 
-    def _no_room(self, ask: Ask, barred: Machines) -> Reason:
+    def _no_room(self, ask: Ask, barred: int) -> Reason:
         """Why a job that no limit holds back finds no nodes."""
-        able = self.able(ask)
         if ask.reservation:
             return Reason("Reservation", f"its reservation {ask.reservation} has not begun, is over, or has no room")
-        if self.room.place(ask, able, barred) is not None:
+        if self._place(ask, barred) is not None:
             return Reason("Resources", SHARED)
-        if barred.any() and self.room.place(ask, able, np.zeros_like(barred)) is not None:
+        if barred and self._place(ask, 0) is not None:
             limit = format_duration(ask.limit_s, parts=2)
             return Reason("ReqNodeNotAvail", f"nodes are reserved, and by its limit of {limit} it would run into that")
         nodes = f" on {ask.nodes} nodes" if ask.nodes > 1 else ""
@@ -138,34 +156,100 @@ class Pass:
     # Backfill ---------------------------------------------------------------------------------------------------------
 
     def backfill(self) -> Plan:
-        """One cycle of the backfill scheduler."""
-        settings, plan = self.site.settings, Plan()
-        last_s = self.now_s + 60.0 * settings["bf_window"]
-        tried = self._tried()
-        could = self._could_start(tried)
-        self._ends = sorted(self.held, key=UNTIL_S) if could else []
+        """One cycle of the backfill scheduler: only on nodes where a job could start, and not where one of the last
+        cycles would only be repeated."""
+        free = [ask for ask in self._tried() if self.held_back(ask) is None]
+        could = self._could_start(free)
+        parts = self._parts({self.able(ask) for ask in free}, {self.able(ask) for ask in free if ask.name in could})
+        seen = {part: self._seen(part, free, could) for part in parts}
+        same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
+        before = self.room.copy(), self.ledger.copy(), [*self.held]
+        plan = self._down(free, could, {part: each for part, each in seen.items() if part not in same})
+        repeated = {name for each in same.values() for name in each.asks}
+        if plan.starts and any(ask.name in repeated and self.held_back(ask) for ask in free):  # by a limit they share
+            self.room, self.ledger, self.held = before
+            return self._down(free, could, seen)
+        plan.idle |= {f"{part:x}": each for part, each in same.items()}
+        return plan
+
+    def _parts(self, ables: Iterable[int], needed: Iterable[int]) -> list[int]:
+        """Nodes that share no machine and no job that could have nodes of two; of these those that hold some needed."""
+        found: list[int] = []
+        for nodes in map(self._whole, ables):
+            joined = [part for part in found if part & nodes]
+            found = [part for part in found if not part & nodes]
+            for part in joined:
+                nodes |= part
+            found.append(nodes)
+        return sorted(part for part in found if any(part & able for able in needed))
+
+    def _whole(self, able: int) -> int:
+        """Some nodes, and those beside them on their machines."""
+        found = able
+        for bit, beside in zip(self.room.bit, self.room.beside, strict=True):
+            if bit != beside and bit & able:
+                found |= beside
+        return found
+
+    def _seen(self, part: int, free: Iterable[Ask], could: Set[str]) -> Idle:
+        """What a cycle depends on, on some nodes."""
+        asks = [ask for ask in free if self.able(ask) & part]
+        while asks[-1].name not in could:
+            asks.pop()
+        names = tuple(ask.name for ask in asks)
+        held = tuple(held.ask.name for held in self.held if held.nodes & part)
+        ables = tuple(sorted({self.able(ask) for ask in asks}))
+        return Idle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
+
+    def _repeats(self, part: int, seen: Idle) -> Idle | None:
+        """The cycle before, where this one would come to the same."""
+        old = self.idle.get(f"{part:x}")
+        return old if old and self.now_s < old.until_s and replace(seen, until_s=old.until_s) == old else None
+
+    def _down(self, free: Iterable[Ask], could: Set[str], parts: Mapping[int, Idle]) -> Plan:
+        """Plan the jobs of some nodes down the queue, as far as somebody could start."""
+        plan, last_s = Plan(), self.now_s + 60.0 * self.site.settings["bf_window"]
+        self._ends, self._planned, self._rooms = sorted(self.held, key=UNTIL_S) if parts else [], [], {}
+        last = {seen.asks[-1]: part for part, seen in parts.items()}
+        live, beyond = [*parts], False
         before: dict[Shape, list[tuple[float, float]]] = {}
-        for ask in tried:
-            if not could:
+        for ask in free:
+            if not live:
                 break
-            could.discard(ask.name)
-            if self.held_back(ask):
+            able = self.able(ask)
+            if not any(part & able for part in live) or (plan.starts and self.held_back(ask)):
+                if ask.name in last:
+                    live = [part for part in live if part != last[ask.name]]
                 continue
+            if ask.name in last:
+                live = [part for part in live if part != last[ask.name]]
             like = before.setdefault(self._shape(ask), [])  # it starts no earlier than shorter ones before it
             from_s = max((at_s for limit_s, at_s in like if limit_s <= ask.limit_s), default=self.now_s)
             found = self._earliest(ask, from_s, last_s)
             like.append((ask.limit_s, found[0] if found else math.inf))
             if found is None:
-                continue
-            at_s, gpus = found
-            if at_s <= self.now_s:
-                self.start(ask, gpus, plan)
+                beyond = True
+            elif found[0] <= self.now_s:
+                self.start(ask, found[1], plan)
             else:
-                plan.later[ask.name] = at_s, gpus
-                self._planned.append((*self._slot(at_s, ask.limit_s), self.room.machine[[*gpus]]))
+                plan.later[ask.name] = found
+                self._planned.append((*self._slot(found[0], ask.limit_s), self._on(found[1])))
                 for room in self._rooms.values():
                     room.keep(*self._planned[-1])
+        if not plan.starts:
+            plan.idle = {f"{part:x}": replace(seen, until_s=self._until(part, beyond)) for part, seen in parts.items()}
         return plan
+
+    def _until(self, part: int, beyond: bool) -> float:
+        """Before when time alone changes nothing on some nodes: until something becomes free or a reservation begins
+        or ends; for those whose time was beyond bf_window until there is one within."""
+        window_s = 60.0 * self.site.settings["bf_window"] if beyond else 0.0
+        rooms = [room for able, room in self._rooms.items() if able & part]
+        ends = [end - window_s for *_, end, _ in self.kept if end > self.now_s + window_s] if beyond else []
+        found = [room.changes_s(self.now_s) for room in rooms]
+        found += [room.changes_s(self.now_s + window_s) - window_s for room in rooms]
+        found += [at_s for _, start, end, _ in self.kept for at_s in (start, end) if at_s > self.now_s]
+        return min(found + ends, default=math.inf)
 
     def _tried(self) -> list[Ask]:
         """The jobs that a cycle looks at."""
@@ -180,19 +264,19 @@ class Pass:
                 found.append(ask)
         return found[: int(settings["bf_max_job_test"])]
 
-    def _could_start(self, tried: Iterable[Ask]) -> set[str]:
-        """Those for whom there is room now, and whom no limit holds back."""
+    def _could_start(self, free: Iterable[Ask]) -> set[str]:
+        """Those for whom there is room now."""
         fits, found = dict[Shape, bool](), set[str]()
-        for ask in tried:
+        for ask in free:
             shape = *self._shape(ask), ask.limit_s if self.kept else 0.0
             if shape not in fits:
-                fits[shape] = self.room.place(ask, self.able(ask), self._barred_now(ask)) is not None
-            if fits[shape] and self.held_back(ask) is None:
+                fits[shape] = self._place(ask, self.barred(ask, self.now_s)) is not None
+            if fits[shape]:
                 found.add(ask.name)
         return found
 
     def _shape(self, ask: Ask) -> Shape:
-        return id(self.able(ask)), ask.gpus, ask.nodes, ask.cpus, ask.memory_mb, ask.on_cpus, ask.reservation
+        return self.able(ask), ask.gpus, ask.nodes, ask.cpus, ask.memory_mb, ask.on_cpus, ask.reservation
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""
@@ -202,33 +286,31 @@ class Pass:
     def _earliest(self, ask: Ask, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
         """The earliest time at which a job can start beside what runs, is planned and reserved, and its nodes then."""
         able = self.able(ask)
-        if id(able) not in self._rooms:
-            self._rooms[id(able)] = self._after(able)
-        room = self._rooms[id(able)]
-        times = room.times(from_s, last_s, [end_s for *_, end_s, _ in self.kept])
-        for done in range(0, len(times), 64):  # most find their time among the first ones
-            some = times[done : done + 64]
-            if found := room.place(ask, some, self.barred(ask, some)[:, room.machines]):
-                return found
-        return None
+        if able not in self._rooms:
+            self._rooms[able] = self._after(able)
+        free = not self.kept and not ask.reservation
 
-    def _after(self, able: Ints) -> FreeLater:
+        def barred(at_s: float) -> int:
+            return 0 if free else self.barred(ask, at_s)
+
+        return self._rooms[able].earliest(ask, from_s, last_s, [end_s for *_, end_s, _ in self.kept], barred)
+
+    def _after(self, able: int) -> FreeLater:
         """What is free now on some nodes, and after the ends of what runs there, taken together as Slurm does."""
-        mine = set(able.tolist())
-        ends = [held for held in self._ends if any(node in mine for node, _ in held.gpus)]
-        room, found = self.room.copy(), [(self.now_s, self.room.of(able))]
+        ends = [held for held in self._ends if held.nodes & able]
+        times, lots = [self.now_s], list[list[Held]]()
         window_s, linear_s = PRECISION_S, self.site.settings["bf_window_linear"]
         until_s = math.floor(ends[0].until_s / window_s) * window_s + window_s if ends else 0.0
         done = 0
         while done < len(ends):
-            while done < len(ends) and ends[done].until_s <= until_s:
-                room.change(ends[done].ask, ends[done].gpus, 1)
-                done += 1
-            found.append((max(ends[done - 1].until_s, self.now_s + 1.0), room.of(able)))
+            upto = bisect_right(ends, until_s, done, key=UNTIL_S)
+            lots.append(ends[done:upto])
+            done = upto
+            times.append(max(ends[done - 1].until_s, self.now_s + 1.0))
             while done < len(ends) and ends[done].until_s > until_s:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
-        later = FreeLater(room, found, able, int(self.site.settings["bf_max_job_test"]))
+        later = FreeLater(times, self.room.after(lots), able, self.room.order)
         for each in self._planned:
             later.keep(*each)
         return later
