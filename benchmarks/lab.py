@@ -5,6 +5,10 @@ by the keyboard, each move when the picture of the one before is there; then it 
 Of each lab it tells the median and the 95th percentile of the seconds from key to changed picture, the pictures that a
 drag showed, and how many of them were of an older value than the picture before them, or last of another value than
 the slider's. Exit code 1 if one was, or a budget is missed.
+
+`--beside 0 4 19` does it for the first lab beside so many other kernels on the server, as in a class: each has run
+lesson 01 whole and still has its widgets. First they rest, then each has its lab's knob set every five to fifteen
+seconds. It tells the memory of a kernel with its worker process too (PSS: shared pages are divided; Linux).
 """
 
 from __future__ import annotations
@@ -19,9 +23,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jupyter_client.blocking.client import BlockingKernelClient
 from playwright.sync_api import Page, TimeoutError, sync_playwright
 
-from tests.browser_support import CLOSE, Server, chromium, chromium_path, run_notebook, serving, wait_for_text
+from tests.browser_support import (
+    CLOSE,
+    PROJECT,
+    Server,
+    chromium,
+    chromium_path,
+    run_notebook,
+    serving,
+    wait_for_text,
+)
 
 BUDGET_S = 0.15
 PATIENCE_MS = 60_000
@@ -44,6 +58,21 @@ LABS = (
     LabMoves("hare", 'HareLab("hare_example", knobs=[("most_rounds", 1, 30)])', "most_rounds"),
     LabMoves("chronus", 'ChronusLab("chronus_small")', "slo_lease_s"),
 )
+LESSON = PROJECT / "notebooks" / "01_gavel.ipynb"
+# A student: turns a knob, and looks. Then `turned` is how often, `drawn` how often another run was there.
+STUDENT = """
+import asyncio, random, widgets
+lab, turned, drawn = widgets.GavelLab("start_here"), 0, 0
+async def study():
+    global turned, drawn
+    while True:
+        await asyncio.sleep(random.uniform(5, 15))
+        turned, before = turned + 1, lab.run
+        lab.set(round_s=60 * random.randint(1, 20))
+        await asyncio.sleep(3)
+        drawn += lab.run is not before
+task = asyncio.ensure_future(study())
+"""
 CHART, HANDLE, STATUS = ".wb-view-gantt", ".wb-knob-{} .noUi-handle", ".wb-status"
 # Notes each key, and each picture with what it is of.
 WATCH = """([handle, chart]) => {
@@ -76,6 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure the labs, and print a table or JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description="From a slider to the picture.")
     parser.add_argument("--moves", type=int, default=100, help="moves of each lab's slider (default 100)")
+    parser.add_argument("--beside", type=int, nargs="+", default=[], metavar="N", help="N other kernels, ascending")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("labs", metavar="LAB", nargs="*", help=f"of {', '.join(lab.name for lab in LABS)}")
     asked = parser.parse_args(argv)
@@ -90,6 +120,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with serving("lab", folder) as server, browser as address, sync_playwright() as driver:
             page = driver.chromium.connect_over_cdp(address).contexts[0].new_page()
             page.set_default_timeout(PATIENCE_MS)
+            if asked.beside:
+                _in_class(page, server, asked.beside, asked.moves)
+                return 0
             for lab in LABS:
                 if not asked.labs or lab.name in asked.labs:
                     found.append(measured(page, server, lab, asked.moves))
@@ -131,6 +164,63 @@ def measured(page: Page, server: Server, lab: LabMoves, moves: int) -> LabTimes:
         pictures,
         stale,
     )
+
+
+def _in_class(page: Page, server: Server, beside: Sequence[int], moves: int) -> None:
+    """Print, for each number of other kernels, what they take and how long the first lab's picture takes."""
+    others: list[BlockingKernelClient] = []
+    cells = json.loads(LESSON.read_text(encoding="utf-8"))["cells"]
+    lesson = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for number in beside:
+        fresh = [_kernel(server) for _ in range(number - len(others))]
+        for each in fresh:
+            for source in lesson:
+                _run(each, source)
+        others += fresh
+        taken = [_pss_mb(int(_run(each, "import os; os.getpid()"))) for each in others]
+        for student, how in (("", "at rest"), (STUDENT, "at work")):
+            for each in others if student else ():
+                _run(each, student)
+            found = measured(page, server, LABS[0], moves)
+            page.evaluate(CLOSE, PATIENCE_MS)
+            seen = [_run(each, "(turned, drawn)") for each in others] if student else []
+            memory = f"{sum(taken) / max(1, len(taken)):.0f} MB each, {sum(taken):.0f} in all"
+            times = "p50 {:.3f} s, p95 {:.3f} s, {} pictures in a drag, {} stale".format(*found[2:6])
+            print(f"{number} others {how}: {times}; {memory} {' '.join(seen)}", flush=True)
+        for each in others:
+            _run(each, "task.cancel()")
+
+
+def _kernel(server: Server) -> BlockingKernelClient:
+    """A new kernel of the server, and a connection to it."""
+    number = json.loads(server.request("POST", "api/kernels"))["id"]
+    file = server.root.parent / "home" / "runtime" / f"kernel-{number}.json"
+    client = BlockingKernelClient(connection_file=str(file))
+    client.load_connection_file()
+    client.start_channels(hb=False)  # it would not beat yet
+    client.wait_for_ready(timeout=PATIENCE_MS / 1000)
+    return client
+
+
+def _run(client: BlockingKernelClient, source: str) -> str:
+    """Run a cell; return its result in words, or raise what it raised."""
+    said: list[str] = []
+
+    def hear(message: dict[str, Any]) -> None:
+        if message["msg_type"] == "execute_result":
+            said.append(message["content"]["data"]["text/plain"])
+
+    reply = client.execute_interactive(source, timeout=PATIENCE_MS / 1000, output_hook=hear)
+    if reply["content"]["status"] != "ok":
+        raise RuntimeError(reply["content"])
+    return said[-1] if said else ""
+
+
+def _pss_mb(process: int) -> float:
+    """Proportional memory of a process and all that it started."""
+    parts = Path(f"/proc/{process}/smaps_rollup").read_text().split("Pss:")[1].split()
+    children = Path(f"/proc/{process}/task").glob("*/children")
+    return int(parts[0]) / 1024 + sum(_pss_mb(int(child)) for each in children for child in each.read_text().split())
 
 
 def _notes(page: Page) -> dict[str, Any]:

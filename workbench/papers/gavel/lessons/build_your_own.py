@@ -24,12 +24,53 @@ from workbench.scheduling.solvers import UnboundedError, solve_model
 PARTS = {"share": "(1)", "job_time": "(2)", "capacity": "(3)", "gang": "(3)", "epigraph": "(ours)"}
 """What a model can be without, with its equation; without `gang` the row of capacity counts jobs, not GPUs."""
 HOUR_S = 3600.0
-MUTANTS = ("job_time", "capacity", "epigraph")
-"""The rows that `mutate` can spoil."""
 NOTHING = 1e-9
 DIGITS = 9
 
 Rule = Callable[[Any, Any], Any]
+
+
+def _time(m: Any, job: Any) -> Any:
+    return pyo.quicksum(m.share[job, kind] for kind in m.TYPES)
+
+
+def _jobs(m: Any, kind: Any) -> Any:
+    return pyo.quicksum(m.share[job, kind] for job in m.JOBS)
+
+
+def _gpus(m: Any, kind: Any) -> Any:
+    return pyo.quicksum(m.gang[job] * m.share[job, kind] for job in m.JOBS)
+
+
+MISTAKES: dict[str, dict[str, Rule]] = {
+    "job_time": {
+        "A job has one hour in an hour, on however many GPUs it is.": lambda m, job: _time(m, job) <= m.gang[job],
+        "The row is about a job's time. Its GPUs do not count here.": lambda m, job: m.gang[job] * _time(m, job) <= 1,
+        "This way a job must run all of the time. It may wait.": lambda m, job: _time(m, job) == 1,
+        "Turn the sign: your row asks for more than all of the time.": lambda m, job: _time(m, job) >= 1,
+    },
+    "capacity": {
+        "Your row counts jobs. A gang takes several GPUs.": lambda m, kind: _jobs(m, kind) <= m.workers[kind],
+        "There may be more than one GPU of a type.": lambda m, kind: _gpus(m, kind) <= 1,
+        "Turn the sign: your row asks for more GPUs than there are.": lambda m, kind: _gpus(m, kind) >= m.workers[kind],
+    },
+    "epigraph": {
+        "A weight divides: who counts more needs more speed for the same level.": lambda m, job: (
+            m.level <= m.gang[job] * m.weight[job] / m.equal[job] * m.throughput[job]
+        ),
+        "The weight is missing.": lambda m, job: m.level <= m.gang[job] / m.equal[job] * m.throughput[job],
+        "The number of GPUs is missing.": lambda m, job: m.level <= m.throughput[job] / (m.weight[job] * m.equal[job]),
+        "Compare the speed with that under an equal share.": lambda m, job: (
+            m.level <= m.gang[job] / m.weight[job] * m.throughput[job]
+        ),
+        "Turn the sign: your row lets the level be as high as it likes.": lambda m, job: (
+            m.level >= m.gang[job] / (m.weight[job] * m.equal[job]) * m.throughput[job]
+        ),
+    },
+}
+"""Usual mistakes in a row, each with what is said of it. The first of a row is the one that `mutate` makes."""
+MUTANTS = tuple(MISTAKES)
+"""The rows that `mutate` can spoil."""
 
 
 def instance(rng: random.Random | None = None, weight: float = 1.0) -> Scenario:
@@ -130,26 +171,26 @@ def take(m: pyo.ConcreteModel, **rules: Any) -> None:
             m.add_component(f"my_{part}", rows)
 
 
-def spoiled(at: Snapshot, part: str) -> pyo.ConcreteModel:
-    """The paper's model with a row that is wrong, as part `spoiled`."""
-    m = stated(at)
-    mutate(m, part)
-    return m
-
-
 def says(m: pyo.ConcreteModel, part: str, rule: Rule) -> bool | str:
-    """Whether a rule `(m, index) -> row` is the paper's part, index by index; else a sentence on where it is not."""
+    """Whether a rule `(m, index) -> row` is the paper's part; else the sentence of one of the `MISTAKES` that it is, or
+    one on the first index where it is something else.
+    """
+    rows = {}
     for index in m.component(part):
         try:
             row = rule(m, index)
             if not isinstance(row, RelationalExpression):
                 return f"For `{index}` your rule gives no row but `{row}`. A row has `<=` and a variable."
-            mine = _row(row)
+            rows[index] = _row(row)
         except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError) as error:
             return f"For `{index}` your rule gives no row: {type(error).__name__}: {error}"
-        if mine != _row(m.component(part)[index].expr):
-            return f"For `{index}` your row says `{row}`. That is not yet equation {PARTS.get(part, part)}."
-    return True
+    wrong = next((index for index, mine in rows.items() if mine != _row(m.component(part)[index].expr)), None)
+    if wrong is None:
+        return True
+    for said, mistake in MISTAKES.get(part, {}).items():
+        if all(mine == _row(mistake(m, index)) for index, mine in rows.items()):
+            return said
+    return f"For `{wrong}` your row says `{rule(m, wrong)}`. That is not yet equation {PARTS[part]}."
 
 
 def _row(expression: Any) -> tuple[tuple[tuple[str, float], ...], float | None, float | None]:
@@ -178,16 +219,9 @@ def _row(expression: Any) -> tuple[tuple[tuple[str, float], ...], float | None, 
 
 def mutate(m: pyo.ConcreteModel, part: str) -> None:
     """Spoil one of the `MUTANTS` of a model: it stays a model that can be solved, and is not the paper's."""
-    m.component(part).deactivate()
-    wrong: dict[str, tuple[Any, Rule]] = {
-        "job_time": (m.JOBS, lambda m, job: pyo.quicksum(m.share[job, kind] for kind in m.TYPES) <= m.gang[job]),
-        "capacity": (
-            m.ACCELERATORS,
-            lambda m, kind: pyo.quicksum(m.share[job, kind] for job in m.JOBS) <= m.workers[kind],
-        ),
-        "epigraph": (m.JOBS, lambda m, job: m.level <= m.weight[job] / m.equal[job] * m.throughput[job]),
-    }
-    if part not in wrong:
+    if part not in MISTAKES:
         raise InputError("mutate", part, f"one of {', '.join(MUTANTS)}")
-    index, rule = wrong[part]
-    m.spoiled = pyo.Constraint(index, rule=rule, doc=f"{PARTS[part]} {part}, as one may get it wrong")
+    m.component(part).deactivate()
+    rule = next(iter(MISTAKES[part].values()))
+    doc = f"{PARTS[part]} {part}, as one may get it wrong"
+    m.spoiled = pyo.Constraint(m.component(part).index_set(), rule=rule, doc=doc)
