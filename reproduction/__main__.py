@@ -40,7 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(required=True, metavar="run, table or gap")
     run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
     run_it.add_argument("names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all")
-    run_it.add_argument("--size", help="tiny (seconds), middle, full (hours), or authors (their data); default: tiny")
+    run_it.add_argument(
+        "--size", help="tiny (seconds), small (minutes), middle, full (hours), or authors (their data); default: tiny"
+    )
     run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
     run_it.add_argument("--workers", type=int, default=2, help="processes; default: 2")
     run_it.set_defaults(action=_run)

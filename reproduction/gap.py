@@ -34,23 +34,23 @@ class Causes(NamedTuple):
 SPEEDS = {"measured_speeds": True}
 GAPS: Mapping[str, Causes] = {
     "gavel.fig20": Causes(
-        "middle",
-        {"seeds": range(2), "warm": 20, "measured": 40, "trailing": 120, "multiple": (1.0, 1.6)},
-        ("mean JCT of * jobs, agnostic / Gavel*",),
+        "small",
+        {"seeds": range(2), "multiple": (1.0,)},
+        ("mean JCT of * jobs, agnostic / Gavel, highest steady load",),
         {
             "data: the authors' speeds": SPEEDS,
-            "setting: a higher load": {"multiple": (1.6, 2.2)},
-            "scale: 36 GPUs for 24": {"cluster": "v100=3x4,p100=3x4,k80=3x4"},
+            "setting: a higher load": {"multiple": (1.6,)},
+            "scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"},
         },
     ),
     "gavel.fig19": Causes(
-        "middle",
-        {"seeds": range(2), "batches": (10, 100), "shared_batches": (10,)},
+        "small",
+        {"seeds": range(1), "batches": (20,), "shared_batches": (20,)},
         ("makespan, FIFO / Gavel*", "makespan, Gandiva / Gavel*"),
         {
             "data: the authors' speeds": SPEEDS,
             "setting: jobs of 1 to 4 h": {"durations": "short"},
-            "scale: 36 GPUs for 24": {"cluster": "v100=3x4,p100=3x4,k80=3x4"},
+            "scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"},
         },
     ),
 }

@@ -14,7 +14,7 @@ from reproduction.registry import exhibits
 from reproduction.results import Results
 
 AUTHORS, TINY = "authors", "tiny"
-BUILT_IN = ("full", "middle")
+BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data of which the table shows the first that was computed; tiny is for tests."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reproduction.figure import Figure, Row
-from reproduction.gavel.load import LAS, PAIRS
+from reproduction.gavel.load import EDGE, LAS, PAIRS
 from reproduction.gavel.settings import Size
 from reproduction.gavel.sweep import Load, gain, load_panel, points, sweep
 from reproduction.line import Line
@@ -27,9 +27,9 @@ def figure_14(size: Size) -> Figure:
     scenario = load.scenario(size, load.per_hour[0], 0)
     error = pair_error(scenario, maker(ESTIMATOR)(scenario))
     rows = (
-        Row(f"mean JCT, {ESTIMATED} / {ORACLE}, largest over steady loads", "1", None, gain(table, ESTIMATED, ORACLE),
+        Row(f"mean JCT, {ESTIMATED} / {ORACLE}, {EDGE}", "1", None, gain(table, ESTIMATED, ORACLE),
             "The paper says a very small difference, without a number.", "7.6"),
-        Row(f"mean JCT, {ALONE} / {ORACLE}, largest over steady loads", "1", None, gain(table, ALONE, ORACLE),
+        Row(f"mean JCT, {ALONE} / {ORACLE}, {EDGE}", "1", None, gain(table, ALONE, ORACLE),
             f"The paper shows the curves without a number; {PAIRS}.", "7.6"),
         Row("mean relative error of the estimated speeds of pairs, before any is measured", "1", None, error,
             "The paper gives no number; half of the models here are no references.", "7.6"),

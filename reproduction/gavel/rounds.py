@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.figure import Figure, Row
-from reproduction.gavel.load import LAS
+from reproduction.gavel.load import EDGE, LAS
 from reproduction.gavel.settings import HOUR, Size
 from reproduction.gavel.sweep import gain, load_panel, points, single, sweep
 from reproduction.line import Line
@@ -32,9 +32,9 @@ def figure_13(size: Size) -> Figure:
     table = points(pd.concat([jobs, *ideal], ignore_index=True), "jct_h")
     short, long = (_name(pick(size.rounds_s)) for pick in (min, max))
     rows = (
-        Row(f"mean JCT, rounds of {short} / {IDEAL}, largest over steady loads", "1", None, gain(table, short, IDEAL),
+        Row(f"mean JCT, rounds of {short} / {IDEAL}, {EDGE}", "1", None, gain(table, short, IDEAL),
             "The paper says almost identical, without a number.", "7.5"),
-        Row(f"mean JCT, rounds of {long} / of {short}, largest over steady loads", "1", None,
+        Row(f"mean JCT, rounds of {long} / of {short}, {EDGE}", "1", None,
             gain(table, long, short), "The paper shows that longer rounds cost time, without a number.", "7.5"),
     )  # fmt: skip
     first = table[table["line"] == short]

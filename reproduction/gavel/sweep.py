@@ -60,7 +60,7 @@ def multiple(size: Size, priority_share: float = 0.0) -> Load:
 
 
 def sweep(load: Load, lines: Sequence[Line], size: Size) -> pd.DataFrame:
-    """One row per measured job: line, per_hour, seed, job, weight, jct_h and rho (missing: not finished)."""
+    """One row per measured job: line, per_hour, seed and `measured`."""
     parts = []
     for per_hour in load.per_hour:
         for seed in size.seeds:
@@ -72,13 +72,18 @@ def sweep(load: Load, lines: Sequence[Line], size: Size) -> pd.DataFrame:
 
 
 def measured(run: Run, window: tuple[int, int]) -> pd.DataFrame:
-    """The jobs of a run in the window: job, weight, jct_h, rho."""
+    """The jobs of a run in the window: job, weight, jct_h, rho (both missing: not finished), least_h.
+
+    least_h: jct_h, of a job that is not finished the hours from its arrival to the end of the run.
+    """
     first, last = window
     rows = list(run.scenario.order[first : last + 1])
     jobs = per_job(run).iloc[rows]
     weight = [run.scenario.jobs[row].weight for row in rows]
     frame = pd.DataFrame({"job": jobs["job"].to_numpy(), "weight": weight})
-    return frame.assign(jct_h=jobs["jct_s"].to_numpy() / HOUR, rho=jobs["finish_time_fairness"].to_numpy())
+    jct_s, open_s = jobs["jct_s"].to_numpy(dtype=float), run.end_s - jobs["arrival_s"].to_numpy(dtype=float)
+    least_h = np.where(np.isnan(jct_s), open_s, jct_s) / HOUR
+    return frame.assign(jct_h=jct_s / HOUR, rho=jobs["finish_time_fairness"].to_numpy(), least_h=least_h)
 
 
 def points(jobs: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -114,14 +119,26 @@ def distribution(jobs: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def gain(table: pd.DataFrame, slow: str, fast: str) -> float:
-    """How many times as large a measure is on one line as on another: the most over the loads that saturate neither.
+    """How many times as large a measure is on one line as on another at the highest load that saturates neither.
 
     NaN if there is no such load.
     """
     wide = table[~table["saturated"]].pivot(index="x", columns="line", values="y")
     if slow not in wide or fast not in wide:
         return math.nan
-    return float((wide[slow] / wide[fast]).max())
+    both = (wide[slow] / wide[fast]).dropna()
+    return float(both.loc[both.index.max()]) if len(both) else math.nan
+
+
+def gains(jobs: pd.DataFrame, slow: str, fast: str) -> pd.Series[float]:
+    """By load, how many times as long jobs take on one line as on another, means over jobs and then seeds.
+
+    A job that is not finished counts until the end of its run, so that a saturated line has at least so much.
+    """
+    means = jobs.groupby(["line", "per_hour", "seed"], sort=False)["least_h"].mean()
+    lines = means.groupby(level=["line", "per_hour"], sort=False).mean()
+    found: pd.Series[float] = lines[slow] / lines[fast]
+    return found
 
 
 def sustained(table: pd.DataFrame, line: str) -> float:

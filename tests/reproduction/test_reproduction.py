@@ -223,7 +223,7 @@ def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypat
     monkeypatch.setenv(VARIABLE, "middle")
     assert size_name() == "middle" and size_name("full") == "full"
     monkeypatch.setenv(VARIABLE, "huge")
-    with pytest.raises(InputError, match=f"{VARIABLE}.*huge.*tiny, middle, full"):
+    with pytest.raises(InputError, match=f"{VARIABLE}.*huge.*tiny, small, middle, full"):
         size_name()
 
 

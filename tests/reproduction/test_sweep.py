@@ -9,11 +9,12 @@ import pytest
 
 from reproduction.gavel import SIZES
 from reproduction.gavel.settings import continuous, gpus_of
-from reproduction.gavel.sweep import distribution, gain, points, sustained
+from reproduction.gavel.sweep import distribution, gain, gains, points, sustained
 
 
 def jobs(line: str, per_hour: float, seed: int, *jct_h: float) -> pd.DataFrame:
-    return pd.DataFrame({"line": line, "per_hour": per_hour, "seed": seed, "jct_h": jct_h})
+    found = pd.DataFrame({"line": line, "per_hour": per_hour, "seed": seed, "jct_h": jct_h})
+    return found.assign(least_h=found["jct_h"].fillna(30.0))
 
 
 TWO = pd.concat(
@@ -43,9 +44,11 @@ def test_one_unfinished_job_in_one_seed_saturates_a_point_and_it_is_not_averaged
     assert not table["saturated"].to_dict()["fast", 2.0]
 
 
-def test_a_gain_counts_only_loads_that_saturate_neither() -> None:
+def test_a_gain_is_at_the_highest_load_that_saturates_neither_and_its_curve_counts_unfinished_jobs() -> None:
     table = points(TWO, "jct_h")
     assert gain(table, "slow", "fast") == pytest.approx(5.0 / 2.0)
+    assert gain(points(TWO.assign(jct_h=TWO["least_h"]), "jct_h"), "slow", "fast") == pytest.approx(25.0 / 4.0)
+    assert gains(TWO, "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: 25.0 / 4.0})
     assert (sustained(table, "slow"), sustained(table, "fast")) == (1.0, 2.0)
     assert math.isnan(gain(table[table["x"] == 2.0], "slow", "fast"))
 
