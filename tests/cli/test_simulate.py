@@ -183,3 +183,45 @@ def test_compare_with_workers_gives_the_same(ask):
     argv = ("compare", "preset:start_here", "--schedulers", "fifo,las")
     one, two = ask(*argv), ask(*argv, "--workers", "2")
     assert {**one, "wall_s": 0} == {**two, "wall_s": 0}
+
+
+OWN = """
+import workbench
+
+@workbench.scheduler("one_by_one", round_s=360)
+def decide(snapshot, memory, knobs, rng):
+    jobs, nodes = snapshot.jobs, snapshot.nodes
+    node = max(range(len(nodes.names)), key=lambda i: nodes.free[i])
+    lease = workbench.Assignment(jobs.names[0], {nodes.names[node]: jobs.gpus[0]}, snapshot.now_s + 360)
+    return workbench.Decision((lease,)), memory
+"""
+
+
+def test_a_scheduler_of_a_file_on_the_command_line(ask, refused, tmp_path, monkeypatch):
+    """Only there: a saved run of it needs the file named again; what is wrong in it is told with its line."""
+    own = {}
+    monkeypatch.setattr("workbench.session.registry._OWN", own)
+    mine, run = tmp_path / "mine.py", tmp_path / "run"
+    mine.write_text(OWN)
+    named = f"{mine}:one_by_one"
+    found = ask("simulate", "preset:start_here", "--scheduler", named, "--out", run)
+    assert found["scheduler"] == "one_by_one" and found["metrics"]["jobs_finished"] == 3
+    rows = ask("compare", "preset:start_here", "--schedulers", f"mine={named},fifo", "--workers", "2")["runs"]
+    assert [(row["label"], row["scheduler"]) for row in rows] == [("mine", "one_by_one"), ("fifo", "fifo")]
+    own.clear()
+    page, change = tmp_path / "page.html", ["--change", "load 1.1"]
+    assert "one_by_one" in refused("report", run, "-o", page, *change)[2]
+    assert ask("report", run, "--scheduler", named, "-o", page, *change)["changes"] == ["load 1.1"]
+    today = tmp_path / "today"
+    ask("simulate", "preset:start_here", "--scheduler", "fifo", "--out", today)
+    asked = ask("report", today, "--scheduler", named, "-o", page, "--force")
+    assert asked["changes"] == ["policy one_by_one"]
+    for text, name, told in (
+        ("1 / 0", "a", "ZeroDivisionError: division by zero (line 1)"),
+        ("\nx =", "a", "SyntaxError: invalid syntax (mine.py, line 2)"),
+        ("", "a", '@workbench.scheduler("a")'),
+    ):
+        mine.write_text(text)
+        assert told in refused("simulate", "preset:start_here", "--scheduler", f"{mine}:{name}")[2]
+    mine.unlink()
+    assert "no file" in refused("simulate", "preset:start_here", "--scheduler", named)[2]

@@ -275,10 +275,8 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dic
     waits for them does no more."""
     nodes, site, found = snapshot.nodes, memory.site, dict[str, Reason]()
     ends = {each.name: each.end_s for each in sorted(site.reservations, key=lambda each: each.end_s)}  # the last one's
-    for ask in (
-        ask for ask in ready if ask.reservation and snapshot.now_s + ask.limit_s > ends.get(ask.reservation, 0)
-    ):
-        text = f"its reservation {ask.reservation} ends before it could by its limit, or is not known"
+    for ask in (ask for ask in ready if ask.reservation and snapshot.now_s + ask.limit_s > ends[ask.reservation]):
+        text = f"its reservation {ask.reservation} ends before it could by its limit"
         found[ask.name] = Reason("Reservation", text)
     for ask in (ask for ask in ready if ask.name not in memory.possible and ask.name not in found):
         room = replace(memory.whole, gpus=nodes.gpus)

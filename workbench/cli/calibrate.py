@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.base.units import format_duration
-from workbench.cli.inputs import whole
+from workbench.cli.inputs import a_scheduler, whole
 from workbench.cli.output import Answer, aligned, say
 from workbench.cli.parser import Commands, Parser, add_command, add_scenario
 
@@ -26,7 +26,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     )
     parser = add_command(commands, "calibrate", "hold simulated waits against those of a log", about)
     add_scenario(parser)
-    parser.add_argument("--scheduler", metavar="NAME", default="slurm", help="default: slurm")
+    parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, default="slurm", help="default: slurm")
     help = "runs with backfill's clock elsewhere; default 4, of more than 2,000 jobs 1"
     parser.add_argument("--phases", metavar="N", type=whole("--phases", 1), help=help)
     help = "write the scenario with the verdict here (default: in its place, where SCENARIO is a file)"

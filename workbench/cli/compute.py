@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
 from workbench.cli.inputs import (
+    a_scheduler,
     check_targets,
     labelled,
     names,
@@ -29,6 +30,7 @@ from workbench.cli.inputs import (
 )
 from workbench.cli.output import Answer, aligned, known_as, plain, say, short
 from workbench.cli.parser import (
+    A_SCHEDULER,
     FOR_ALL,
     ITS_OWN,
     Commands,
@@ -69,7 +71,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     """Declare the commands of this file."""
     parser = add_command(commands, "solve", "solve a formulation once, for the jobs that are there at one time")
     add_scenario(parser)
-    parser.add_argument("--formulation", metavar="NAME", required=True, help="see `workbench list`")
+    parser.add_argument("--formulation", metavar="NAME", type=a_scheduler, required=True, help=A_SCHEDULER)
     help = "the time, in seconds or as `2 h`; default: the last arrival, for an offline formulation 0"
     parser.add_argument("--at", metavar="S", type=seconds("--at"), help=help)
     add_set(parser, "KNOB=VALUE")
@@ -80,7 +82,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
     parser = add_command(commands, "simulate", "run a scheduler on a scenario and measure")
     add_scenario(parser)
-    parser.add_argument("--scheduler", metavar="NAME", required=True, help="see `workbench list`")
+    parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, required=True, help=A_SCHEDULER)
     add_set(parser, "KNOB=VALUE")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
     _add_run_options(parser, "save the run in this folder", ITS_OWN)
@@ -88,7 +90,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
     parser = add_command(commands, "compare", "run several schedulers on a scenario and measure")
     add_scenario(parser)
-    help = "names between commas, or LABEL=NAME to call one otherwise or have it twice; default: the scenario's plan"
+    help = "names (or FILE.py:NAME) between commas, LABEL=NAME to call one otherwise; default: the scenario's plan"
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.base.errors import NOTHING, InputError, Words
-from workbench.cli.inputs import read_scenario, require_jobs, seconds, settings, whole
+from workbench.cli.inputs import a_scheduler, read_scenario, require_jobs, seconds, settings, whole
 from workbench.cli.output import Answer, aligned, short
-from workbench.cli.parser import ITS_OWN, Commands, Parser, add_belief, add_command, add_set
+from workbench.cli.parser import A_SCHEDULER, ITS_OWN, Commands, Parser, add_belief, add_command, add_set
 
 if TYPE_CHECKING:
     from workbench.simulation.run import Run
@@ -85,7 +85,7 @@ def _add_run(parser: Parser) -> None:
     """Declare a saved run, or what to simulate."""
     help = "a scenario (a file, - for standard input, or preset:NAME), or the folder of a saved run"
     parser.add_argument("source", metavar="SCENARIO|RUN", help=help)
-    parser.add_argument("--scheduler", metavar="NAME", help="see `workbench list`; a saved run has its own")
+    parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, help=f"{A_SCHEDULER}; a saved run has its own")
     add_set(parser, "KNOB=VALUE")
     parser.add_argument("--seed", metavar="N", type=whole("--seed"), help="default: the scenario's")
     add_belief(parser, ITS_OWN)

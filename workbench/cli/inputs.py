@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import sys
+import traceback
 from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.base.errors import InputError, Words, why
+from workbench.base.errors import NOTHING, InputError, Words, why
 
 if TYPE_CHECKING:
     from workbench.scenario.scenario import Scenario
@@ -120,7 +122,35 @@ def names(text: str) -> list[str]:
     found = [name.strip() for name in text.split(",")]
     if not all(found):
         raise InputError("--schedulers", text, "names between commas")
-    return found
+    parts = [name.rpartition("=") for name in found]
+    return [f"{label}{equals}{a_scheduler(name)}" for label, equals, name in parts]
+
+
+def a_scheduler(text: str) -> str:
+    """Reads the name of a scheduler; FILE.py:NAME runs a file of the user's own, which declares it
+    (`workbench.scheduler`, `workbench.formulation`). Only what stands on the command line is run."""
+    path, _, name = (part.strip() for part in text.rpartition(":"))
+    if not path.endswith(".py"):
+        return text
+    from workbench.session.registry import is_own
+
+    spec = importlib.util.spec_from_file_location(f"{Path(path).stem} of the command line", path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise InputError(f"--scheduler {path}", Words("no file"), "FILE.py:NAME, a Python file that declares NAME")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    try:
+        spec.loader.exec_module(module)
+    except InputError:
+        raise
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(path)]
+        told = f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")
+        raise InputError(f"--scheduler {path}", Words(told), "a Python file that runs") from error
+    if not is_own(name):
+        expected = f'a name that the file declares, as above a function @workbench.scheduler("{name or "mine"}")'
+        raise InputError(f"--scheduler {path}", name or NOTHING, expected)
+    return name
 
 
 def named(schedulers: Iterable[str]) -> dict[str, str]:

@@ -121,6 +121,7 @@ def add_set(parser: Parser, form: str) -> None:
     parser.add_argument("--set", metavar=form, action="append", default=[], dest="settings", help=help)
 
 
+A_SCHEDULER = "see `workbench list`, or FILE.py:NAME, one that a file of yours declares"
 ITS_OWN = "what its paper says it knows"
 FOR_ALL = "the same for all; paper: each what its own paper says"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words
-from workbench.cli.inputs import check_targets, number, require_jobs, seeds, whole
+from workbench.cli.inputs import a_scheduler, check_targets, number, require_jobs, seeds, whole
 from workbench.cli.output import Answer, say
 from workbench.cli.parser import Commands, Parser, add_command, add_force
 
@@ -35,6 +35,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page to write, FILE.html")
     help = f"what if this were different, as `{CHANGE}`; may come several times"
     parser.add_argument("--change", metavar="CHANGE", action="append", default=[], help=help)
+    help = "as --change 'policy NAME'; FILE.py:NAME is one that a file of yours declares, also if the run was under it"
+    parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, help=help)
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="one pair of runs for each; default: the run's")
     help = "draw the log anew, by days, for each pair but the first (default: only the seed differs)"
     parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
@@ -67,13 +69,14 @@ def report(args: argparse.Namespace) -> Answer:
     require_jobs(run.scenario, args.run)
     given = {name: getattr(args, name) for name in OF_A_CHANGE if getattr(args, name) is not None}
     data = {"run": args.run, "out": args.output}
-    if args.change:
-        found = _changed(run, args.change, given)
+    changes = [*args.change, *([f"policy {args.scheduler}"] if args.scheduler not in (None, run.scheduler) else [])]
+    if changes:
+        found = _changed(run, changes, given)
         found.report(args.output, force=args.force)
         _tell_if_other(run, found)
         said = found.conclusions
         tables = {name: getattr(found, name).to_dict("records") for name in ("differences", "waits", "demand")}
-        data |= {"changes": args.change, **tables, "conclusions": said}
+        data |= {"changes": changes, **tables, "conclusions": said}
         data["warnings"] = found.warnings
     elif given:
         expected = f"a change to compare with, as --change '{CHANGE}'"

@@ -150,6 +150,15 @@ def test_9_a_reservation_ahead_keeps_long_jobs_away() -> None:
     assert found["short"] <= 10 and 500 <= found["long"] <= 530
 
 
+def test_of_a_reservation_that_comes_again_the_last_one_counts_and_an_unknown_one_is_none() -> None:
+    """`late` waits for the second one, 800 to 1100 s; nothing is known of that of `odd`."""
+    course = {"kind": "reservation", "name": "course", "Nodes": "n-0"}
+    again = tuple({**course, "start_s": begin, "end_s": end} for begin, end in ((200, 500), (800, 1100)))
+    late, odd = job("late", 600, 50, 1, 100, reservation="course"), job("odd", 0, 50, 1, 100, reservation="lost")
+    found = starts(site_of(late, odd, entities=again))
+    assert found["odd"] <= 10 and 800 <= found["late"] <= 830
+
+
 def test_10_a_partition_of_a_higher_tier_comes_first() -> None:
     tier = {"kind": "partition", "name": "q", "PriorityTier": 9}
     node = {"attributes": {"partitions": "p,q", "cpus": 64}}

@@ -335,9 +335,14 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
 
 
 def test_a_reservation_is_known_when_nobody_begins_into_it_any_more(tmp_path: Path) -> None:
-    """Limits are 4 h: job 2 began on a1 at 600 s and would have run into 08:30 to 09:30; job 3 began on a2."""
+    """08:30 to 09:30, limits are 4 h: job 1 began on a1 at 0 s and would have run into it; job 2, of the reservation,
+    and job 3, on a2, tell nothing."""
     config = "ReservationName=course StartTime=2024-03-04T08:30:00 EndTime=2024-03-04T09:30:00 Nodes=a1 Users=ada\n"
     jobs = (Ran("1", 0, 0, 60), Ran("2", 600, 600, 60), Ran("3", 700, 900, 60, host="a2"))
-    scenario, _ = read(tmp_path, dump(*jobs), config=config)
+    lines = [line.split("|") for line in dump(*jobs).splitlines()]
+    at = lines[0].index("Reservation")
+    lines[1][at], lines[2][at] = "lost", "course"
+    scenario, report = read(tmp_path, "\n".join(map("|".join, lines)) + "\n", config=config)
     (kept,) = (each.attributes for each in scenario.entities if each.attributes["kind"] == "reservation")
-    assert (kept["start_s"], kept["end_s"], kept["known_s"]) == (1800, 5400, 600)
+    assert (kept["start_s"], kept["end_s"], kept["known_s"]) == (1800, 5400, 0)
+    assert "jobs of reservations that no file tells of, as if they named none: lost (1)" in report.notes

@@ -562,5 +562,8 @@ def _told(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         yield "times with and without a zone in one log: those without count as UTC"
     if site.zoned and log.zoned and site.zoned != log.zoned:
         yield "times with a zone in one file and without in another: those without count as UTC"
-    yield from site.unknown(Counter(str(row.facts["partition"]) for row in rows if "partition" in row.facts))
+    partitions, reservations = (
+        Counter(str(row.facts[name]) for row in rows if row.facts.get(name)) for name in ("partition", "reservation")
+    )
+    yield from site.unknown(partitions, reservations)
     yield from site.notes

@@ -409,12 +409,15 @@ class Site:
             self.notes.append(f"{counted(away, 'node')} down or drained for a time: nothing starts there then")
         return [{"node": node, "from_s": first, "to_s": last, "drain": True} for node, first, last in found]
 
-    def unknown(self, partitions: Mapping[str, int]) -> Iterator[str]:
-        """A note on jobs of partitions that no file knows."""
+    def unknown(self, partitions: Mapping[str, int], reservations: Mapping[str, int]) -> Iterator[str]:
+        """Notes on jobs of partitions and reservations that no file knows."""
         known = {names[0] for kind, *names in self.entries if kind == "partition"}
         known |= {each for facts in self.nodes.values() for each in facts.partitions}
         if odd := [f"{name} ({some})" for name, some in partitions.items() if known and name not in known]:
             yield f"jobs of partitions that the site does not have, kept where they ran: {listed(odd, 5)}"
+        told = {name for name, _ in self.reservations}
+        if odd := [f"{name} ({some})" for name, some in reservations.items() if name not in told]:
+            yield f"jobs of reservations that no file tells of, as if they named none: {listed(odd, 5)}"
 
 
 def entity_name(attributes: Mapping[str, Any]) -> str:

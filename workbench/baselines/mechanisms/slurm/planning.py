@@ -158,9 +158,13 @@ class Pass:
     def backfill(self) -> Plan:
         """One cycle of the backfill scheduler: only on nodes where a job could start, and not where one of the last
         cycles would only be repeated."""
-        free = [ask for ask in self._tried() if self.held_back(ask) is None]
-        could = self._could_start(free)
-        parts = self._parts({self.able(ask) for ask in free}, {self.able(ask) for ask in free if ask.name in could})
+        tried = self._tried()
+        could, needed = self._could_start(tried)
+        if not could:
+            return Plan()
+        parts = self._parts({*map(self.able, tried)}, needed)
+        near = sum(parts)
+        free = [ask for ask in tried if self.able(ask) & near and self.held_back(ask) is None]
         seen = {part: self._seen(part, free, could) for part in parts}
         same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
         before = self.room.copy(), self.ledger.copy(), [*self.held]
@@ -264,16 +268,17 @@ class Pass:
                 found.append(ask)
         return found[: int(settings["bf_max_job_test"])]
 
-    def _could_start(self, free: Iterable[Ask]) -> set[str]:
-        """Those for whom there is room now."""
-        fits, found = dict[Shape, bool](), set[str]()
-        for ask in free:
+    def _could_start(self, tried: Iterable[Ask]) -> tuple[set[str], set[int]]:
+        """Those for whom there is room now, and whom no limit holds back; and the nodes where they may run."""
+        fits, found, ables = dict[Shape, bool](), set[str](), set[int]()
+        for ask in tried:
             shape = *self._shape(ask), ask.limit_s if self.kept else 0.0
             if shape not in fits:
                 fits[shape] = self._place(ask, self.barred(ask, self.now_s)) is not None
-            if fits[shape]:
+            if fits[shape] and self.held_back(ask) is None:
                 found.add(ask.name)
-        return found
+                ables.add(self.able(ask))
+        return found, ables
 
     def _shape(self, ask: Ask) -> Shape:
         return self.able(ask), ask.gpus, ask.nodes, ask.cpus, ask.memory_mb, ask.on_cpus, ask.reservation

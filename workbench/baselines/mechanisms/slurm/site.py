@@ -7,7 +7,7 @@ What is not said is as Slurm's documentation has it by default (slurm.conf(5), r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -199,7 +199,9 @@ def read_site(scenario: Scenario) -> SlurmSite:
         where.append(machines[name])
     found = {str(each["name"]): _partition(each) for each in entries.get("partition", [])}
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
-    asks = {job.name: ask_of(job, found) for job in scenario.jobs}
+    reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
+    kept = {each.name for each in reservations}
+    asks = {job.name: ask_of(job, found, kept) for job in scenario.jobs}
     enforce = str(config.get("AccountingStorageEnforce", "limits"))
     return SlurmSite(
         settings=_settings(config),
@@ -211,7 +213,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         usage_factor={name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()},
         accounts={str(each["account"]): _account(each) for each in entries.get("account", [])},
         users={(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])},
-        reservations=tuple(_reservation(each) for each in entries.get("reservation", [])),
+        reservations=reservations,
         machines=tuple(machines),
         machine=tuple(where),
         all_nodes=float(config.get("nodes", len(machines))),
@@ -284,9 +286,10 @@ def _reservation(record: Mapping[str, Any]) -> KeptNodes:
     return KeptNodes(str(record["name"]), names, start_s, end_s, known_s)
 
 
-def ask_of(job: Job, partitions: Mapping[str, Partition]) -> Ask:
-    """What one job asks for."""
+def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]) -> Ask:
+    """What one job asks for; a reservation that nothing is known of is none (ours)."""
     a = job.attributes
+    reservation = str(a.get("reservation", ""))
     partition = str(a.get("partition", ""))
     known = partitions.get(partition, Partition(partition))
     nodes = int(a.get("nodes", 0.0))
@@ -316,7 +319,7 @@ def ask_of(job: Job, partitions: Mapping[str, Partition]) -> Ask:
         array=str(a.get("array", "")),
         array_most=float(a.get("array_most", math.inf)),
         after=_after(str(a.get("dependency", ""))),
-        reservation=str(a.get("reservation", "")),
+        reservation=reservation if reservation in reservations else "",
         tres=tres,
         on_cpus=on_cpus,
         kind=(job.model, str(job.gpus)),
