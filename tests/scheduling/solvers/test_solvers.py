@@ -13,6 +13,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from pyomo.repn.linear import LinearRepnVisitor
+from pyomo.repn.util import VarRecorder
 from scipy.optimize import linprog
 
 from tests.load import at_most
@@ -33,6 +35,7 @@ from workbench.scheduling.solvers import (
     solve_matrix,
     solve_model,
 )
+from workbench.scheduling.solvers import compile as compiling
 from workbench.scheduling.solvers.glpk import find_glpsol
 from workbench.scheduling.solvers.report import report
 
@@ -249,6 +252,30 @@ def test_expressions_blocks_fixed_and_repeated_variables(name):
     solved = solve_model(m, Solver(name))
     assert solved.objective == pytest.approx(10 + 1 + 3)
     assert (m.x.value, m.off.w.value) == (pytest.approx(10), pytest.approx(1))
+
+
+def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = pyo.Var([1, 2, 3]), pyo.Var(), pyo.Var(initialize=0.7)
+    m.z.fix()
+    m.p, m.empty = pyo.Param(mutable=True, initialize=0.3), pyo.Expression()
+    m.sum = pyo.Expression(expr=pyo.quicksum(each * 0.1 * k for k, each in m.x.items()) + m.y / 3 + 0.2)
+    m.rates = pyo.Expression([1, 2], rule=lambda m, k: 0.7 * m.sum + k * m.y)
+    known = [m.y, 0.1 * m.y, -m.y, m.x[1] + m.y, m.x[1] + 0.1 * m.x[1] + m.x[1], 1.1 - 0.3 * (m.y - m.x[2]), m.sum]
+    known += [0.1 * (0.3 * (0.7 * m.sum)), m.sum * 0.9, 0.1 * m.rates[1] + 0.2 * m.rates[2] - m.y, m.sum - m.sum]
+    others = [m.z + m.y, m.p * m.y, m.y + m.z * m.y, m.sum / m.p, np.int64(3) * m.sum, m.y**1]
+    for expression in known + others:
+        visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
+        quick = visitor.walk_expression(expression)
+        met = {}
+        terms, constant = compiling._linear(
+            m, m.y, expression, LinearRepnVisitor({}, var_recorder=VarRecorder(met, None))
+        )
+        assert (terms, constant) == (quick.linear, quick.constant), str(expression)
+        assert terms.keys() <= met.keys()
+    assert all(compiling._scaled(expression, {}) for expression in known)
+    unknown = [*others[:4], 0 * m.sum, m.y * m.y, m.empty]
+    assert not any(compiling._scaled(expression, {}) for expression in unknown)
 
 
 def test_parts_that_are_no_linear_constraints():
