@@ -337,7 +337,10 @@ def _explain(moment: JobAtTime) -> Explained:
     return replace(by_priority, binding=binding)
 
 
-RULE = "Slurm starts jobs by partition tier and priority, others where they delay nobody who is planned before."
+RULE = (
+    "Slurm starts jobs by partition tier and priority (in a partition with a Policy by that), others where they delay "
+    "nobody who is planned before."
+)
 HELD_BY = {"Dependency": "a dependency", "JobArrayTaskLimit": "its array's throttle", "Reservation": "a reservation"}
 LIMITS = ("QOSMax", "QOSGrp", "AssocMax", "AssocGrp", "MaxJobsPerAccount")
 

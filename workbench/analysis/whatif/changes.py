@@ -11,6 +11,7 @@
     without rack=r3                           nodes that go, by name, list, wildcard or attribute
     outage gpu[01-04] from 2024-03-04 08:00 to 2024-03-11 08:00     in addition to today's outages; `, drain`
     set qos normal MaxTRESPU=gres/gpu=16      a limit, weight or setting of a Slurm site; `=none` takes it away
+    set partition long Policy=shortest        one partition by fifo, shortest (time limit) or smallest (GPUs)
     density 110 and nodes v100=+8             several at once
 
 `parse_change(change.text) == change`. Whatever cannot be applied raises InputError or ScenarioError.

@@ -18,7 +18,7 @@ from workbench.analysis.whatif.change import Change, as_seconds, pair, with_node
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, DEFAULTS, TRES_LIMITS
+from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, DEFAULTS, POLICIES, TRES_LIMITS
 from workbench.scenario.cluster import Node
 from workbench.scenario.scenario import Entity, Outage, Scenario
 from workbench.scenario.traces.slurm_text import hosts
@@ -31,7 +31,7 @@ OF_BACKFILL = tuple(name for name in DEFAULTS if name.islower())
 """Settings that stand within SchedulerParameters."""
 SET = {
     "config": tuple(DEFAULTS),
-    "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS"),
+    "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "Policy"),
     "qos": ("Priority", "UsageFactor", *TRES_LIMITS, *COUNT_LIMITS),
     "account": ("Share", *TRES_LIMITS, *COUNT_LIMITS),
     "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS),
@@ -122,7 +122,8 @@ class OutageOf(Change):
 @dataclass(frozen=True)
 class SetTo(Change):
     """A limit, weight or setting of a site (`SET`). of: `qos normal`, `account bio`, `user ada` (in all accounts) or
-    `user ada of vision`, `partition long`, `config`; value: as Slurm writes it; `none` takes it away."""
+    `user ada of vision`, `partition long`, `config`; value: as Slurm writes it; `none` takes it away.
+    Policy of a partition (ours): its jobs are in order by `POLICIES` in place of priority."""
 
     of: str
     name: str
@@ -137,6 +138,8 @@ class SetTo(Change):
             raise InputError("set", self.of, f"one of {', '.join(SET)}, and its name")
         if self.name not in SET[kind]:
             raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}")
+        if self.name == "Policy" and self.value not in (*POLICIES, "none"):
+            raise InputError(f"set {self.of} Policy", self.value, f"one of {', '.join(POLICIES)}, or none")
 
     def applied(self, before: Configuration) -> Configuration:
         scenario = before.scenario

@@ -27,7 +27,7 @@ from operator import attrgetter
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Held
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import POLICIES, Ask, SlurmSite
 from workbench.scheduling.decision import Reason
 
 PRECISION_S = 30.0
@@ -322,11 +322,20 @@ class Pass:
 
 
 def order(site: SlurmSite, asks: Iterable[Ask], priority: Mapping[str, float]) -> list[Ask]:
-    """The queue: partition tier, then priority, then who came first; jobs of reservations before all."""
+    """The queue: partition tier, then priority, then who came first; jobs of reservations before all. A partition with
+    a policy of its own has its places in it, and shares them out by that."""
 
     def key(ask: Ask) -> tuple[bool, float, float, float, str]:
         partition = site.partitions.get(ask.partition)
         tier = partition.tier if partition else 1.0
         return (not ask.reservation, -tier, -int(priority[ask.name]), ask.since_s, ask.name)
 
-    return sorted(asks, key=key)
+    found = sorted(asks, key=key)
+    for name, partition in site.partitions.items():
+        if partition.policy:
+            at = [i for i, ask in enumerate(found) if ask.partition == name]
+            by = attrgetter(POLICIES[partition.policy])
+            mine = sorted((found[i] for i in at), key=lambda ask: (not ask.reservation, by(ask)))
+            for i, ask in zip(at, mine, strict=True):
+                found[i] = ask
+    return found

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
@@ -34,7 +35,7 @@ SETTINGS = (
 )
 ENTITY = (
     *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawUsage", "Priority", "UsageFactor"),
-    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State"),
+    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State", "Policy"),
     *("Nodes", "start_s", "end_s", "known_s"),
     *TRES_LIMITS,
     *COUNT_LIMITS,
@@ -43,6 +44,8 @@ ENTITY = (
 """Attributes of entities that are read."""
 Machines = NDArray[np.bool_]
 """Whether each machine of a site is one of some (machines,)."""
+POLICIES = {"fifo": "since_s", "shortest": "limit_s", "smallest": "gpus"}
+"""What a partition's jobs can be in order by in place of priority (ours): who came first, time limit, GPUs."""
 UNLIMITED_S = 365 * 86400.0
 """How long a job without a limit is thought to run (Slurm: `INFINITE` is a year for backfill)."""
 
@@ -57,7 +60,8 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """tier, factor: PriorityTier and PriorityJobFactor; longest_s: MaxTime; qos: whose limits hold in it."""
+    """tier, factor: PriorityTier and PriorityJobFactor; longest_s: MaxTime; qos: whose limits hold in it; policy: by
+    what its jobs are in order, in place of priority (ours; `POLICIES`, empty: priority)."""
 
     name: str
     tier: float = 1.0
@@ -65,6 +69,7 @@ class Partition:
     longest_s: float = math.inf
     default_s: float = math.inf
     qos: str = ""
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +257,11 @@ def _partition(record: Mapping[str, Any]) -> Partition:
     longest, default = (seconds(str(record.get(name, ""))) for name in ("MaxTime", "DefaultTime"))
     qos = str(record.get("QoS", ""))
     tier, factor = (float(record.get(name, 1.0)) for name in ("PriorityTier", "PriorityJobFactor"))
-    return Partition(str(record["name"]), tier, factor, longest or math.inf, default or longest or math.inf, qos)
+    policy = str(record.get("Policy", ""))
+    if policy and policy not in POLICIES:
+        raise InputError(f"partition {record['name']}: Policy", policy, f"one of {', '.join(POLICIES)}")
+    longest_s, default_s = longest or math.inf, default or longest or math.inf
+    return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy)
 
 
 def limits_of(record: Mapping[str, Any]) -> Caps:
