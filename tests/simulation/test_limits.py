@@ -49,7 +49,7 @@ def picture(state: State) -> Any:
         for unit, lease in (*state.leasing.leases.items(), *state.leasing.ended.items())
     }
     free = copy.deepcopy(state.nodes.pool._free)
-    return arrays, leases, free, list(state.recorder._events), state.recorder.decisions, list(book.verdict)
+    return arrays, leases, free, list(state.recorder._events.fresh), state.recorder.decisions, list(book.verdict)
 
 
 def one(unit: Any, gpus: Mapping[str, Any], until_s: float = 120.0, **rest: Any) -> Decision:

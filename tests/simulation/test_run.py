@@ -47,6 +47,13 @@ def same_cells(a: Run, b: Run) -> None:
         pd.testing.assert_frame_equal(a.table(table.name), b.table(table.name), check_exact=True)
 
 
+def test_records_that_become_columns_on_the_way_give_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = workbench.preset("start_here")
+    at_the_end = workbench.simulate(scenario, "srtf")
+    monkeypatch.setattr("workbench.simulation.recorder.MANY", 1)
+    same_cells(workbench.simulate(scenario, "srtf"), at_the_end)
+
+
 @given(ODD | st.text("\"', ;", max_size=5))
 def test_any_text_comes_back(reason: str) -> None:
     import tempfile

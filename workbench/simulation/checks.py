@@ -61,13 +61,13 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
 
 
 class Checker:
-    """Checks of the decisions of one scheduler on one scenario."""
+    """Checks of the decisions of one scheduler on one scenario; jobs: their names."""
 
-    def __init__(self, scenario: Scenario, scheduler: str) -> None:
+    def __init__(self, scenario: Scenario, scheduler: str, jobs: Set[str]) -> None:
         self._scheduler = scheduler
         self._sharing = scenario.core.space_sharing
         self._sizes = {node.name: node.gpus for node in scenario.cluster.machines}
-        self._jobs = frozenset(job.name for job in scenario.jobs)
+        self._jobs = jobs
         self._types = frozenset(scenario.cluster.types)
         self._shares: Shares | None = None  # the last that were found to be right, and
         self._reasons: dict[int, Reason] = {}  # some reasons that were, by id

@@ -65,7 +65,7 @@ class JobBook:
         self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
         self._here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
         self._waiting: list[int] = []  # ranks of those that hold nothing, rising
-        self._arrivals: list[float] = [*self.arrival_s.tolist(), math.inf]
+        self._arrivals: list[float] = [*(job.arrival_s for job in jobs), math.inf]
         self._witness = 0  # who did a part of a step when that was last asked
         self.admitted = 0
         self.first_alive = 0

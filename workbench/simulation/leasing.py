@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -181,7 +182,7 @@ class Leasing:
         pair or out of one, on what it had.
         """
         unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
-        where = ", ".join([f"{node} x {count}" for node, count in lease.assignment.gpus.items()])
+        where = sys.intern(", ".join([f"{node} x {count}" for node, count in lease.assignment.gpus.items()]))
         for name, rank, begun in zip(lease.names, lease.jobs, may_move, strict=True):
             goes_on = begun and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
             moved = goes_on and set(lease.slots) != set(self.former.get(unit if is_copy(unit) else name, ()))

@@ -150,24 +150,38 @@ def simulate(
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
     seen = scenario.seen_by(scheduler.about(shown))
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
-    memory = scheduler.start(seen, shown)
-    clock = Clock(timing, stop.latest_s())
+    _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
+    state.close()
+    head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
+    recorder, tables = state.recorder, {"jobs": state.book.table()}
+    del state  # its memory is there for the other tables
+    head |= tables | recorder.tables()
+    return Run(scenario=scenario, **head, detail=detail)
 
+
+def _play(
+    state: State,
+    clock: Clock,
+    scheduler: Schedules,
+    given: tuple[Scenario, Mapping[str, Any], np.random.Generator],
+    stop: Stop,
+    belief: Belief | None,
+    observers: tuple[Observer, ...],
+) -> None:
+    """Ask and carry out, until nothing is to be asked any more; given: the scenario as it is seen, knobs, rng."""
+    seen, knobs, rng = given
+    memory = scheduler.start(seen, knobs)
     cause = clock.begin(state)
     learner = belief if isinstance(belief, Learns) else None  # asked once: the question is slow
     while cause is not None and not stop(state):
         snapshot = state.snapshot(cause, future=scheduler.offline)
         if learner is not None:
             learner.learn(snapshot.observations)
-        decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, shown, rng), state.now_s)
+        decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, knobs, rng), state.now_s)
         state.apply(decision, cause)
         for observer in observers:
             observer.on_decision(_progress(state))
         cause = clock.advance(state, decision)
-    state.close()
-    tables: dict[str, Any] = {**state.recorder.tables(), "jobs": state.book.table()}
-    head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
-    return Run(scenario=scenario, **head, **tables, detail=detail)
 
 
 def _progress(state: State) -> RunProgress:

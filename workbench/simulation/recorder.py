@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,13 +14,38 @@ import pandas as pd
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
 from workbench.simulation.nodes import SlotSet
-from workbench.simulation.schema import DECISIONS, EVENTS, REASONS, SHARES, SIGNALS, TIMELINE
+from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, REASONS, SHARES, SIGNALS, TIMELINE, Column
 
 Nothing = -1
 NOT_SOLVED: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
 
 GPUS_CHANGE = frozenset({"start", "move", "preempt"})
 """Events at which a job has other GPUs than before (or none); a profile ends without one, and its interval tells."""
+MANY = 20_000
+"""Cells that are kept as they came before they go into columns."""
+CODES = {"int": "q", "float": "d", "bool": "b"}
+
+
+class Rows:
+    """Rows of a table: `fresh`, cell after cell as they come; MANY go into columns, whose numbers take 8 bytes each."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.fresh: list[Any] = []
+        self._kinds = [column.dtype for column in columns]
+        self._columns: list[Any] = [array(CODES[kind]) if kind in CODES else [] for kind in self._kinds]
+
+    def fold(self) -> None:
+        """Put the fresh ones into the columns."""
+        for i, column in enumerate(self._columns):
+            column.extend(self.fresh[i :: len(self._columns)])
+        self.fresh.clear()
+
+    def columns(self) -> Iterator[npt.NDArray[Any]]:
+        """Column after column; to be asked once, as each goes when the next is asked for."""
+        self.fold()
+        for kind in self._kinds:
+            cells = self._columns.pop(0)
+            yield np.frombuffer(cells, NUMBERS[kind]) if kind in CODES else np.fromiter(cells, object, len(cells))
 
 
 class SignalRows(NamedTuple):
@@ -70,15 +95,15 @@ class Recorder:
         self._job: list[str] = []
         self._with_job: list[str] = []
         self._kind: list[str] = []
-        self._start_s: list[float] = []
-        self._end_s: list[float] = []
-        self._steps: list[float] = []
-        self._with_steps: list[float] = []
-        self._calls: list[Any] = []  # cell after cell, from time_s to changed
+        self._start_s = array("d")
+        self._end_s = array("d")
+        self._steps = array("d")
+        self._with_steps = array("d")
+        self._calls = Rows(DECISIONS.columns[1 : -len(NOT_SOLVED)])  # from time_s to changed
         self._solved: dict[int, tuple[Any, ...]] = {}  # the cells behind those, of the calls with a report
         self._shares: list[ShareRows] = []
         self._signals: list[SignalRows] = []
-        self._events: list[Any] = []  # cell after cell: a tuple for each event would take twice the memory
+        self._events = Rows(EVENTS.columns)
         self._last_shares: Shares | None = None
         self._reasons: list[tuple[int, float, str, str, str]] = []
         self._last_why: Mapping[str, Reason] = {}
@@ -128,11 +153,11 @@ class Recorder:
         """Record an event."""
         if event in GPUS_CHANGE:
             self._changed.add(job)
-        self._events += (time_s, event, job, unit, where, reason)
+        self._events.fresh += (time_s, event, job, unit, where, reason)
 
     def renewals(self, time_s: float, renewed: Iterable[tuple[str, Unit]]) -> None:
         """Record that leases are renewed: jobs and their units."""
-        cells = self._events
+        cells = self._events.fresh
         for job, unit in renewed:
             cells += (time_s, "renew", job, unit_name(unit), "", "")
 
@@ -144,7 +169,10 @@ class Recorder:
             said = (np.nan if v is None else v for v in numbers)
             self._solved[number] = (found.status, *said, found.build_s, found.solve_s, found.made_by)
         detailed = self.in_detail
-        self._calls += (time_s, *row)
+        self._calls.fresh += (time_s, *row)
+        for rows in (self._calls, self._events):
+            if len(rows.fresh) >= MANY:
+                rows.fold()
         self.decisions = number + 1
         if not detailed:
             self._changed.clear()
@@ -170,19 +198,18 @@ class Recorder:
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table but `jobs`, by name; to be asked once, as each list goes when its table is made."""
         return {
+            "timeline": self._timeline(),
             "decisions": self._decision_table(),
             "events": self._event_table(),
-            "timeline": self._timeline(),
             "shares": share_table(self._shares),
             "signals": self._signal_table(),
             "reasons": REASONS.frame(self._reasons),
         }
 
     def _decision_table(self) -> pd.DataFrame:
-        names, (calls, self._calls) = DECISIONS.names, (self._calls, [])
-        width = len(names) - len(NOT_SOLVED) - 1
-        columns: dict[str, Any] = {name: calls[i::width] for i, name in enumerate(names[1 : width + 1])}
-        for i, name in enumerate(names[width + 1 :]):
+        names, calls = DECISIONS.names, list(self._calls.columns())
+        columns: dict[str, Any] = dict(zip(names[1:], calls, strict=False))
+        for i, name in enumerate(names[len(calls) + 1 :]):
             column = np.full(self.decisions, NOT_SOLVED[i], dtype=object if isinstance(NOT_SOLVED[i], str) else float)
             for number, solved in self._solved.items():
                 column[number] = solved[i]
@@ -190,11 +217,11 @@ class Recorder:
         return DECISIONS.frame({"decision": range(self.decisions), **columns})
 
     def _event_table(self) -> pd.DataFrame:
-        width, (events, self._events) = len(EVENTS.names), (self._events, [])
-        times_s = np.array(events[::width], dtype=float)
-        order = np.argsort(times_s, kind="stable")
-        texts = (np.fromiter(events[i::width], object, len(times_s))[order] for i in range(1, width))
-        return EVENTS.frame(dict(zip(EVENTS.names, (times_s[order], *texts), strict=True)))
+        columns = self._events.columns()
+        time_s = next(columns)
+        order = np.argsort(time_s, kind="stable")
+        cells = (column[order] for column in chain([time_s], columns))
+        return EVENTS.frame(dict(zip(EVENTS.names, cells, strict=True)))
 
     def _signal_table(self) -> pd.DataFrame:
         blocks = self._signals
@@ -217,14 +244,14 @@ class Recorder:
         t = pd.DataFrame(
             {
                 "lane": self._lanes(slots, entry),
-                "start_s": np.array(self._start_s, dtype=float)[entry],
-                "end_s": np.array(self._end_s, dtype=float)[entry],
-                "steps": (np.array(self._steps, dtype=float) / width)[entry],
-                "with_steps": (np.array(self._with_steps, dtype=float) / width)[entry],
+                "start_s": np.frombuffer(self._start_s)[entry],
+                "end_s": np.frombuffer(self._end_s)[entry],
+                "steps": (np.frombuffer(self._steps) / width)[entry],
+                "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
             }
         )
         for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
-            column.clear()
+            del column[:]
         t = _merge(t)
         shown = [slots[i] for i in t["recorded"].tolist()]
         node = np.array([self._place_of[slot.node] for slot in shown], dtype=np.int64)

@@ -25,7 +25,9 @@ def _cells(values: Any, dtype: str) -> Any:
     """A column's cells as its dtype holds them; raises ValueError for a part of a whole number."""
     if dtype == "str":
         return pd.array(values, dtype=TEXT)
-    found: npt.NDArray[Any] = np.array(values, NUMBERS[dtype])
+    found: npt.NDArray[Any] = np.asarray(values, NUMBERS[dtype])
+    if found is values:  # whoever made it gives it away; not if it is a view of another, or must not change
+        return found.copy() if isinstance(found.base, np.ndarray) or not found.flags.writeable else found
     if dtype == "int" and (found != np.asarray(values)).any():
         raise ValueError("a column of whole numbers has another one")
     return found

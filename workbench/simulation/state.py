@@ -37,7 +37,7 @@ class State:
         self.nodes = Nodes(scenario)
         self.recorder = Recorder({node.name: node.accelerator for node in scenario.cluster.machines}, detail)
         self.leasing = Leasing(scenario, self.book, self.nodes, self.recorder)
-        self.checker = Checker(scenario, scheduler)
+        self.checker = Checker(scenario, scheduler, self.book.rank.keys())
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
         self.faults = FaultPlan(scenario, seed)
         self._known = {
