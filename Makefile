@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Everything runs in .venv, which `make setup` makes and keeps up to date.
 #   PYTHON=python3.12   the Python to make .venv with       LAB_ARGS=, DASHBOARD_ARGS=, TEST_ARGS=, BENCH_ARGS=, LOCK_ARGS=
 .DEFAULT_GOAL := help
-.PHONY: help setup lab dashboard test test-long bench reproduce lint lock clean
+.PHONY: help setup lab dashboard test test-long bench reproduce picture lint lock clean
 export PYTHON
 
 help: ## this list
@@ -29,6 +29,10 @@ bench: setup ## measure the budgets of this machine (BENCH_ARGS=)
 
 reproduce: setup ## the papers' evaluations: what is not kept yet in reproduction/results, hours; goes on where it was stopped (REPRODUCE_ARGS="gavel.fig8 --size full")
 	@.venv/bin/python -m reproduction run $(or $(REPRODUCE_ARGS),--size full)
+
+picture: setup ## make README's moving picture again, of a test's screenshots
+	@WORKBENCH_SHOTS=build/shots .venv/bin/python -m pytest -q -n 0 tests/widgets/test_one_thing_browser.py
+	@.venv/bin/python tools/moving_picture.py build/shots docs/one_thing.png
 
 lint: setup ## style and types only
 	@tools/lint

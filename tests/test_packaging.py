@@ -277,7 +277,7 @@ def test_modules_that_the_scripts_name_are_there() -> None:
 
 def test_make_alone_lists_the_targets() -> None:
     shown = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True).stdout
-    for target in ["setup", "lab", "dashboard", "test", "test-long", "bench", "lint", "lock", "clean"]:
+    for target in ["setup", "lab", "dashboard", "test", "test-long", "bench", "picture", "lint", "lock", "clean"]:
         assert re.search(rf"^  {target} ", shown, re.MULTILINE), target
 
 

@@ -51,7 +51,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     page.mouse.click(x, y + height / 2)
     said = wait_for_text(page, ".wb-explain-told", "fast-0/1 .v100. is idle at 45 min.*Rows.*Share.*Rank.*Placement")
     assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said and "decisive: capacity[v100]" in said
-    shot(page, "one-thing-why")
+    scene(page, "one-thing-why", GANTT)
 
     open_page(page, "Model")
     row = page.locator(".wb-row-list tr", has_text="capacity[v100]")
@@ -61,6 +61,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     page.locator(".wb-row-list tr", has_text="(2) job_time[game]").click()
     soon(page, lambda: assert_equal(pointed_out(page), {"game"}))
     row.click()
+    scene(page, "one-thing-row", GANTT)
     handle = page.locator(".wb-row-right .noUi-handle")
     box = handle.bounding_box()
     assert box is not None
@@ -70,8 +71,10 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     wait_for_text(page, ".wb-rows", "In this decision: With capacity.v100. <= .* in place of 2: .*worst_job is")
     wait_for_text(page, ".wb-gains", "pays?; on average")
     page.mouse.up()
-    expect(page.locator(".wb-outdated")).to_contain_text("In every decision: capacity[v100]")
-    shot(page, "one-thing-dragged")
+    right = float(page.locator(".wb-row-right .widget-readout").inner_text())
+    expect(page.locator(".wb-outdated")).to_contain_text(f"In every decision: capacity[v100] <= {right:g} in place")
+    wait_for_text(page, ".wb-rows", f"In this decision: With capacity.v100. <= {right:g} in place")
+    scene(page, "one-thing-dragged", GANTT)
 
     page.locator(".wb-row-as-code").click()
     text = page.locator(".wb-row-code textarea")
@@ -83,8 +86,15 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     cell.locator(".cm-content").click()
     page.keyboard.insert_text(changed)
     page.keyboard.press("Shift+Enter")
-    wait_for_text(page, ".jp-CodeCell:nth-of-type(n+2) .wb-lab", "mine")
-    shot(page, "one-thing-compared")
+    wait_for_text(page, ".wb-compare .wb-status", r"Done: \d schedulers, \d+ runs")
+    page.locator(".wb-compare", has_text="mine").wait_for()
+    scene(page, "one-thing-compared", ".wb-compare")
+
+
+def scene(page: Page, name: str, top: str) -> None:
+    """A screenshot from an element downwards: README's moving picture is made of these."""
+    page.locator(top).last.evaluate("seen => seen.scrollIntoView({block: 'start'})")
+    shot(page, name)
 
 
 def assert_equal(one: object, two: object) -> None:
