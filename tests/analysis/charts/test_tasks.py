@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -99,7 +100,7 @@ def test_a_task_of_an_unknown_gpu_or_job_is_an_error(field: str, value: str) -> 
 
 def test_of_many_tasks_the_first_are_drawn_and_the_table_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("MOST_TASKS", "MOST_LINKS", "MOST_BARRIERS"):
-        monkeypatch.setitem(charts.tasks.__globals__, limit, 3 if limit == "MOST_TASKS" else 1)
+        monkeypatch.setitem(inspect.unwrap(charts.tasks).__globals__, limit, 3 if limit == "MOST_TASKS" else 1)
     drawing = draw()
     assert len(drawing.data["bars"]) == 3 and len(drawing.table) == 4 and drawing.data["links"].empty is True
     ends = drawing.data["barriers"].set_index(["job", "round"])["last"]

@@ -11,12 +11,13 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.curves import TICKS
 from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, pool_of, until_broken
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.rows import present
 from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
 from workbench.scenario.cluster import Cluster
 
 
+@unchecked
 def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height: float = 300) -> Drawing:
     """Draw parts of a whole over time: frame has the columns x, group, part, value.
 
@@ -55,6 +56,7 @@ def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height
     )
 
 
+@unchecked
 def utilisation(
     timeline: pd.DataFrame,
     *,
@@ -161,6 +163,7 @@ def pools_held(
     return held.rename(columns={"accelerator": "pool"}), width_s
 
 
+@unchecked
 def pools(
     sizes: pd.DataFrame,
     *,

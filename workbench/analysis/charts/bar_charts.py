@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.metrics.declared import METRICS
 from workbench.analysis.metrics.summary import shown
 from workbench.base.labels import with_unit
@@ -28,6 +28,7 @@ NARROW_PX, LABELS_PX, SLANT = 640.0, 8.0, -30
 LEAST_TO_GREATEST = "from the least to the greatest"
 
 
+@unchecked
 def grouped_bars(
     frame: pd.DataFrame,
     *,
@@ -111,6 +112,7 @@ PANEL_PX, HEAD_PX, TEXT_PX = 90.0, 28.0, 22.0
 """Of each measure: the longest bar, its name above, the number on top of a bar."""
 
 
+@unchecked
 def variants(
     frame: pd.DataFrame,
     *,
@@ -252,6 +254,7 @@ def _by_label(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(unit=frame.get("unit", units), metric=labels)
 
 
+@unchecked
 def comparison(frame: pd.DataFrame, *, title: str = "Schedulers compared") -> Drawing:
     """Draw a bar for each metric and scheduler: its ratio to the first scheduler, with the value in words.
 
@@ -355,6 +358,7 @@ SOONER, LATER = theme.PALETTE[0], theme.PALETTE[3]
 TODAY = "today"
 
 
+@unchecked
 def before_after(
     frame: pd.DataFrame, *, title: str = "Before and after", names: Mapping[str, str] | None = None
 ) -> Drawing:
@@ -461,6 +465,7 @@ def _end(bars: pd.DataFrame) -> alt.ExprRef:
     return alt.ExprRef(f"max({', '.join(['1', *ends])})")
 
 
+@unchecked
 def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job", height: float = 240) -> Drawing:
     """Draw by how much later (above 0) or sooner each job is done, from the one that gains most to the one that loses
     most.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 
 AXIS = alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
 LONG_LETTERS = 30
@@ -36,6 +36,7 @@ def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
     return pd.DataFrame({"value": found, "share": np.cumsum(counts) / max(len(given), 1)})
 
 
+@unchecked
 def jct_cdf(
     runs: pd.DataFrame | Mapping[str, pd.DataFrame],
     *,
@@ -78,6 +79,7 @@ def jct_cdf(
     )
 
 
+@unchecked
 def cdf(values: Mapping[str, npt.ArrayLike], *, title: str, x_title: str, height: float = 320) -> Drawing:
     """Draw for each run, by name, the share of its jobs whose measure is at most a value.
 

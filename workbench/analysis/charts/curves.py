@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.metrics.confidence import LEVEL, mean_interval
 from workbench.analysis.metrics.declared import METRICS, metric
 from workbench.base.errors import InputError, counted
@@ -25,6 +25,7 @@ MOST_DIGITS = 5
 """Places have no ticks of their own if one of them needs more digits."""
 
 
+@unchecked
 def curve(
     frame: pd.DataFrame,
     *,
@@ -196,6 +197,7 @@ UNITS = {"s": "s", "gb": "GB", "gbps": "Gb/s", "gpus": "GPUs", "usd": "USD"}
 """By which ending of a name a column tells its unit."""
 
 
+@unchecked
 def sweep(
     frame: pd.DataFrame,
     *,
@@ -311,6 +313,7 @@ def _x_axis(x: str, most: float) -> tuple[str, float]:
     return f"{name} ({UNITS[ending]})", 1.0
 
 
+@unchecked
 def _dots(
     points: pd.DataFrame, title: str, subtitle: str, x_title: str, y_title: str, log_y: bool, height: float
 ) -> Drawing:

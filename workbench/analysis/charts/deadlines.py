@@ -24,6 +24,7 @@ from workbench.analysis.charts.drawing import (
     message_layer,
     playhead,
     so_far,
+    unchecked,
 )
 from workbench.analysis.charts.rows import present, row_bars, row_layers, row_px, row_scale, row_texts
 
@@ -153,6 +154,7 @@ def run_leases(
     return LeaseTables(tuple(shown), _merged(spans), _marks(rows), texts, lives.astype({"job": "str"}))
 
 
+@unchecked
 def lease_gantt(
     table: LeaseTables,
     *,
@@ -422,6 +424,7 @@ def _mark_layer(points: pd.DataFrame, opacity: Any) -> Layer:
     )
 
 
+@unchecked
 def admission(
     timeline: pd.DataFrame,
     jobs: pd.DataFrame,

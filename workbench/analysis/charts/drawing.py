@@ -10,6 +10,7 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
+from altair.utils.schemapi import debug_mode
 
 from workbench.analysis.charts import theme
 
@@ -22,6 +23,8 @@ SELECTED = "!selected || (isArray(selected) ? indexof(selected, datum.job) >= 0 
 """Whether a mark is of the job, or one of the jobs, that the parameter `selected` names."""
 PADDING_PX = {"left": 8.0, "right": 18.0, "top": 8.0, "bottom": 8.0}
 """Around every chart."""
+unchecked = debug_mode(False)
+"""Decorates what draws a chart: Altair holds no mark or scale against its schema, as the tests do with every chart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +105,7 @@ def drawn(
     return Drawing(chart, dict(data), table, label.replace("\n", " "), params, moments, clock, axis_s=axis_s)
 
 
+@unchecked
 def composed(
     *layers: Layer, title: str, height: Any, subtitle: str = "", params: Mapping[str, Any] | None = None
 ) -> Chart:
@@ -109,35 +113,36 @@ def composed(
     heading: dict[str, Any] = {"text": title.split("\n") if "\n" in title else title, "offset": 12}
     if subtitle:
         heading["subtitle"] = subtitle.split("\n") if "\n" in subtitle else subtitle
-    chart = alt.LayerChart(
+    return alt.LayerChart(
         layer=list(layers),
         title=heading,
         width="container",
         height=height,
         padding=PADDING_PX,
         config=theme.config(),
+        params=[alt.VariableParameter(name=name, value=value) for name, value in (params or {}).items()],
     )
-    if params:
-        chart = chart.add_params(*(alt.param(name=name, value=value) for name, value in params.items()))
-    return chart
 
 
 class Marks(alt.Chart):
-    """A layer. Like `alt.Chart`, but a constant finds its class by the name of its channel.
+    """A layer. Like `alt.Chart`, but what is no class of Altair's yet finds its class by the name of its channel.
 
-    Altair tries the schemas of all its 570 classes for each constant or condition, most of the time that a chart takes.
+    Altair tries the schemas of all its 570 classes for each field or constant, most of the time that a chart takes.
     """
 
     def encode(self, *channels: Any, **named: Any) -> Any:
         """Encode channels."""
-        return super().encode(*channels, **{name: _constant(name, value) for name, value in named.items()})
+        return super().encode(*channels, **{name: _channel(name, value) for name, value in named.items()})
 
 
-def _constant(channel: str, value: Any) -> Any:
-    """`{"value": ...}`, perhaps with a condition, as the channel's class; anything else as it is."""
-    if not isinstance(value, Mapping) or "value" not in value:
-        return value
-    return getattr(alt, f"{channel[0].upper()}{channel[1:]}Value")(**value)
+def _channel(channel: str, value: Any) -> Any:
+    """A field ("jct_s:Q") or `{"value": ...}`, perhaps with a condition, as the channel's class; else as it is."""
+    name = f"{channel[0].upper()}{channel[1:]}"
+    if isinstance(value, str):
+        return getattr(alt, name)(value)
+    if isinstance(value, Mapping) and "value" in value:
+        return getattr(alt, f"{name}Value")(**value)
+    return value
 
 
 def marks(name: str) -> Marks:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Chart, Drawing, composed, message, written
+from workbench.analysis.charts.drawing import Chart, Drawing, composed, message, unchecked, written
 from workbench.analysis.charts.gantt_bars import lanes, preemptions, thinned_bars, thinned_marks
 from workbench.analysis.charts.gantt_data import (
     BAR_COLUMNS,
@@ -46,6 +46,7 @@ from workbench.simulation.run import Run
 from workbench.simulation.schema import TIMELINE
 
 
+@unchecked
 def gantt(
     timeline: pd.DataFrame,
     jobs: pd.DataFrame,
@@ -197,6 +198,7 @@ Slot = tuple[str, int]
 """A GPU: node and number."""
 
 
+@unchecked
 def plan(
     rows: Sequence[Mapping[str, Any]],
     jobs: Iterable[str],

@@ -10,12 +10,13 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.rows import row_px, row_scale, row_texts
 from workbench.scheduling.decision import WorkerType
 from workbench.simulation.schema import GAIN_OF
 
 
+@unchecked
 def heat_map(
     frame: pd.DataFrame, *, title: str, row_title: str, column_title: str, value_title: str, height: float = 560
 ) -> Drawing:
@@ -70,6 +71,7 @@ def shares_at(shares: pd.DataFrame, *, decision: int | None = None, at_s: float 
     return shares[shares["decision"] == shares["decision"].max()] if len(shares) else shares
 
 
+@unchecked
 def allocation(
     shares: pd.DataFrame,
     *,
@@ -229,6 +231,7 @@ def gains_table(signals: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=COLUMNS)
 
 
+@unchecked
 def gain_matrix(table: pd.DataFrame, *, selected: str | None = None, had: pd.DataFrame | None = None) -> Drawing:
     """Draw G: a row for each job, and in each column the best that it may have with so many GPUs.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import Floats, time_axis
 
 Ints = npt.NDArray[np.int64]
@@ -116,6 +116,7 @@ def _empty(columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: [] for name in columns}).astype({"unit": "str", "accelerator": "str"})
 
 
+@unchecked
 def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300, title: str | None = None) -> Drawing:
     """Draw `received_table`: for one job, received (solid) and target (dashed) by type; else received minus target.
 

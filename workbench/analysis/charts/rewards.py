@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.deadlines import SECONDS_EQUAL
-from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, unchecked
 from workbench.base.errors import counted
 from workbench.scenario.rewards import LOWEST
 
@@ -143,6 +143,7 @@ def _outcome(steps: Steps, done_s: float, miss_reward: float) -> tuple[str, floa
     return MISSED, miss_reward
 
 
+@unchecked
 def _drawn(
     lines: pd.DataFrame, points: pd.DataFrame, *, x_title: str, title: str, height: float, subtitle: str = ""
 ) -> Drawing:

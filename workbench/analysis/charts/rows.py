@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, Layer, Marks, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, Layer, Marks, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import latest
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
@@ -134,6 +134,7 @@ def _ends(columns: Columns) -> list[float]:
     return found
 
 
+@unchecked
 def bound(
     bounds: Mapping[str, float],
     schedules: Mapping[str, float],
@@ -245,6 +246,7 @@ def gangs_at(timeline: pd.DataFrame, signals: pd.DataFrame, at_s: float) -> pd.D
     return filled
 
 
+@unchecked
 def gangs(table: pd.DataFrame, *, cluster: Cluster, title: str = "GPUs of each job") -> Drawing:
     """Draw `gangs_at`: a bar for each job, coloured by type of GPU, with priority, weight, gain and what they add.
 
@@ -323,6 +325,7 @@ MARK = " *"
 """Behind the sensitivity of a sensitive job: it is kept on one server."""
 
 
+@unchecked
 def service_window(queue: pd.DataFrame, *, gpus: int, title: str = "Service window of the queue") -> Drawing:
     """Draw the smallest requests of a queue, summed from its head, against the GPUs of the cluster.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import label_places, theme
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 
 Better = Literal["lower", "higher"]
 SAME = 1e-9
@@ -23,6 +23,7 @@ def unbeaten(x: pd.Series[float], y: pd.Series[float], better: Better) -> list[b
     return [not bool(((points <= point).all(axis=1) & (points < point - SAME).any(axis=1)).any()) for point in points]
 
 
+@unchecked
 def frontier(
     frame: pd.DataFrame,
     *,
@@ -105,6 +106,7 @@ ROOM = f"(isFinite(containerSize()[0]) ? containerSize()[0] - {BESIDE_PX} : widt
 """Pixels for the key: of its container, not of the plot, which Vega makes narrower after it has measured the key."""
 
 
+@unchecked
 def scatter(
     frame: pd.DataFrame,
     *,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import PADDING_PX, Drawing, drawn, marks, message, message_layer
+from workbench.analysis.charts.drawing import PADDING_PX, Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.gantt import left_px
 from workbench.base.labels import words_of
 from workbench.base.units import format_duration
@@ -84,6 +84,7 @@ def bin_note(width_s: float) -> str:
     return f"means over bins of {format_duration(width_s, parts=2)}" if width_s else ""
 
 
+@unchecked
 def over_time(
     frame: pd.DataFrame,
     y: str | Mapping[str, str],
@@ -225,6 +226,7 @@ def round_means(decisions: pd.DataFrame, *, round_s: float, end_s: float) -> pd.
     return pd.DataFrame({"time_s": edges[:-1], "idle": np.diff(np.interp(edges, starts, area)) / np.diff(edges)})
 
 
+@unchecked
 def _drawn_fragments(table: pd.DataFrame, series: str, end_s: float) -> Drawing:
     return over_time(
         table,
@@ -249,6 +251,7 @@ def price_course(signals: pd.DataFrame) -> pd.DataFrame:
     return table[["time_s", "type", "price"]].reset_index(drop=True)
 
 
+@unchecked
 def prices(
     signals: pd.DataFrame, *, cluster: Cluster, end_s: float, inset_px: float = 0.0, height: float = 220
 ) -> Drawing:
@@ -283,6 +286,7 @@ MOST_TIMES = 400
 """Moments drawn; with more decisions than this, every k-th."""
 
 
+@unchecked
 def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: float = 280) -> Drawing:
     """Draw recorded numbers as step lines, one for each job and signal.
 

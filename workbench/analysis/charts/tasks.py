@@ -30,6 +30,7 @@ from workbench.analysis.charts.drawing import (
     message_layer,
     playhead,
     so_far,
+    unchecked,
     zoom,
 )
 from workbench.analysis.charts.gantt_bars import lanes
@@ -59,6 +60,7 @@ COMPACT = 0.6
 """Height of a compact chart's rows, as part of the usual one."""
 
 
+@unchecked
 def tasks(
     rows: Sequence[Mapping[str, Any]] | pd.DataFrame,
     jobs: Iterable[str],
