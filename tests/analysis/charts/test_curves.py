@@ -1,4 +1,4 @@
-"""Curves over load, lambda, what was measured and what a sweep varied, by hand; heat maps, bands that add up."""
+"""Curves, what was measured and what a sweep varied, by hand; heat maps, bands that add up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import stats
 
 import workbench
 from workbench.analysis import charts
-from workbench.analysis.charts import Drawing, load_curve, speed_errors, theme, to_svg, weight_curves
+from workbench.analysis.charts import Drawing, speed_errors, theme, to_svg
 from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.charts.heat_maps import heat_map
@@ -30,7 +30,6 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "empty curve": lambda: curve(STEADY.head(0), **TITLES),
     "heat map": lambda: heat_map(CELLS, title="T", row_title="R", column_title="C", value_title="V"),
     "bands": lambda: bands(PARTS, **TITLES),
-    "weights": lambda: weight_curves(WEIGHTS, ["c", "a"]),
     "errors": lambda: speed_errors({"layers": LOG}),
     "errors of pairs": lambda: speed_errors({"rank": LOG}, title="Error of believed speeds of pairs"),
 }
@@ -68,34 +67,12 @@ def test_what_cannot_run_together_is_black() -> None:
     assert len(drawing.data["cells"]) == 1
 
 
-def measures(*rows: tuple[str, float]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["scheduler", "mean_jct_s"])
-
-
-def test_a_line_for_each_scheduler_with_the_spread_of_its_seeds() -> None:
-    found = {2: measures(("a", 3600.0), ("a", 7200.0), ("b", 1800.0)), 4: measures(("a", 3600.0), ("b", 5400.0))}
-    drawing = load_curve(found, "mean_jct_s", y_title="Mean JCT (h)", factor=1 / 3600)
-    assert drawing.named() == drawing.chart.to_dict(validate=True) and to_svg(drawing).startswith("<svg")
-    points = drawing.data["points"].set_index(["line", "x"])[["y", "low", "high"]]
-    assert points.loc[("a", 2.0)].tolist() == pytest.approx([1.5, 1.0, 2.0])
-    assert points.loc[("b", 2.0)].tolist() == pytest.approx([0.5, 0.5, 0.5])
-    assert points["y"].tolist() == pytest.approx([1.5, 0.5, 1.0, 1.5])
-
-
-WEIGHTS = pd.DataFrame(
-    {"priority": [4.0, 2.0, 1.0], 0.0: [1.0, 1.0, 1.0], 2.0: [1.0, 0.25, 0.0625]},
-    index=pd.Index(list("abc"), name="job"),
-)
 LOG = pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})
 
 
 def points(name: str) -> list[list[object]]:
     found: list[list[object]] = DRAWINGS[name]().data["points"][["line", "x", "y"]].to_numpy().tolist()
     return found
-
-
-def test_weights_of_the_jobs_asked_for() -> None:
-    assert points("weights") == [["c", 0.0, 1.0], ["a", 0.0, 1.0], ["c", 2.0, 0.0625], ["a", 2.0, 1.0]]
 
 
 def test_errors_are_per_cent_over_measured_hours() -> None:

@@ -79,7 +79,6 @@ WAITING = pd.DataFrame({"time_s": [0.0, 100.0], "up_gpus": 8, "busy_gpus": [8, 6
 POINTS = pd.DataFrame(
     {"name": ["a", "b", "c"], "x": [1.0, 2.0, 2.0], "y": [2.0, 1.0, 2.0], "now": [True, False, False]}
 )
-WEIGHTS = pd.DataFrame({"priority": [4.0, 1.0], 0.0: 1.0, 2.0: [1.0, 0.25]}, index=pd.Index(["x", "y"], name="job"))
 GROUPS = pd.DataFrame(
     {"group": ["g", "g"], "series": ["a", "b"], "value": [1.0, 2.0], "low": [0.5, np.nan], "high": 2.5}
 )
@@ -165,12 +164,8 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "fragments by round": lambda: charts.fragments_by_round(WAITING, round_s=50.0, end_s=200.0),
     "fragments without rounds": lambda: charts.fragments_by_round(WAITING, round_s=None, end_s=200.0),
     "a frontier": lambda: charts.frontier(POINTS, title="t", x_title="Mean JCT (h)", y_title="Worst rho"),
-    "weights by lambda": lambda: charts.weight_curves(WEIGHTS, ["y", "x"]),
     "errors of believed speeds": lambda: charts.speed_errors(
         {"layers": pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})}
-    ),
-    "a measure by load": lambda: charts.load_curve(
-        {rate: MEASURES.rename(columns={"value": "mean_jct_s"}) for rate in (2.0, 4.0)}, "mean_jct_s", y_title="JCT (s)"
     ),
     "a measure of jobs": lambda: charts.cdf({"a": [1.0, np.nan], "b": [2.0, 3.0]}, title="rho", x_title="rho"),
     "a number over time": lambda: charts.over_time(WAITING, "waiting_jobs", "jobs", title="Waiting"),

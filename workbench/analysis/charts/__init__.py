@@ -10,7 +10,7 @@ from workbench.analysis.charts.bar_charts import (
     variants,
 )
 from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
-from workbench.analysis.charts.curves import curve, load_curve, price_curve, speed_errors, sweep, weight_curves
+from workbench.analysis.charts.curves import curve, price_curve, speed_errors, sweep
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
 from workbench.analysis.charts.drawing import Drawing
 from workbench.analysis.charts.export import save, to_csv, to_html, to_png, to_svg
@@ -81,7 +81,6 @@ __all__ = [
     "jct_table",
     "job_changes",
     "lease_gantt",
-    "load_curve",
     "longest_queue_s",
     "over_time",
     "plan",
@@ -114,5 +113,4 @@ __all__ = [
     "to_svg",
     "utilisation",
     "variants",
-    "weight_curves",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import numpy as np
@@ -118,40 +118,7 @@ def curve(
     )
 
 
-def load_curve(
-    measures: Mapping[float, pd.DataFrame], measure: str, *, y_title: str, title: str = "By load", factor: float = 1.0
-) -> Drawing:
-    """Draw a measure of each scheduler over the rate of arrivals.
-
-    measures: `Comparison.measures` by jobs an hour: columns scheduler and `measure`, one row for each scheduler and
-    seed (of several seeds their mean, with a band from the least to the greatest); factor: what a value is multiplied
-    by for the unit of y_title.
-    """
-    parts = [table[["scheduler", measure]].assign(x=float(rate)) for rate, table in measures.items()]
-    every = pd.concat(parts, ignore_index=True)
-    every["value"] = every[measure].astype(float) * factor
-    grouped = every.groupby(["scheduler", "x"], sort=False)["value"]
-    points = grouped.agg(y="mean", low="min", high="max").reset_index().rename(columns={"scheduler": "line"})
-    return curve(points, title=title, x_title="Jobs an hour (logarithmic)", y_title=y_title, log_x=True)
-
-
 HOUR_S = 3600.0
-
-
-def weight_curves(table: pd.DataFrame, jobs: Iterable[str]) -> Drawing:
-    """Draw the weight of some jobs over lambda.
-
-    table: one row for each job, a column priority (not drawn), and one for each lambda with its number as name.
-    """
-    some = table.drop(columns="priority").loc[list(jobs)].rename_axis("line").reset_index()
-    return curve(
-        some.melt("line", var_name="x", value_name="y").astype({"x": float}),
-        title="Weight of a job by lambda",
-        x_title="lambda",
-        y_title="Weight over the largest",
-        log_y=True,
-        dots=False,
-    )
 
 
 def speed_errors(logs: Mapping[str, pd.DataFrame], *, title: str = "Error of believed speeds") -> Drawing:
