@@ -35,7 +35,7 @@ SPEEDS = {"measured_speeds": True}
 GAPS: Mapping[str, Causes] = {
     "gavel.fig20": Causes(
         "small",
-        {"seeds": range(2), "multiple": (1.0,)},
+        {"seeds": range(1), "multiple": (1.0,)},
         ("mean JCT of * jobs, agnostic / Gavel, highest steady load",),
         {
             "data: the authors' speeds": SPEEDS,
@@ -43,14 +43,19 @@ GAPS: Mapping[str, Causes] = {
             "scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"},
         },
     ),
-    "gavel.fig19": Causes(
-        "small",
-        {"seeds": range(1), "batches": (20,), "shared_batches": (20,)},
-        ("makespan, FIFO / Gavel*", "makespan, Gandiva / Gavel*"),
+    "gavel.fig11": Causes(
+        "full",
+        {},
+        ("throughput lost by a static partition",),
+        {"data: the authors' speeds": SPEEDS, "setting: ten draws of jobs for three": {"seeds": range(10)}},
+    ),
+    "chronus.fig7a": Causes(
+        "full",
+        {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), "lease_min": (5, 20, 60)},
+        ("wDMR, leases of *", "length of the lease with the lowest wDMR"),
         {
-            "data: the authors' speeds": SPEEDS,
-            "setting: jobs of 1 to 4 h": {"durations": "short"},
-            "scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"},
+            "data: days of the authors' Philly file": {"public": True},
+            "setting: as many jobs a day as in Table 1": {"clusters": (("P", 10, 120, 1.0),)},
         },
     ),
 }

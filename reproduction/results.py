@@ -50,6 +50,11 @@ class Results:
         found = self.read(name)
         return sorted(set(found.loc[found["size"] == size, "seed"].tolist()))
 
+    def gap(self, name: str) -> list[dict[str, object]] | None:
+        """The lines of `reproduction.gap` that are kept of an exhibit, None where there are none."""
+        path = self._path(f"gap.{name}")
+        return pd.read_csv(path).to_dict("records") if path.exists() else None  # type: ignore[return-value]
+
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.csv"
 

@@ -43,6 +43,7 @@ def _row(name: str, exhibit: Exhibit, results: Results) -> dict[str, Any]:
         "seeds": shown.get("seeds") or ("deterministic" if not exhibit.seeded else None),
         "authors_data": authors,
         "built_in_data": built_in,
+        "gap": results.gap(name),
     }
 
 

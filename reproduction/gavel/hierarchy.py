@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.figure import Figure, Panel, Row
-from reproduction.gavel.settings import Size
+from reproduction.gavel.settings import Size, static
 from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
@@ -19,9 +19,14 @@ AWARE, PARTITION = "Gavel", "static partition"
 X_STEP = "Time step"
 
 
-def _scenario(seed: int, policy: str, each: int) -> Scenario:
-    """Jobs of one GPU, one every 4 s (a time step is a second here), `each` for one entity after the other."""
-    made = generate(CLUSTER, ENTITIES * each, seed, reference="v100").to_dict()
+def _scenario(size: Size, seed: int, policy: str) -> Scenario:
+    """Jobs of one GPU, one every 4 s (a time step is a second here), `entity_jobs` for one entity after the other."""
+    each = size.entity_jobs
+    jobs = ENTITIES * each
+    if size.measured_speeds:
+        made = static(CLUSTER, jobs, seed, multi_gpu=False, measured_speeds=True).to_dict()
+    else:
+        made = generate(CLUSTER, jobs, seed, reference="v100").to_dict()
     made["entities"] = [{"name": f"entity {e}", "weight": e + 1.0, "policy": policy} for e in range(ENTITIES)]
     for number, job in enumerate(made["jobs"]):
         job |= {"entity": f"entity {number // each}", "arrival_s": float(EVERY * number)}
@@ -61,7 +66,7 @@ def _last(timeline: pd.DataFrame) -> dict[str, float]:
 
 def figure_11(size: Size) -> Figure:
     """Fairness over entities and over the jobs of each."""
-    scenarios = [_scenario(seed, "fairness", size.entity_jobs) for seed in size.seeds]
+    scenarios = [_scenario(size, seed, "fairness") for seed in size.seeds]
     aware = [_timeline(scenario) for scenario in scenarios]
     agnostic = [_timeline(scenario, aware=False) for scenario in scenarios]
     total = pd.concat([_total(aware, AWARE), _total(agnostic, PARTITION)], ignore_index=True)
@@ -82,7 +87,7 @@ def figure_11(size: Size) -> Figure:
 
 def figure_21(size: Size) -> Figure:
     """Fairness over entities, FIFO inside each."""
-    timelines = [_timeline(_scenario(seed, "fifo", size.entity_jobs)) for seed in size.seeds]
+    timelines = [_timeline(_scenario(size, seed, "fifo")) for seed in size.seeds]
     rows = _entity_rows([_last(timeline) for timeline in timelines], "A.2, Fig. 21")
     options = {"title": "Part of each job", "x_title": X_STEP, "y_title": "Part of the total"}
     panels = {"a": Panel(timelines[0], bands, options)}

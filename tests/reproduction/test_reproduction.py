@@ -168,6 +168,8 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
 def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it() -> None:
     for row in table.rows():
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
+        causes = [line["cause"] for line in row["gap"] or ()]
+        assert causes.count("unexplained") == len({line["measure"] for line in row["gap"] or ()})
         for shown in (row["authors_data"], row["built_in_data"]):
             if shown:
                 assert shown["claims"] and shown["seeds"] and shown["machine_s"] >= 0, row["id"]
