@@ -76,7 +76,8 @@ def counts(found: list[dict[str, Any]]) -> str:
 
 
 class Evidence:
-    """The kept results of a paper, for its page: exhibit by exhibit each claim with its outcome."""
+    """The kept results of a paper, for its page: exhibit by exhibit each claim with its outcome, and what each cause of
+    a difference is worth where that is kept."""
 
     def __init__(self, paper: str, results: Results | None = None) -> None:
         self.rows = [row for row in rows(results) if row["id"].split(".")[0] == paper]
@@ -99,4 +100,7 @@ class Evidence:
     def _repr_html_(self) -> str:
         short = [(row["id"], row["verdict"], row["paper"], row["reason"], row["command"] or "") for row in self.rows]
         overview = pd.DataFrame(short, columns=["exhibit", "verdict", "the paper", "why not", "command"])
-        return as_html(overview) + as_html(self.table)
+        gaps = [pd.DataFrame(row["gap"]).assign(exhibit=row["id"]) for row in self.rows if row["gap"]]
+        return (
+            as_html(overview) + as_html(self.table) + "".join(as_html(found.drop(columns="commit")) for found in gaps)
+        )
