@@ -53,7 +53,10 @@ class Results:
     def gap(self, name: str) -> list[dict[str, object]] | None:
         """The lines of `reproduction.gap` that are kept of an exhibit, None where there are none."""
         path = self._path(f"gap.{name}")
-        return pd.read_csv(path).to_dict("records") if path.exists() else None  # type: ignore[return-value]
+        if not path.exists():
+            return None
+        table = pd.read_csv(path).astype(object)
+        return table.where(table.notna(), None).to_dict("records")  # type: ignore[return-value]
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.csv"
