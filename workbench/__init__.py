@@ -157,6 +157,8 @@ __all__ = [*_MODULES, "__version__"]
 
 def __getattr__(name: str) -> Any:
     """A public name, loaded from its module."""
+    if name == "testing":
+        return importlib.import_module(f"{__name__}.testing")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workbench.analysis.contract.formulations import posed, wrong_formulation
@@ -174,10 +175,13 @@ def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mappin
     """Raise ContractError where a formulation's `assemble` differs from what its model compiles to: in order, sense,
     limits, a coefficient's last bit, or where the parts are; it names row and column as the model does.
 
-    data: the numbers of the problem, as `Formulation.data` gives them; knobs: those that are not the default.
+    data: the numbers of the problem, as `Formulation.data` gives them, or the scenario to take them from (also a file or
+    `preset:NAME`); knobs: those that are not the default.
     """
     found = find_formulation(formulation) if isinstance(formulation, str) else formulation
     settled = found.settle(knobs or {})
+    if isinstance(data, (str, Path, Scenario)):
+        data, settled = posed(found, load(data), **settled)
     assembled = found.assemble(data, settled)
     if assembled is None:
         raise ContractError([Problem(f"{found.name}, assemble", NOTHING, "a Programme")])

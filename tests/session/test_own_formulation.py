@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError
+from workbench.session.registry import is_own
 from workbench.testing import ContractError, check
 
 pytestmark = pytest.mark.usefixtures("own")
@@ -192,6 +194,10 @@ def infeasible(m: Any, data: Any) -> None:
     m.most = pyo.Constraint(expr=m.level >= 5, doc="(ours) five times as fast")
 
 
+def no_shares(m: Any, data: Any) -> None:
+    m.del_component(m.share)
+
+
 def no_variable(m: Any, data: Any) -> None:
     m.always = pyo.Constraint(expr=1 <= 2)
 
@@ -203,6 +209,7 @@ def too_much(m: Any, data: Any) -> None:
 WRONG = [
     (no_objective, InputError, "formulation mine: got a model without an active objective; expected one"),
     (two_objectives, InputError, "formulation mine: got several active objectives: worst_job, more"),
+    (no_shares, InputError, r"mine: got a model without share; expected a model that has it still"),
     (not_linear, SolverFailedError, "mine: got 'nonlinear terms in square'; expected a linear"),
     (wrong_index, InputError, r"Index .*a100.* is not valid.*; expected one of the .* indices of share, such as"),
     (missing_part, InputError, r"no attribute 'shar'; expected a part of the model: .*did you mean share"),
@@ -228,6 +235,18 @@ def test_what_cannot_be_is_told_in_one_sentence(
     assert not caplog.records
 
 
+def test_a_run_is_explained_by_the_definition_that_made_it() -> None:
+    """Also once its cell has been changed and run again; where that definition is gone, it is said."""
+    declare(capped(0.2))
+    old = workbench.simulate(five_equal_jobs(), "mine", NOBODY_ELSE)
+    declare(capped(0.1))
+    for part, run in ((0.2, old), (0.1, workbench.simulate(five_equal_jobs(), "mine", NOBODY_ELSE))):
+        found = workbench.rows(run, at=0.0)
+        assert found.loc[found["part"] == "cap", "right"].tolist() == [part]
+    with pytest.raises(InputError, match="got a run of mine as this session does not define it; expected one made"):
+        workbench.rows(replace(old, code="another"), at=0.0)
+
+
 def test_a_mistake_of_pythons_own_stays_one() -> None:
     declare(lambda m, data: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -235,13 +254,17 @@ def test_a_mistake_of_pythons_own_stays_one() -> None:
 
 
 def test_where_an_algorithm_decides() -> None:
-    declare(lambda m, data: None, base="gavel.water_filling")
-    with pytest.raises(InputError, match="an algorithm of the paper decides"):
-        workbench.solve(five_equal_jobs(), "mine")
+    for base in ("water_filling", "hierarchical", "makespan", "finish_time_fairness"):
+        with pytest.raises(InputError, match=f"base: got 'gavel.{base}'; expected one whose model is solved once"):
+            declare(lambda m, data: None, base=f"gavel.{base}")
+    assert not is_own("mine")
     declare(lambda m, data: None, base="gavel.bottleneck")
     assert workbench.solve(five_equal_jobs(), "mine").status == "optimal"
-    with pytest.raises(InputError, match="scheduler mine: got a formulation that no scheduler goes by; expected one"):
+    with pytest.raises(
+        InputError, match="scheduler mine: got a formulation that no scheduler goes by; expected one"
+    ) as told:
         workbench.simulate(five_equal_jobs(), "mine")
+    assert BASE in str(told.value) and "gavel.water_filling" not in str(told.value)
     with pytest.raises(InputError, match="in hadare an algorithm decides, and no formulation"):
         workbench.find_scheduler("hadare").with_formulation(workbench.find_formulation("mine"))
 
@@ -255,7 +278,7 @@ def test_where_an_algorithm_decides() -> None:
             (name, BASE, capped(), "formulation name: got .*; expected a text of 1 to 200 letters, digits")
             for name in ("a,b", "bad name!", "", "a\nb", "\x1b[31m", " a", "<b>", 3, None)
         ),
-        ("mine", "gavel.max_min", capped(), "formulation: got 'gavel.max_min'; expected"),
+        ("mine", "gavel.max_min", capped(), "formulation mine, base: got 'gavel.max_min'; expected"),
         ("mine", BASE, lambda m: None, r"expected mine\(m, data\), which changes the model m"),
         ("mine", BASE, 3, r"a function mine\(m, data\) with base=|expected mine\(m, data\)"),
         ("mine", BASE, MaxMinFairness, "without a base"),
@@ -333,6 +356,7 @@ def test_chronus_promises_by_another_formulation() -> None:
             return m.hit[job, deadline] == 0
 
     declare(nobody, base="chronus.leases")
+    assert workbench.route("mine").kind == "algorithm"
     run = workbench.simulate("preset:chronus_example", "mine", until_s=4000)
     verdicts = run.jobs["verdict"]
     assert "guaranteed" not in set(verdicts) and "best_effort" in set(verdicts)

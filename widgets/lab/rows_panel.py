@@ -301,9 +301,9 @@ def cell(edit: RowEdit, run: Run) -> str:
 
 
 def _default(run: Run, name: str) -> object:
-    from workbench.session.registry import find_scheduler
+    from workbench.session.registry import scheduler_of
 
-    return find_scheduler(run.scheduler).settle({}).get(name)
+    return scheduler_of(run).settle({}).get(name)
 
 
 def _answer(statement: SolvedStatement, run: Run, edit: RowEdit, name: str) -> EditAnswer:

@@ -28,7 +28,7 @@ from workbench.scheduling.decision import InvalidDecision, Shares, members
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError
 from workbench.session.api import Beliefs
-from workbench.session.registry import carried_by, find_explainer, find_scheduler
+from workbench.session.registry import carried_by, find_explainer, scheduler_of
 from workbench.session.replay import Replay, replay, with_stand
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link
 from workbench.simulation.run import Run
@@ -240,7 +240,7 @@ class _Question:
 
     def __init__(self, slot: SlotAtTime, belief: Beliefs | None) -> None:
         self._slot, self._belief = slot, belief
-        self._owner = find_scheduler(slot.run.scheduler)
+        self._owner = scheduler_of(slot.run)
         self._first = self._again()
         self.made_s = 0.0
         self.without_rows = ""

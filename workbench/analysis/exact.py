@@ -17,7 +17,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import ExactProblem, Result, Scheduler
 from workbench.scheduling.solvers import Solver, TimeLimitError
 from workbench.session.api import simulate, snapshot_at
-from workbench.session.registry import find_scheduler
+from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
 
 TIME_LIMIT_S = 20.0
@@ -126,7 +126,7 @@ def exact(
         raise InputError("scheduler", scheduler or dict(given or knobs), "none with a run, which has its own")
     if isinstance(time_limit_s, bool) or not isinstance(time_limit_s, (int, float)) or not 0 < time_limit_s < math.inf:
         raise InputError("time_limit_s", time_limit_s, "seconds > 0")
-    owner = find_scheduler(source.scheduler)
+    owner = scheduler_of(source)
     problem = owner.exact(snapshot_at(source.scenario, 0.0, offline=True), source.knobs, source.end_s)
     return _beside(source, problem, float(time_limit_s))
 

@@ -156,6 +156,10 @@ class Formulation(ABC, Generic[Data]):
     def build(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
 
+    def at_once(self, knobs: Knobs) -> bool:
+        """Whether with these knobs its answer is that of its model, solved once; False: of several, solved in turn."""
+        return True
+
     def assemble(self, data: Data, knobs: Knobs) -> Programme | None:
         """The programme that `build` compiles to, put together as arrays: rows, columns, their order and names, senses,
         limits, and coefficients to the bit (`workbench.testing.same_programme`). None: only the model states it."""

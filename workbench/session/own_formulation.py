@@ -124,7 +124,12 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         model = kind.build(self, data, knobs)
         before = [(each, each.expr, each.sense) for each in _objectives(model)]
+        variables = [part.local_name for part in model.component_objects(pyo.Var, descend_into=False)]
         _apply(name, change, model, data)
+        for part in variables:
+            if model.component(part) is None:
+                expected = f"a model that has it still: the answer is read from it (m.{part}[...].fix(0) holds one)"
+                raise InputError(f"formulation {name}", Words(f"a model without {part}"), expected)
         after = [(each, each.expr, each.sense) for each in _objectives(model)]
         same = len(before) == len(after) and all(
             a is b for one, two in zip(before, after, strict=True) for a, b in zip(one, two, strict=True)
@@ -273,7 +278,8 @@ def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
     own_objective: whether its objective may be another than the one that the base's reader computes anew.
     """
     if not isinstance(model, pyo.ConcreteModel):
-        raise InputError(f"formulation {name}", model, "a pyomo ConcreteModel")
+        expected = "a pyomo ConcreteModel; `return m` ends the function" if model is None else "a pyomo ConcreteModel"
+        raise InputError(f"formulation {name}", model, expected)
     objective_of(model, name)
     model.name = name
     model.has_own_objective = own_objective
@@ -288,10 +294,12 @@ def objective_of(model: pyo.ConcreteModel, name: str) -> Any:
     found = _objectives(model)
     if len(found) == 1:
         return found[0]
-    got = Words("a model without an active objective")
-    if found:
-        got = Words(f"several active objectives: {', '.join(each.local_name for each in found)}")
-    raise InputError(f"formulation {name}", got, "one (m.NAME.deactivate() puts one out of action)")
+    if not found:
+        got, expected = "a model without an active objective", "one: m.NAME = pyo.Objective(expr=...)"
+    else:
+        got = f"several active objectives: {', '.join(each.local_name for each in found)}"
+        expected = "one (m.NAME.deactivate() puts one out of action)"
+    raise InputError(f"formulation {name}", Words(got), expected)
 
 
 def _objectives(model: pyo.ConcreteModel) -> list[Any]:

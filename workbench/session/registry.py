@@ -13,6 +13,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 import sys
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
@@ -28,11 +29,12 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room, Study
 from workbench.session.own_scheduler import Decide, Declaration, FromFunction, check_name
 from workbench.simulation.job_at_time import Explainer
+from workbench.simulation.run import Run
 
 Written = TypeVar("Written", bound=Callable[..., Any])
 MECHANISMS = ("shares", "plan", "leases", "order")
 """What carries out a new model: `workbench.session.mechanisms`."""
-KINDS = "a function mine(m, data) with a base, a function mine(data) with a mechanism, or a class without a base"
+KINDS = "a function mine(m, data) with a base, a function mine(snapshot) with a mechanism, or a class without a base"
 ENTRY_POINTS = "workbench.papers"
 """The group under which a package of its own names its room."""
 
@@ -49,6 +51,8 @@ _OWN: dict[str, Scheduler] = {}
 """Schedulers that this session declared itself, also by a formulation."""
 _OWN_FORMULATIONS: dict[str, Formulation[Any]] = {}
 """Formulations that it declared."""
+_DEFINED: defaultdict[str, deque[Scheduler]] = defaultdict(lambda: deque(maxlen=100))
+"""The latest definitions of each of these schedulers, the newest last: an old run is explained by its own."""
 _UNSCHEDULED: dict[str, WorkbenchError] = {}
 """Those of them that no scheduler goes by, with the reason."""
 
@@ -74,7 +78,7 @@ def scheduler(
         raise InputError("scheduler name", name, "a name that no shipped scheduler has")
 
     def register(function: Decide) -> Decide:
-        _OWN[name] = FromFunction(declared, function)
+        _define(name, FromFunction(declared, function))
         _OWN_FORMULATIONS.pop(name, None)
         return function
 
@@ -114,7 +118,7 @@ def formulation(
     check_name("formulation", name)
     if name in {found.name for room in rooms() for found in _offered(room)}:
         raise InputError("formulation name", name, "a name that nothing shipped has")
-    start = None if base is None else find_formulation(base)
+    start = None if base is None else find_formulation(base, f"formulation {name}, base")
     if mechanism is not None and mechanism not in MECHANISMS:
         raise InputError(f"formulation {name}, mechanism", mechanism, one_of(mechanism, MECHANISMS))
 
@@ -126,6 +130,9 @@ def formulation(
         is_class = isinstance(written, type) and issubclass(written, Formulation)
         if start is not None and by is None and not is_class:
             found = changed(name, start, written)
+            if not found.at_once(found.settle({})):
+                expected = "one whose model is solved once: there several are solved in turn, none of them as it stands"
+                raise InputError(f"formulation {name}, base", start.name, expected)
         elif start is None and is_class:
             found = subclassed(name, written)  # type: ignore[arg-type]
         elif start is None and by is not None:
@@ -136,12 +143,17 @@ def formulation(
         _OWN.pop(name, None)
         _UNSCHEDULED.pop(name, None)
         try:
-            _OWN[name] = by.scheduler(found) if by is not None else _scheduler_of(found).with_formulation(found)
+            _define(name, by.scheduler(found) if by is not None else _scheduler_of(found).with_formulation(found))
         except InputError as error:
             _UNSCHEDULED[name] = error
         return written
 
     return register
+
+
+def _define(name: str, scheduler: Scheduler) -> None:
+    _OWN[name] = scheduler
+    _DEFINED[name].append(scheduler)
 
 
 def _scheduler_of(formulation: Formulation[Any]) -> Scheduler:
@@ -151,7 +163,9 @@ def _scheduler_of(formulation: Formulation[Any]) -> Scheduler:
     every = [each for room in rooms() for each in room.schedulers]
     found = [each for each in every if each.formulation in shipped] or [each for each in every if each.name in shipped]
     if not found:
-        names = ", ".join(sorted({each.formulation for each in every} - {""}))
+        shared = {each.formulation for each in every}
+        bases = [each for room in rooms() for each in room.formulations if each.name in shared]
+        names = ", ".join(sorted(each.name for each in bases if each.at_once(each.settle({}))))
         got = Words("a formulation that no scheduler goes by")
         raise InputError(f"scheduler {formulation.name}", got, f"one made of {names}")
     return found[0]
@@ -298,13 +312,27 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
     raise unknown_name(where, name, (each.name for each in schedulers()))
 
 
+def scheduler_of(run: Run) -> Scheduler:
+    """The scheduler that a run was made by; of an own one as it was then, also where its cell has been changed since.
+
+    Raises InputError where this session does not have that definition, and for a name that nobody has.
+    """
+    if not run.code:
+        return find_scheduler(run.scheduler)
+    for found in reversed(_DEFINED[run.scheduler]):
+        if found.code() == run.code:
+            return found
+    got = Words(f"a run of {run.scheduler} as this session does not define it")
+    raise InputError("run", got, f"one made since the cell of {run.scheduler} was run; simulate it again")
+
+
 def scheduler_named(name: str) -> Scheduler | None:
     """The scheduler of that name; None where there is none, as of a formulation that no scheduler goes by."""
     shipped = (found for room in _room_of(name) for found in room.schedulers if found.name == name)
     return _OWN[name] if name in _OWN else next(shipped, None)
 
 
-def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
+def find_formulation(name: str | Formulation[Any], where: str = "formulation") -> Formulation[Any]:
     """The formulation of that name, or as it is; raises InputError that lists the names there are."""
     if isinstance(name, Formulation):
         return name
@@ -315,7 +343,7 @@ def find_formulation(name: str | Formulation[Any]) -> Formulation[Any]:
                     return found
         if name in _OWN_FORMULATIONS:
             return _OWN_FORMULATIONS[name]
-    raise unknown_name("formulation", name, (found.name for found in formulations()))
+    raise unknown_name(where, name, (found.name for found in formulations()))
 
 
 def find_study(name: str) -> Study:

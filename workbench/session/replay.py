@@ -19,7 +19,7 @@ from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import MadeBy, SolvedModel, Stand, answered_by, watched
 from workbench.session.api import Beliefs, simulate
-from workbench.session.registry import find_scheduler
+from workbench.session.registry import scheduler_of
 from workbench.simulation.run import OWN, Run
 
 BEYOND = 1e-6
@@ -114,7 +114,7 @@ def replay(
     """
     if (belief is not None) != (run.belief == OWN):
         raise InputError("belief", belief, "the object that the run was made with, and only if it was one")
-    owner = find_scheduler(run.scheduler)
+    owner = scheduler_of(run)
     watched = _Replayed(owner, run.knobs, choose or (lambda number: owner), see or (lambda number, snapshot: snapshot))
     until_s = at_s + BEYOND * max(1.0, at_s)
     again = simulate(
@@ -133,7 +133,7 @@ class StatedDecision(NamedTuple):
 
 def stated_in(run: Run, again: Replay) -> StatedDecision | None:
     """The programme behind what is in force in a run made again; None where none is stated for it."""
-    owner, asked = find_scheduler(run.scheduler), again.decided
+    owner, asked = scheduler_of(run), again.decided
     if asked is None or owner.route(run.knobs).kind == "algorithm":
         return None
     problem, solved = owner.stated(asked.snapshot, asked.memory, run.knobs), asked.decision.solved
@@ -145,7 +145,7 @@ def stated_in(run: Run, again: Replay) -> StatedDecision | None:
 
 def solved_in(run: Run, again: Replay) -> tuple[SolvedModel, ...]:
     """The models that are solved in turn when what is in force in a run made again is decided once more, as stated."""
-    owner, asked = find_scheduler(run.scheduler), again.solved
+    owner, asked = scheduler_of(run), again.solved
     if asked is None:
         return ()
     with watched() as found:

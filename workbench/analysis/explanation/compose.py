@@ -9,7 +9,7 @@ from typing import Any
 from workbench.analysis.explanation import course
 from workbench.analysis.explanation.record import Competitor, Explanation
 from workbench.base.labels import listed
-from workbench.session.registry import find_explainer, find_scheduler
+from workbench.session.registry import find_explainer, scheduler_of
 from workbench.simulation.job_at_time import HOLDS, Comes, Explained, JobAtTime, Order
 from workbench.simulation.run import Run
 
@@ -38,7 +38,7 @@ def explain(run: Run, job: str, at: float) -> Explanation:
 def is_elastic(run: Run) -> bool:
     """Whether the scheduler may choose the size of a gang; of one that is not shipped nobody knows: it may."""
     shipped = find_explainer(run.scheduler) is not None
-    return not shipped or "gpu_choices" in find_scheduler(run.scheduler).about(run.knobs)
+    return not shipped or "gpu_choices" in scheduler_of(run).about(run.knobs)
 
 
 def is_mixed(run: Run) -> bool:

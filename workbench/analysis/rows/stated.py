@@ -26,7 +26,7 @@ from workbench.scheduling.solvers import (
     watched,
 )
 from workbench.scheduling.solvers.limits import SENSES, LimitRows
-from workbench.session.registry import find_scheduler
+from workbench.session.registry import scheduler_of
 from workbench.session.replay import Replay, replay, solved_in, stated_in
 from workbench.simulation.job_at_time import checked_time
 from workbench.simulation.run import Run
@@ -202,7 +202,7 @@ def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
 
 def of_decision(run: Run, again: Replay) -> SolvedStatement:
     """The same of a run that was made again up to a time."""
-    owner, asked = find_scheduler(run.scheduler), again.decided
+    owner, asked = scheduler_of(run), again.decided
     route = owner.route(run.knobs)
     if asked is None:
         raise InputError("at", again.run.end_s, "a time by which a programme had been solved")

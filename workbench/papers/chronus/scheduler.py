@@ -79,6 +79,9 @@ class ChronusMemory:
     new: tuple[str, ...] = ()
 
 
+BY_CYCLE = "its cycle admits, carries the last plan on, and asks a solver where that earns too little"
+
+
 class Chronus(Scheduler):
     """Leases for jobs with deadlines, guaranteed once admitted."""
 
@@ -108,8 +111,14 @@ class Chronus(Scheduler):
         if knobs["plan_by"] in ("greedy", "feasibility"):
             reason = "jobs keep the leases that they were guaranteed"
         else:
-            reason = "its cycle admits, carries the last plan on, and asks a solver where that earns too little"
+            reason = BY_CYCLE
         return Route("algorithm", "chronus.leases", reason)
+
+    def with_formulation(self, formulation: Formulation[Any]) -> Scheduler:
+        """Its cycle stays, and asks for this formulation's answer where the last plan carried on earns too little."""
+        found = super().with_formulation(formulation)
+        found.route = lambda knobs: Route("algorithm", formulation.name, BY_CYCLE)  # type: ignore[method-assign]
+        return found
 
     def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
         """(1)-(6) of all jobs with deadlines, each from its arrival on, with nobody guaranteed before the others."""

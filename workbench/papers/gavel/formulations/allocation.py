@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.errors import InputError, Words
+from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import Merge
 from workbench.papers.gavel.algorithms.sifting import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance
@@ -217,10 +217,6 @@ class ShareFormulation(Formulation[Data]):
         kind = type(self)
         return kind.optimum is not ShareFormulation.optimum or kind.allocate is not ShareFormulation.allocate
 
-    def at_once(self, knobs: Knobs) -> bool:
-        """Whether with these knobs its answer is that of the one programme."""
-        return True
-
     def data(self, snapshot: Snapshot, knobs: Knobs) -> Data:
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
         return self.instance.from_snapshot(snapshot, knobs)
@@ -302,8 +298,9 @@ class ShareFormulation(Formulation[Data]):
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
         """`allocate`, and what `report` says of it; one of a session's own is solved as it stands, unmerged."""
         if self.own and data.jobs and not self.at_once(knobs):
-            got = Words("a base that does not solve its model as it stands")
-            raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
+            raise InputError(
+                f"formulation {self.name}, knobs", dict(knobs), "those with which its model is solved once"
+            )
         if self.own or not data.jobs:
             return super().run(data, knobs, solver)
         found = self.allocate(data, knobs, solver)
