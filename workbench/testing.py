@@ -20,7 +20,7 @@ from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, o
 from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
-from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.contract import Formulation, Knobs, Scheduler
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.room import Room
 from workbench.session.api import load
@@ -175,11 +175,11 @@ def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mappin
     """Raise ContractError where a formulation's `assemble` differs from what its model compiles to: in order, sense,
     limits, a coefficient's last bit, or where the parts are; it names row and column as the model does.
 
-    data: the numbers of the problem, as `Formulation.data` gives them, or the scenario to take them from (also a file or
+    data: the numbers of the problem, as `Formulation.data` gives them, or a scenario that has them (also a file or
     `preset:NAME`); knobs: those that are not the default.
     """
     found = find_formulation(formulation) if isinstance(formulation, str) else formulation
-    settled = found.settle(knobs or {})
+    settled: Knobs = found.settle(knobs or {})
     if isinstance(data, (str, Path, Scenario)):
         data, settled = posed(found, load(data), **settled)
     assembled = found.assemble(data, settled)
