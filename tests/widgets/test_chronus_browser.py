@@ -12,6 +12,7 @@ from tests.browser_support import (
     Problems,
     Server,
     browser_test,
+    comes_true,
     drawn,
     open_page,
     run_notebook,
@@ -43,12 +44,35 @@ def test_the_lab_of_chronus_from_the_first_leases_to_a_dragged_deadline(
     open_solved(page, lab_server)
     drawn(page, "gantt", "Leases and deadlines")
     shot(page, "chronus-leases")
+    come_closer(page)
     for chart, view, label in CHARTS:
         see_chart(page, chart, view, label)
         shot(page, f"chronus-{view}")
     explain_a_verdict(page)
     drag_a_deadline(page)
     vary_a_knob(page)
+
+
+def come_closer(page: Page) -> None:
+    """What is dragged on the overview is what the picture shows; keys go on from there, and back to the whole."""
+    page.locator(".wb-by").get_by_text("By GPU").click()
+    drawn(page, "gantt", "Schedule by GPU")
+    box = page.locator(".wb-overview canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30, steps=3)
+    page.mouse.up()
+    seen = "() => JSON.parse(document.querySelector('.wb-view-gantt').dataset.window ?? '{}')"
+    comes_true(page, f"() => {{ const now = ({seen})(); return now.t?.[0] > 0 && now.row?.[1] - now.row[0] < 20 }}")
+    shot(page, "chronus-closer")
+    start, end = page.evaluate(seen)["t"]
+    page.locator(".wb-view-gantt .wb-chart-box").press("+")
+    comes_true(page, f"(was) => {{ const [a, b] = ({seen})().t; return b - a < was }}", 0.9 * (end - start))
+    page.locator(".wb-view-gantt .wb-chart-box").press("0")
+    comes_true(page, f"() => !({seen})().t")
+    page.locator(".wb-by").get_by_text("Leases").click()
+    drawn(page, "gantt", "Leases and deadlines")
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ NOT_SCROLLED = """() => {
     const table = [...document.querySelectorAll("[aria-label=Measures]")].find(e => e.checkVisibility());
     return table.scrollWidth <= table.clientWidth;
 }"""
-GANTTS = ".wb-gantts .wb-chart"
+GANTTS = ".wb-gantts .wb-chart:not(.wb-overview)"
 
 
 @browser_test

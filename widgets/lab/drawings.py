@@ -15,7 +15,7 @@ import pandas as pd
 from widgets.lab.trials import TriedRun, names
 from workbench.analysis import charts, metrics
 from workbench.analysis.charts import Drawing
-from workbench.analysis.charts.gantt_data import By
+from workbench.analysis.charts.gantt_data import MANY_JOBS, MANY_ROWS, MOST_HEIGHT_PX, By, Colour
 from workbench.base.units import format_duration
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
@@ -51,9 +51,17 @@ class Look(NamedTuple):
     errors: pd.DataFrame | None = None
 
 
-def gantt(run: Run, by: By, end_s: float | None = None, before: Drawing | None = None) -> Drawing:
+LOW_PX = 130.0
+"""The height of a Gantt chart with an overview, so that its axis is in sight in a lab 656 pixels high."""
+
+
+def gantt(
+    run: Run, by: By, colour: Colour | None = None, end_s: float | None = None, before: Drawing | None = None
+) -> Drawing:
     """The schedule, by GPU or by job; before: such a drawing, of which what differs is shown as outlines."""
-    return charts.run_gantt(run, by=by, end_s=end_s, before=before)
+    many = len(run.jobs) > MANY_JOBS or (by == "slot" and run.scenario.cluster.gpus > MANY_ROWS)
+    high = LOW_PX if many else MOST_HEIGHT_PX
+    return charts.run_gantt(run, by=by, end_s=end_s, before=before, colour=colour, max_height=high)
 
 
 def gpu_at(run: Run, row: float) -> str:

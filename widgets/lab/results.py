@@ -65,6 +65,11 @@ PICTURES = {"tasks": "Tasks", "leases": "Leases"}
 """The main pictures besides the Gantt chart, by the names that rooms declare; a run may have nothing to show in one."""
 BY = {"By GPU": "slot", "By job": "job"}
 """The rows of the Gantt chart."""
+COLOURS = [
+    ("Own colours", "own"),
+    *((f"By {name}", name) for name in ("job", "type", "model", "entity", "size", "outcome")),
+]
+"""What its bars are coloured by: by default jobs by GPU, types by job."""
 HINTS = {
     "By GPU": "One row for each GPU",
     "By job": "One row for each job",
@@ -106,7 +111,7 @@ class Results:
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._trials = Trials()
         self.compared = BeforeAfter(lambda: self._draw_picture())
-        self._pictures: dict[tuple[int, str], tuple[Run, Drawing]] = {}  # a run that is held keeps its id
+        self._pictures: dict[tuple[int, str, str | None], tuple[Run, Drawing]] = {}  # a run that is held keeps its id
         self._belief = DEFAULT
         self._errors: pd.DataFrame | None = None
         self._gantt = ChartPage("the schedule", "gantt")
@@ -145,7 +150,15 @@ class Results:
         self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
         self._tools = w.HBox([self._by, self.playback, self.compared.pin])
         self._tools.add_class("wb-tools")
-        picture = w.VBox([self._gantt.view])
+        self._find = w.Combobox(placeholder="Find a job", continuous_update=False, layout=w.Layout(width="9em"))
+        self._find.add_class("wb-find")
+        self._find.observe(lambda _: self._found(), "value")
+        self._colour = w.Dropdown(options=COLOURS, layout=w.Layout(width="8.5em"), tooltip="What bars are coloured by")
+        self._colour.add_class("wb-colour")
+        self._colour.observe(lambda _: self._draw_picture(), "value")
+        self._many = w.HBox([self._find, self._colour], layout=w.Layout(display="none"))
+        self._tools.children = [*self._tools.children[:2], self._many, self.compared.pin]
+        picture = w.VBox([self._gantt.picture])
         picture.add_class("wb-picture")
         stage = w.VBox([self._tools, picture, self.compared.said, self._note, self._job])
         stage.add_class("wb-stage")
@@ -340,20 +353,42 @@ class Results:
             return
         by, looks = str(self._by.value), drawings()
         drawing = self._gantt_drawing(self._run, by) if by in BY else looks.PAGES[by](self._look())
+        self._offer_many(drawing)
         self._gantt.show(drawing, self._pointed, of=json.dumps(jsonable(self._run.knobs)))
+
+    def _offer_many(self, drawing: Drawing) -> None:
+        """Find and colours, where the picture is too dense to be read whole."""
+        self._many.layout.display = "none" if drawing.overview is None else None
+        if drawing.overview is not None and self._run is not None:
+            self._find.options = self._run.jobs["job"].tolist()
+
+    def _found(self) -> None:
+        """Select the job of that name, else point out those whose names have the text in them."""
+        text = str(self._find.value).strip()
+        names = self._run.jobs["job"].tolist() if self._run is not None else []
+        found = [name for name in names if text.casefold() in name.casefold()]
+        if not text or text in names or len(found) == 1:
+            self.light(None, ())
+            self.select(None if not text else text if text in names else found[0])
+        else:
+            self.light(found, ())
+            self._job.value = (
+                f"<p class='wb-note'>{counted(len(found), 'job')} with {html.escape(text)} in its name.</p>"
+            )
 
     def _gantt_drawing(self, run: Run, by: str) -> Drawing:
         """The Gantt chart, with the outlines of what it is compared with."""
         looks, before = drawings(), self.compared.before
+        colour = None if self._colour.value == "own" else self._colour.value
         if before is None:
-            drawing: Drawing = looks.gantt(run, BY[by])
-            self._pictures = {(id(run), by): (run, drawing)}
+            drawing: Drawing = looks.gantt(run, BY[by], colour)
+            self._pictures = {(id(run), by, colour): (run, drawing)}
             return drawing
         end_s = max(run.end_s, before.end_s)
-        known = self._pictures.get((id(before), by))
-        ghost = known[1] if known else looks.gantt(before, BY[by])
-        drawing = looks.gantt(run, BY[by], end_s, ghost)
-        self._pictures = {(id(run), by): (run, drawing), (id(before), by): (before, ghost)}
+        known = self._pictures.get((id(before), by, colour))
+        ghost = known[1] if known else looks.gantt(before, BY[by], colour)
+        drawing = looks.gantt(run, BY[by], colour, end_s, ghost)
+        self._pictures = {(id(run), by, colour): (run, drawing), (id(before), by, colour): (before, ghost)}
         return drawing
 
     def _on_time(self) -> None:

@@ -10,8 +10,8 @@ import ipywidgets as w
 
 from widgets.parts.files import Download, on_dashboard
 from widgets.parts.html_table import html_table
+from widgets.parts.picture import Picture
 from widgets.parts.status_line import StatusLine
-from widgets.parts.vega_view import VegaView
 from workbench.base.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ class ChartPage:
     called."""
 
     def __init__(self, name: str, file: str) -> None:
-        self.view = VegaView(aria_label=name, layout=w.Layout(width="100%"))
+        self.picture = Picture(name)
+        self.view = self.picture.view
         self.view.add_class(f"wb-view-{file}")
         self.drawing: Drawing | None = None
         self._name, self._file = name, file
         self.tools = w.VBox()
-        self.box = w.VBox([self.view, self.tools])
+        self.box = w.VBox([self.picture, self.tools])
 
     def show(self, drawing: Drawing, selected: str | list[str] | None, of: str = "") -> None:
         """Draw, with a job selected, or several; of: as `VegaView` has it."""
         if self.drawing is None:
             self._make_tools()
         self.drawing = drawing
-        self.view.aria_label = drawing.label
-        self.view.show(drawing.named(), drawing.data, selected=selected, of=of)
+        self.picture.show(drawing, selected=selected, of=of)
         self._show_numbers()
 
     def _make_tools(self) -> None:

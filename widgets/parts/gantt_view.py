@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import ipywidgets as w
 import numpy as np
 
+from widgets.parts.picture import Picture
 from widgets.parts.playback import UNTIL, Playback, rounds_of
 from widgets.parts.startup import quick_imports
-from widgets.parts.vega_view import VegaView
 from workbench.base.errors import InputError
 from workbench.simulation.run import Run
 
@@ -38,17 +38,18 @@ class GanttView:
 
     def __init__(self, *shown: Run | Drawing, by: Rows = "slot", titles: Sequence[str] | None = None) -> None:
         self.drawings = _drawings(shown, by, titles)
-        self.views = [VegaView(aria_label=drawing.label, layout=w.Layout(width="100%")) for drawing in self.drawings]
-        for view, drawing in zip(self.views, self.drawings, strict=True):
+        pictures = [Picture(drawing.label) for drawing in self.drawings]
+        self.views = [picture.view for picture in pictures]
+        for one, view, drawing in zip(pictures, self.views, self.drawings, strict=True):
             view.still = f"{STILL}-{view.model_id}"
-            view.show(drawing.named(), drawing.data, selected=None)
+            one.show(drawing, selected=None)
             view.on_job(self.select)
         self.playback = Playback(self.views)
         drawn = zip(shown, self.drawings, strict=True)
         own = [rounds_of(one) if isinstance(one, Run) else drawing.moments for one, drawing in drawn]
         moments = np.unique(np.concatenate(own))
         self.playback.show(moments.tolist(), self.drawings[0].clock)
-        self.widget = w.VBox([w.HBox([self.playback]), *self.views])
+        self.widget = w.VBox([w.HBox([self.playback]), *pictures])
         self.widget.add_class("wb-played")
 
     def select(self, job: str | None) -> None:
@@ -59,8 +60,8 @@ class GanttView:
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        pictures = zip(self.views, self.drawings, strict=True)
-        display({"text/html": "".join(picture(view.still, drawing) for view, drawing in pictures)}, raw=True)
+        shown = zip(self.views, self.drawings, strict=True)
+        display({"text/html": "".join(picture(view.still, drawing) for view, drawing in shown)}, raw=True)
         live = self.widget._repr_mimebundle_() or {}
         display({**live, "text/plain": "\n".join(drawing.label for drawing in self.drawings)}, raw=True)
 

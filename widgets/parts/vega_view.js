@@ -212,6 +212,7 @@ class ChartBox {
     this.follows = (result.vgSpec.signals ?? []).some((s) => s.name === "width" && /containerSize/.test(s.init ?? ""));
     this.apply(settings);
     await this.run();
+    this.followWindow();
     return "embed";
   }
 
@@ -235,7 +236,64 @@ class ChartBox {
       what ??= "resize";
     }
     if (what) await this.run();
+    this.moveWindow();
     return what;
+  }
+
+  // -- the stretch that is looked at: `zoom`, a selection of Vega's, bound to the scales of a chart, marked in another --
+
+  followWindow() {
+    const { view } = this.result;
+    [this.window, this.placed] = ["{}", "[{},0]"];
+    if (knowsSignal(view, "zoom")) view.addSignalListener("zoom", (name, found) => this.looked(found ?? {}));
+    this.moveWindow();
+  }
+
+  looked(found) {
+    const axes = Object.entries(found).filter(([, ends]) => Array.isArray(ends));
+    const window = Object.fromEntries(axes.map(([field, ends]) => [field, [...ends].sort((a, b) => a - b)]));
+    if (this.moving || JSON.stringify(window) === this.window) return;
+    this.root.dataset.window = this.window = JSON.stringify(window);
+    this.placed = JSON.stringify([window, this.drawn.width]);
+    this.model.set("window", window);
+    this.model.save_changes();
+  }
+
+  // Show what `window` says, wherever that was said: in the units of an axis bound to it, in pixels where it is marked.
+  moveWindow() {
+    const { view } = this.result;
+    const window = this.model.get("window");
+    const any = Object.keys(window).length > 0;
+    const placed = JSON.stringify([window, any ? this.drawn.width : 0]);
+    if (placed === this.placed || !knowsSignal(view, "zoom")) return;
+    [this.placed, this.window, this.moving] = [placed, JSON.stringify(window), true];
+    this.root.dataset.window = this.window;
+    for (const [field, axis] of [["t", "x"], ["row", "y"]]) {
+      const ends = window[field] ?? this.whole(field);
+      if (knowsSignal(view, `zoom_${axis}`)) view.signal(`zoom_${axis}`, any ? ends.map(view.scale(axis)) : []);
+      else if (knowsSignal(view, `zoom_${field}`)) view.signal(`zoom_${field}`, any ? ends : null);
+    }
+    view.runAsync().finally(() => (this.moving = false));
+  }
+
+  whole(field) {
+    return this.result.view.data("span").map((corner) => corner[field]);
+  }
+
+  // + and - come closer and go back, Shift and the arrows move, 0 shows the whole.
+  zoomBy(key) {
+    const steps = { "+": [0.1, -0.1], "-": [-0.125, 0.125], ArrowLeft: [-0.2, -0.2], ArrowRight: [0.2, 0.2] };
+    const along = { ArrowUp: "ArrowLeft", ArrowDown: "ArrowRight" }[key];
+    const step = steps[along ?? key];
+    if (key !== "0" && !step) return false;
+    const field = along ? "row" : "t";
+    const window = { t: this.whole("t"), row: this.whole("row"), ...this.model.get("window") };
+    const [[first, last], [from, to]] = [this.whole(field), window[field]];
+    const length = Math.min((to - from) * (1 + (step ? step[1] - step[0] : 0)), last - first);
+    const start = Math.min(Math.max(from + (step ? step[0] : 0) * (to - from), first), last - length);
+    this.model.set("window", step ? { ...window, [field]: [start, start + length] } : {});
+    this.model.save_changes();
+    return true;
   }
 
   async run() {
@@ -269,13 +327,7 @@ class ChartBox {
     const { view } = this.result;
     let any = false;
     for (const [name, value] of Object.entries(settings)) {
-      let now;
-      try {
-        now = view.signal(name);
-      } catch {
-        continue;
-      }
-      if (JSON.stringify(now) === JSON.stringify(value)) continue;
+      if (!knowsSignal(view, name) || JSON.stringify(view.signal(name)) === JSON.stringify(value)) continue;
       view.signal(name, value);
       any = true;
     }
@@ -296,6 +348,11 @@ class ChartBox {
     this.box.addEventListener("pointerleave", hideTooltip);
     this.box.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.pick({});
+      const moves = event.shiftKey || !event.key.startsWith("Arrow");
+      if (this.result && moves && knowsSignal(this.result.view, "zoom_row") && this.zoomBy(event.key)) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
     });
   }
 
@@ -391,6 +448,15 @@ function nextFrame() {
 function knows(view, name) {
   try {
     view.data(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function knowsSignal(view, name) {
+  try {
+    view.signal(name);
     return true;
   } catch {
     return false;

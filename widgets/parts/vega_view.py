@@ -43,7 +43,8 @@ class VegaView(anywidget.AnyWidget):
     chart's axes, `x` and `y`, unless it was beside the plot; `{}` after Escape.
     `selected` is pushed to the chart's parameter named by `selected_param`, `params` to the parameters named by its
     keys; names the chart does not have are ignored, so that one selection may be linked to many charts. Linking is
-    done in Python: `on_job`, set `selected` of every chart.
+    done in Python: `on_job`, set `selected` of every chart. `window` is what a chart whose selection `zoom` is bound to
+    its scales shows, and what one with a `zoom` that is not has marked: linked, the one is an overview of the other.
     """
 
     _esm = Path(__file__).parent / "vega_view.js"
@@ -59,6 +60,7 @@ class VegaView(anywidget.AnyWidget):
     )
     aria_label = traitlets.Unicode("Chart", help="What a screen reader says of the chart.").tag(sync=True)
     still = traitlets.Unicode("", help="Class of the pictures that stand on the page until it is drawn.").tag(sync=True)
+    window = traitlets.Dict(help="What is seen, from and to by axis (`t`, `row`); empty: all.").tag(sync=True)
     of = traitlets.Unicode("", help="What the data are of; the page notes it with what it has drawn.").tag(sync=True)
     error = traitlets.Unicode("", help="Why the chart could not be drawn, as the page reports it.").tag(sync=True)
 

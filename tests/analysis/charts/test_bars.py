@@ -249,6 +249,9 @@ def test_a_hundred_and_fifty_thousand_intervals_are_drawn_with_a_note(by: Any, c
     assert 1000 < len(drawn) <= MOST_BARS and sum(map(len, drawing.data.values())) < 2 * MOST_BARS
     assert f"{count:,} bars drawn as" in drawing.named()["title"]["subtitle"]
     assert len(drawing.table) == len(table), "the numbers have all"
+    assert drawing.closer is not None
+    stretch = drawing.closer(0.0, 7200.0)
+    assert list(stretch) == list(drawn) and len(stretch) == (table["start_s"] < 7200).sum(), "apart, when zoomed"
     if by == "slot":
         assert "several short bars" in set(drawing.data["key"]["text"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from workbench.analysis.charts import Drawing, gantt, plan, theme, to_png, to_sv
 from workbench.analysis.charts.drawing import SELECTED, records
 from workbench.analysis.charts.gantt import left_px as gantt_left_px
 from workbench.analysis.charts.gantt import plan_timeline
+from workbench.analysis.charts.gantt_data import Colours
 from workbench.analysis.charts.theme import job_colours
 from workbench.base.errors import InputError
 from workbench.simulation.schema import KINDS
@@ -161,8 +163,34 @@ def test_many_rows_stay_within_the_height_and_labels_do_not_overlap() -> None:
     drawing = gantt(timeline(interval("a-0", 0, "job 3", 0, 100)), jobs_named(names), by="job", max_height=600)
     height = drawing.named()["height"]
     assert height == pytest.approx(600)
-    shown = drawing.data["rows"].query("text != ''")["y0"]
-    assert shown.diff().min() * height / 300 >= theme.LABEL_PX
+    every = -(-(theme.LABEL_PX + 1) // (height / 300))
+    rows = drawing.data["rows"]
+    assert rows["place"].tolist() == list(range(300)) and not rows["text"].eq("").any()
+    names = [tag for tag in re.findall(r"<text[^>]*>job ", to_svg(drawing)) if "0px" not in tag]
+    assert len(names) == len(range(0, 300, int(every))), "as many names as fit"
+    assert drawing.overview is not None and drawing.overview.named()["height"] < 60
+    assert drawing.overview.named() == drawing.overview.chart.to_dict(validate=True)
+
+
+def test_colours_by_meaning_are_in_the_key_and_names_too_long_for_it_are_put_together() -> None:
+    table = timeline(*(interval("a-0", i, f"j{i}", 0, 60) for i in (0, 1)))
+    known = jobs(j0=60.0, j1=None)
+    known = known.assign(entity=["", "lab"], gpus=[2, 1], verdict="", preemptions=[1, 0], model=["net (1)", "net (2)"])
+    said = {
+        "model": ["net (1)", "net (2)"],
+        "entity": ["no entity", "lab"],
+        "size": ["1 GPU", "2 GPUs"],
+        "outcome": ["finished, preempted bef…", "not finished"],
+        "type": ["v100"],
+        "job": ["j0", "j1"],
+    }
+    for colour, names in said.items():
+        drawing = gantt(table, known, cluster=CLUSTER, colour=colour, by="slot")
+        key = drawing.data["key"].query("sign == 'box'")
+        assert key["text"].tolist() == names
+        assert set(drawing.data["bars"]["fill"]) == set(key["fill"]) and drawing.overview is None
+    many = pd.concat([known.assign(job=f"x{i}", model=f"net ({i})") for i in range(20)], ignore_index=True)
+    assert Colours.by("model", many, {}).fill.keys() == {"net"}
 
 
 def test_labels_only_where_they_can_fit() -> None:

@@ -42,7 +42,7 @@ def test_a_warning_of_the_run_stands_below_its_gantt_chart(work: Waiter) -> None
     lab.solve()
     work.answer()
     _, picture, _, note, _ = lab._results.stage.children
-    assert picture.children == (lab._results._gantt.view,)
+    assert picture.children == (lab._results._gantt.picture,)
     assert note.value.startswith("<p class='wb-note'>Warning: Rounds did not keep to the shares of time: translation")
     lab.set("gavel.max_min_fairness")
     lab.solve()
@@ -134,6 +134,15 @@ def test_every_lab_has_the_same_five_pages_and_begins_with_its_papers_picture(na
     lab._results.open("By job")
     lab._results.show(lab.run)
     assert lab._results._by.value == "By job", "what was chosen stays"
+    results, many = lab._results, name == "ChronusLab"
+    assert (results._many.layout.display is None) == many == (len(results._gantt.picture.children) > 1)
+    if many:
+        results._colour.value, results._find.value = "outcome", "1"
+        named = [job for job in lab.run.jobs["job"] if "1" in job]
+        assert results._gantt.view.selected == named and f"{len(named)} jobs with 1" in results._job.value
+        assert "finished" in results._gantt.drawing.data["key"]["text"].tolist()
+        results._find.value = named[0]
+        assert results.selected == named[0] and results._gantt.picture._overview.selected == named[0]
 
 
 def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,8 @@ class Drawing:
     label: what the chart shows, in one sentence, for a screen reader. moments: of a chart with the parameter `until`,
     its values for playback, in order; clock: what they count, seconds ("s") or something else by name. written: the
     chart as a dictionary, of one that is drawn again and again; axis_s: seconds of one unit of its axis of time, if it
-    has one.
+    has one. overview: of a chart too dense to be read whole, a low one of all of it, on which a stretch is marked;
+    closer: where marks were put together, the data set `bars` of a stretch from one time to another, in seconds.
     """
 
     chart: Chart
@@ -49,6 +50,8 @@ class Drawing:
     clock: str = "s"
     written: Mapping[str, Any] | None = None
     axis_s: float | None = None
+    overview: Drawing | None = None
+    closer: Callable[[float, float], pd.DataFrame] | None = None
 
     def __repr__(self) -> str:
         return f"<Drawing: {self.label}>"
@@ -178,12 +181,12 @@ def _plain(column: pd.Series[Any]) -> list[Any]:
     return values
 
 
-def zoom() -> alt.Parameter:
-    """Drag to move along x, Alt and the wheel to come closer, a double click for the whole again."""
+def zoom(*, rows: bool = False) -> alt.Parameter:
+    """Drag to move along x (rows: and y), Alt and the wheel to come closer, a double click for the whole again."""
     return alt.selection_interval(
         name="zoom",
         bind="scales",
-        encodings=["x"],
+        encodings=["x", "y"] if rows else ["x"],
         zoom="wheel![event.altKey]",
         translate="[pointerdown, window:pointerup] > window:pointermove!",
         clear="dblclick",

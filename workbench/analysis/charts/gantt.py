@@ -9,19 +9,24 @@ values that a widget sets; the mark that was clicked carries `job`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Chart, Drawing, composed, message, unchecked, written
+from workbench.analysis.charts.drawing import PADDING_PX, Chart, Drawing, composed, message, unchecked, written
 from workbench.analysis.charts.gantt_bars import lanes, preemptions, thinned_bars, thinned_marks
 from workbench.analysis.charts.gantt_data import (
     BAR_COLUMNS,
+    MANY_JOBS,
+    MANY_ROWS,
     MOST_HEIGHT_PX,
     ROW_PX,
     By,
+    Colour,
+    Colours,
     Frame,
     behind,
     corners,
@@ -38,7 +43,7 @@ from workbench.analysis.charts.gantt_data import (
     spoken,
     time_span,
 )
-from workbench.analysis.charts.gantt_layers import Margin, layers
+from workbench.analysis.charts.gantt_layers import Margin, layers, overview_layers
 from workbench.analysis.metrics.rounds import moments_s
 from workbench.base.errors import InputError
 from workbench.scenario.cluster import Cluster
@@ -62,6 +67,7 @@ def gantt(
     max_height: float = MOST_HEIGHT_PX,
     title: str | None = None,
     before: Drawing | None = None,
+    colour: Colour | None = None,
 ) -> Drawing:
     """Draw who held which GPU when (`by="slot"`), or what each job got (`by="job"`).
 
@@ -70,36 +76,41 @@ def gantt(
     slots and their order; without it only those that were used. selected, until_s: first values of the parameters.
     end_s: end of the axis (default: the last end, finish or arrival). max_height in pixels: more rows become lower.
     before: such a drawing of another run; where its bars differ they are thin outlines, if it has the same rows.
+    colour: what bars are coloured by (default: the job; in the view by job, the type).
 
     A restart or switch is drawn at least 2 pixels wide so that it is seen at all; everything else is to scale. Of more
-    than `MOST_BARS` bars short neighbours are put together, and a note under the title says so; `table` has all.
+    than `MOST_BARS` bars short neighbours are put together, and a note under the title says so; `table` has all, and
+    `closer` those of a stretch. More than MANY_ROWS rows or MANY_JOBS jobs have an `overview`.
     """
-    colour = theme.job_colours(jobs["job"])
     slots = lanes(timeline, cluster)
     types = theme.type_colours(slots["accelerator"].unique())
     span = time_span(timeline, jobs, end_s)
     count = len(slots) if by == "slot" else len(jobs)
     row_px = min(ROW_PX, max_height / max(count, 1))
-    frame = Frame(max(count, 1), row_px if count else ROW_PX * 4, theme.time_unit(span[1] - span[0]), by)
+    many = count > MANY_ROWS or len(jobs) > MANY_JOBS
+    frame = Frame(max(count, 1), row_px if count else ROW_PX * 4, theme.time_unit(span[1] - span[0]), by, many)
+    colours = Colours.by(colour or ("job" if by == "slot" else "type"), jobs, types)
     if by == "slot":
-        bars = slot_bars(timeline, slots, colour, frame)
+        bars = slot_bars(timeline, slots, colours, frame)
         rows, lines = kept_rows(tuple(slots.itertuples(index=False, name=None)), tuple(types.items()), frame)
         marks = lost_at(bars, preemptions(timeline, jobs, events))
-        margin: Margin | None = Margin.of(slots, frame)
+        margin: Margin | None = Margin.of(slots)
         title = title or "Schedule by GPU"
     else:
-        bars = job_rows_bars(timeline, jobs, types, frame)
+        bars = job_rows_bars(timeline, jobs, colours, frame)
         rows, lines = job_rows(jobs, frame)
         lost = lost_at(bars, preemptions(timeline, jobs, events))
         marks, margin = pd.concat([lost, life_marks(jobs, frame)], ignore_index=True), None
         title = title or "Schedule by job"
     seconds = span[1] - span[0]
     few, note = thinned_bars(bars, seconds, frame.row_px)
-    few = labelled(few, jobs, span, frame)[BAR_COLUMNS]
+    closer = partial(_closer, bars, jobs, frame) if note else None
+    few = labelled(few, jobs, span, frame)
     marks = thinned_marks(marks, seconds, frame.row_px)
     grid, every = round_grid(decisions if rounds else None, span[1])
     names = names_px(jobs) if margin is None else margin.left_px(tuple(types))
-    key = key_table(few, marks, every, colour if by == "slot" else types, by, names)
+    key = key_table(few, marks, every, colours, frame, names)
+    few = few[BAR_COLUMNS]
     data = {
         "rows": rows,
         "lines": lines,
@@ -116,8 +127,43 @@ def gantt(
     params = {"selected": selected, "until": until_s, "gpus": None}
     moments = moments_s(timeline, decisions, span[1]).tolist()
     return Drawing(
-        chart, data, behind(bars, jobs), label, params, moments, written=as_written, axis_s=frame.unit.seconds
+        chart,
+        data,
+        behind(bars, jobs),
+        label,
+        params,
+        moments,
+        written=as_written,
+        axis_s=frame.unit.seconds,
+        overview=_overview(bars, span, frame, names) if many else None,
+        closer=closer,
     )
+
+
+def _closer(bars: pd.DataFrame, jobs: pd.DataFrame, frame: Frame, start_s: float, end_s: float) -> pd.DataFrame:
+    """The bars of a stretch, of which fewer are put together than of the whole."""
+    there = bars[(bars["end_s"] > start_s) & (bars["start_s"] < end_s)]
+    few, _ = thinned_bars(there, end_s - start_s, frame.row_px)
+    return labelled(few, jobs, (start_s, end_s), frame)[BAR_COLUMNS]
+
+
+def _overview(bars: pd.DataFrame, span: tuple[float, float], frame: Frame, left_px: float) -> Drawing:
+    """All of the schedule, low, with the stretch that is looked at; dragging marks another."""
+    low = frame._replace(row_px=OVERVIEW_PX / frame.rows)
+    few, _ = thinned_bars(bars, span[1] - span[0], low.row_px, OVERVIEW_BARS)
+    data = {"bars": few[["job", "start_s", "end_s", "y0", "y1", "fill"]], "span": corners(span, low)}
+    chart, as_written = _overview_chart(low, round(left_px, 1))
+    label = "The whole schedule: drag to mark what the chart above shows, double-click for all."
+    return Drawing(chart, data, data["bars"], label, {"selected": None}, written=as_written)
+
+
+@lru_cache(32)
+def _overview_chart(frame: Frame, left_px: float) -> tuple[Chart, dict[str, Any]]:
+    chart = composed(
+        *overview_layers(frame, left_px), title="", height=round(frame.height, 2), params={"selected": None}
+    )
+    chart.title, chart.padding = alt.Undefined, {**PADDING_PX, "top": 0.0}
+    return chart, written(chart)
 
 
 def run_gantt(
@@ -128,6 +174,7 @@ def run_gantt(
     max_height: float = MOST_HEIGHT_PX,
     title: str | None = None,
     before: Drawing | None = None,
+    colour: Colour | None = None,
 ) -> Drawing:
     """Draw a run's schedule on all of its cluster; arguments as in `gantt`, end_s: default the end of the run."""
     return gantt(
@@ -141,6 +188,7 @@ def run_gantt(
         max_height=max_height,
         title=title,
         before=before,
+        colour=colour,
     )
 
 
@@ -156,8 +204,7 @@ def gantt_slot(cluster: Cluster, row: float) -> tuple[str, int] | None:
 def left_px(cluster: Cluster) -> float:
     """Pixels of names left of the plot of the view by slot, for charts that are to stand under it."""
     slots = lanes(pd.DataFrame(), cluster)
-    row_px = min(ROW_PX, MOST_HEIGHT_PX / max(len(slots), 1))
-    return Margin.of(slots, Frame(len(slots), row_px, theme.time_unit(1.0), "slot")).left_px(cluster.types)
+    return Margin.of(slots).left_px(cluster.types)
 
 
 @lru_cache(32)
@@ -180,6 +227,7 @@ def kept_rows(
 
 
 LANE_COLUMNS = ["row", "node", "slot", "accelerator"]
+OVERVIEW_PX, OVERVIEW_BARS = 48.0, 3000
 OUTLINES = ["job", "start_s", "end_s", "y0", "y1", "fill"]
 
 

@@ -20,14 +20,25 @@ from workbench.analysis.charts.gantt_bars import (
     rows_together,
     thinned,
 )
+from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 
 By = Literal["slot", "job"]
+Colour = Literal["job", "type", "model", "entity", "size", "outcome"]
+OUTCOMES = ("finished", "finished, preempted before", "not finished", "refused")
 
 MOST_HEIGHT_PX = 600.0
 ROW_PX = 28.0
 MOST_ROUNDS = 200
 MOST_LABELS = 4000
+MOST_NUMBERED = 400
+"""Of more GPUs the numbers of slots are not written."""
+MANY_ROWS, MANY_JOBS = 12, 10
+"""A chart of more has an overview, and is zoomed along its rows too."""
+MOST_GROUPS = 12
+"""Of more colours the key has the first."""
+LEAST_LABEL_PX = 10
+"""The smallest label in a bar, and the lowest bar that has one."""
 MANY_MARKS = 150
 """With more marks of preemption than this they are drawn thin."""
 JOB_PX, NODE_PX, TYPE_PX = 170.0, 150.0, 120.0
@@ -45,15 +56,15 @@ PIECES = {
 }
 BAR_COLUMNS = [
     *("where", "accelerator", "unit", "job", "with_job", "model", "kind", "start_s", "end_s", "gpus", "steps"),
-    *("y0", "y1", "fill", "stroke", "label", "size", "needed", "ink"),
+    *("y0", "y1", "fill", "stroke", "label", "em", "ink"),
 ]
 OVERLAID = ("restart", "switch")
 DASHED = ("profile", "down")
 
 
-TOP_PX, LINE_PX, KEY_PX = 16, 21, 400
+TOP_PX, LINE_PX, KEY_PX, WIDE_KEY_PX = 16, 21, 400, 640
 """The key: centre of its lowest line above the plot, distance of lines, width (of a lab beside JupyterLab's files in a
-window of 1280); pixels."""
+window of 1280, and of a chart with an overview there, whose plot is low); pixels."""
 
 
 class Frame(NamedTuple):
@@ -63,6 +74,7 @@ class Frame(NamedTuple):
     row_px: float
     unit: theme.TimeUnit
     by: By
+    many: bool = False
 
     @property
     def height(self) -> float:
@@ -86,7 +98,47 @@ def corners(span: tuple[float, float], frame: Frame) -> pd.DataFrame:
     return pd.DataFrame({"t": times, "row": [0, frame.rows], "last": [False, True]})
 
 
-def slot_bars(timeline: pd.DataFrame, slots: pd.DataFrame, colour: dict[str, str], frame: Frame) -> pd.DataFrame:
+class Colours(NamedTuple):
+    """What bars are coloured by: the group of each job (None: the type of the GPU), and the colour of each group."""
+
+    of: dict[str, str] | None
+    fill: dict[str, str]
+
+    @classmethod
+    def by(cls, colour: Colour, jobs: pd.DataFrame, types: dict[str, str]) -> Colours:
+        """Groups in the order of the scenario; sizes and outcomes in their own."""
+        if colour == "type":
+            return cls(None, types)
+        found = {
+            "job": lambda: jobs["job"],
+            "model": lambda: _families(jobs["model"]),
+            "entity": lambda: jobs["entity"].where(jobs["entity"] != "", "no entity"),
+            "size": lambda: jobs["gpus"].map(lambda n: counted(int(n), "GPU")),
+            "outcome": lambda: _outcomes(jobs),
+        }[colour]()
+        order = found[jobs["gpus"].argsort(kind="stable")] if colour == "size" else found
+        names = OUTCOMES if colour == "outcome" else order.unique()
+        return cls(dict(zip(jobs["job"], found, strict=True)), theme.job_colours(names))
+
+    def painted(self, bars: pd.DataFrame) -> pd.DataFrame:
+        """Bars with their group and with fill and outline by kind; what lies on top comes last."""
+        group = bars["accelerator"] if self.of is None else bars["job"].map(self.of)
+        return _painted(bars.assign(group=group), group.map(self.fill))
+
+
+def _families(models: pd.Series[Any]) -> pd.Series[Any]:
+    """The models; of more than the key can name without what stands in brackets, as batch sizes do."""
+    return models if models.nunique() <= MOST_GROUPS else models.str.replace(r" \(.*\)$", "", regex=True)
+
+
+def _outcomes(jobs: pd.DataFrame) -> pd.Series[Any]:
+    """What became of each job, one of OUTCOMES."""
+    done, refused = jobs["finish_s"].notna(), jobs["verdict"] == "refused"
+    which = np.select([refused, ~done, jobs["preemptions"] > 0], [3, 2, 1], 0)
+    return pd.Series([OUTCOMES[i] for i in which], index=jobs.index, dtype="str")
+
+
+def slot_bars(timeline: pd.DataFrame, slots: pd.DataFrame, colours: Colours, frame: Frame) -> pd.DataFrame:
     """Bars of the view by slot: blocks of neighbouring slots, halves for pairs."""
     bars = blocks(merged(timeline), slots)
     gap = bar_gap(frame.row_px)
@@ -97,17 +149,17 @@ def slot_bars(timeline: pd.DataFrame, slots: pd.DataFrame, colour: dict[str, str
     lower = both.assign(job=both["with_job"], with_job=both["job"], steps=both["with_steps"], y0=both["row"] + 0.5)
     bars.loc[pair, "y1"] = bars.loc[pair, "row"] + 0.5
     bars = pd.concat([bars, lower], ignore_index=True)
-    return _painted(bars, bars["job"].map(colour))
+    return colours.painted(bars)
 
 
-def job_rows_bars(timeline: pd.DataFrame, jobs: pd.DataFrame, types: dict[str, str], frame: Frame) -> pd.DataFrame:
+def job_rows_bars(timeline: pd.DataFrame, jobs: pd.DataFrame, colours: Colours, frame: Frame) -> pd.DataFrame:
     """Bars of the view by job: copies that overlap are stacked."""
     bars = job_bars(timeline, jobs["job"].tolist())
     gap = bar_gap(frame.row_px)
     height = (1 - 2 * gap) / np.maximum(bars["parts"], 1)
     top = bars["row"] + gap + bars["part"] * height
     bars = bars.assign(y0=top, y1=top + height)
-    return _painted(bars, bars["accelerator"].map(types))
+    return colours.painted(bars)
 
 
 def bar_gap(row_px: float) -> float:
@@ -152,26 +204,27 @@ def models(jobs: pd.DataFrame) -> dict[str, str]:
 
 
 def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], frame: Frame) -> pd.DataFrame:
-    """Add model, label and its size; no label where it cannot fit in any plot up to WIDEST_PX."""
+    """Add model, label and its width in units of its size.
+
+    No label where it cannot fit in any plot up to WIDEST_PX, however close one may come where there are many rows.
+    """
     model = models(jobs)
     if frame.by == "slot":
         copy = bars["unit"].astype(str).str.contains(" #", regex=False) & (bars["with_job"] == "")
         text = bars["job"].where(~copy, bars["unit"]).where(bars["kind"] != "down", "down")
     else:
         text = bars["accelerator"].astype(str) + " × " + bars["held"].astype(str)
-    high = (bars["y1"] - bars["y0"]) * frame.row_px
-    size = np.select([high >= theme.LABEL_PX + 3, high >= theme.SMALL_PX, high >= 10], [theme.LABEL_PX, 11, 10], 0)
     wide = (bars["end_s"] - bars["start_s"]) / (span[1] - span[0]) * WIDEST_PX
-    needed = np.array([theme.text_px(str(t), 1.0) for t in text]) * size + 6
-    shown = (size > 0) & (wide >= needed) & ~bars["kind"].isin([*OVERLAID, "sync", SEVERAL])
+    em = np.array([theme.text_px(str(t), 1.0) for t in text])
+    fits = frame.many | ((bars["y1"] - bars["y0"]) * frame.row_px >= LEAST_LABEL_PX) & (wide >= em * LEAST_LABEL_PX + 6)
+    shown = fits & ~bars["kind"].isin([*OVERLAID, "sync", SEVERAL])
     if int(shown.sum()) > MOST_LABELS:
-        shown &= wide >= np.sort(wide[shown].to_numpy())[-MOST_LABELS]
+        shown &= wide.where(shown, -1.0).rank(method="first", ascending=False) <= MOST_LABELS
     label = text.where(shown, "")
     return bars.assign(
         model=pd.Series([model.get(job, "") for job in bars["job"]], dtype="str", index=bars.index),
         label=label.astype("str"),
-        size=np.where(shown, size, 0),
-        needed=np.where(shown, np.round(needed), 0),
+        em=np.where(shown, np.round(em, 2), 0),
         ink=pd.Series([theme.text_on(fill) if text else "" for fill, text in zip(bars["fill"], label, strict=True)],
                       dtype="str", index=bars.index),
     )  # fmt: skip
@@ -184,48 +237,54 @@ def slot_rows(slots: pd.DataFrame, types: dict[str, str], frame: Frame) -> tuple
     extent = {"first": ("row", "min"), "count": ("row", "size")}
     nodes = slots.groupby(["accelerator", "node"], sort=False).agg(**extent).reset_index()
     kinds = slots.groupby("accelerator", sort=False).agg(**extent).reset_index()
-    found: list[dict[str, Any]] = []
-    next_free = -math.inf
-    for accelerator, node, first, count in nodes.itertuples(index=False):
-        middle = (first + count / 2) * frame.row_px
-        fits = middle - next_free >= theme.LABEL_PX
-        next_free = middle if fits else next_free
-        found.append(_row("node", first, count, str(node) if fits else "", node=node, accelerator=accelerator))
+    place = nodes.groupby("accelerator", sort=False).cumcount()
+    rest = nodes.groupby("accelerator", sort=False)["node"].transform("size") - 1 - place
+    found = [
+        _row("node", first, count, str(node), place=at, rest=more, node=node, accelerator=accelerator)
+        for (accelerator, node, first, count), at, more in zip(nodes.itertuples(index=False), place, rest, strict=True)
+    ]
     for accelerator, first, count in kinds.itertuples(index=False):
-        fits = count * frame.row_px >= theme.LABEL_PX
-        found.append(
-            _row("type", first, count, str(accelerator) if fits else "", types[accelerator], accelerator=accelerator)
-        )
-    if slot_numbers(slots, frame):
+        found.append(_row("type", first, count, str(accelerator), types[accelerator], accelerator=accelerator))
+    if slot_numbers(slots):
         for row, _, slot, _ in slots.itertuples(index=False):
             found.append(_row("slot", row, 1, str(slot)))
-    inner = [(row, 0.5, True) for row in slots["row"][1:]] if frame.row_px >= 6 else []
+    inner = [(row, 0.5, True) for row in slots["row"][1:]] if frame.row_px >= 6 or len(slots) <= MOST_NUMBERED else []
     single = len(nodes) == len(slots) or frame.row_px * len(slots) / len(nodes) < 5
     edges = [] if single else [(first, 1.0, False) for first in nodes["first"][1:]]
     outer = [(first, 2.0, False) for first in kinds["first"][1:]]
     return _rows(found), pd.DataFrame([*inner, *edges, *outer], columns=["row", "weight", "over"])
 
 
-def slot_numbers(slots: pd.DataFrame, frame: Frame) -> bool:
-    """Whether the numbers of slots are shown."""
-    return frame.row_px >= theme.SMALL_PX and bool((slots["slot"] > 0).any())
+def slot_numbers(slots: pd.DataFrame) -> bool:
+    """Whether the numbers of slots are shown, as soon as there is room."""
+    return len(slots) <= MOST_NUMBERED and bool((slots["slot"] > 0).any())
 
 
 def job_rows(jobs: pd.DataFrame, frame: Frame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows and separating lines of the view by job."""
     together = rows_together(frame.row_px)
-    every = together * max(1, math.ceil((theme.LABEL_PX + 1) / (together * frame.row_px)))
     names = jobs["job"].tolist()
     found = [
-        _row("job", row, together, names[row] if row % every == 0 else "", job=names[row])
+        _row("job", row, together, names[row], place=row // together, rest=len(names), job=names[row])
         for row in range(0, len(names), together)
     ]
     return _rows(found), pd.DataFrame({"row": [], "weight": [], "over": []})
 
 
 def _row(
-    column: str, row: int, count: int, text: str, colour: str = "", node: str = "", accelerator: str = "", job: str = ""
+    column: str,
+    row: int,
+    count: int,
+    text: str,
+    colour: str = "",
+    node: str = "",
+    accelerator: str = "",
+    job: str = "",
+    place: int = 0,
+    rest: int = 0,
 ) -> dict[str, Any]:
+    """place, rest: how many rows of the same kind come before and after; of those too low for a name every k-th has
+    one, as many as fit."""
     return {
         "column": column,
         "y0": float(row),
@@ -235,11 +294,14 @@ def _row(
         "node": node,
         "accelerator": accelerator,
         "job": job,
+        "place": place,
+        "rest": rest,
     }
 
 
 def _rows(found: list[dict[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame(found, columns=["column", "y0", "y1", "text", "colour", "node", "accelerator", "job"])
+    columns = ["column", "y0", "y1", "text", "colour", "node", "accelerator", "job", "place", "rest"]
+    return pd.DataFrame(found, columns=columns)
 
 
 def names_px(jobs: pd.DataFrame) -> float:
@@ -293,14 +355,17 @@ def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> tuple
 
 
 def key_table(
-    bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: dict[str, str], by: By, left_px: float = 0.0
+    bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: Colours, frame: Frame, left_px: float = 0.0
 ) -> pd.DataFrame:
     """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot."""
+    by = frame.by
     neutral = "#9aa3ad"
     items: list[tuple[str, str, str, str]] = []
-    if by == "job" or len(colours) <= 8:
-        used = set(bars["accelerator" if by == "job" else "job"])
-        items += [("box", name, colour, theme.PAPER) for name, colour in colours.items() if name in used]
+    seen = set(bars["group"].unique())
+    used = [name for name in colours.fill if name in seen]
+    if len(colours.fill) <= 8 or colours.fill.keys() != set((colours.of or {}).keys()):  # else too many jobs to name
+        items += [("box", name, colours.fill[name], theme.PAPER) for name in used[:MOST_GROUPS]]
+        items += [("", f"and {len(used) - MOST_GROUPS} more", "", "")] if len(used) > MOST_GROUPS else []
     present = set(bars["kind"])
     pieces = [kind for kind in PIECES if kind in present and kind != "run"]
     items += [("dashed" if kind in DASHED else "box", PIECES[kind], *_paint(neutral, kind)) for kind in pieces]
@@ -315,7 +380,7 @@ def key_table(
     found, x, line = [], 0.0, 0
     for sign, text, fill, stroke in items:
         text = text if len(text) <= 24 else text[:23] + "…"
-        if x + 20 + theme.text_px(text) > KEY_PX:
+        if x + 20 + theme.text_px(text) > (WIDE_KEY_PX if frame.many else KEY_PX):
             x, line = 0.0, line + 1
         if sign == "split":
             found.append(("upper", "", theme.tint(fill, 0.6), stroke, x - left_px, line))

@@ -23,6 +23,7 @@ from workbench.analysis.charts.drawing import (
 )
 from workbench.analysis.charts.gantt_data import (
     JOB_PX,
+    LEAST_LABEL_PX,
     MANY_MARKS,
     NODE_PX,
     TYPE_PX,
@@ -36,6 +37,12 @@ TYPES_PX = 14
 """From the right end of a type's name to that of the strip with its colour."""
 
 
+ROW_PX = "(scale('y', 1) - scale('y', 0))"
+"""Pixels of a row at the present zoom."""
+TOP, BOTTOM = "clamp(scale('y', datum.y0), 0, height)", "clamp(scale('y', datum.y1), 0, height)"
+"""Where what stands beside a row begins and ends, of what is seen of it."""
+
+
 class Margin(NamedTuple):
     """Left of the plot of the view by slot: pixels to the nodes' names, and to the strip with the types' colours."""
 
@@ -43,9 +50,9 @@ class Margin(NamedTuple):
     strip_px: float
 
     @classmethod
-    def of(cls, slots: pd.DataFrame, frame: Frame) -> Margin:
+    def of(cls, slots: pd.DataFrame) -> Margin:
         """Room for the longest names."""
-        numbers = slot_numbers(slots, frame)
+        numbers = slot_numbers(slots)
         names_px = 12 + theme.text_px(str(slots["slot"].max()), theme.SMALL_PX) if numbers else 8
         longest = max((theme.text_px(str(name)) for name in slots["node"].unique()), default=0.0)
         return cls(names_px, names_px + min(longest, NODE_PX) + 8)
@@ -107,7 +114,7 @@ def _axes(frame: Frame) -> Layer:
             ),
             y=alt.Y("row:Q", scale=alt.Scale(domain=[0, frame.rows], nice=False, zero=False, reverse=True), axis=None),
         )
-        .add_params(zoom())
+        .add_params(zoom(rows=frame.many))
         .properties(name="plot")
     )
 
@@ -124,7 +131,7 @@ def _lanes(frame: Frame) -> Layer:
     return (
         marks("rows")
         .transform_filter(f"datum.column === '{column}'")
-        .mark_rect()
+        .mark_rect(clip=True)
         .encode(
             x=alt.value(0),
             x2=_expr("width"),
@@ -249,10 +256,13 @@ def _lines(frame: Frame) -> Layer:
         .encode(
             x=_expr("datum.over ? 0 : -10"),
             x2=_expr("width"),
-            y=_y("datum.row"),
+            y=_expr("clamp(scale('y', datum.row), 0, height)"),
             strokeWidth=_expr("datum.weight"),
             stroke=_expr(f"datum.over ? '{theme.PAPER}' : datum.weight > 1 ? '{theme.INK}' : '{theme.MUTED}'"),
-            opacity=_expr("datum.over ? 0.55 : datum.weight > 1 ? 1 : 0.5"),
+            opacity=_expr(
+                "!inrange(scale('y', datum.row), [0, height]) ? 0"
+                f" : datum.over ? ({ROW_PX} >= 6 ? 0.55 : 0) : datum.weight > 1 ? 1 : 0.5"
+            ),
         )
     )
 
@@ -260,6 +270,10 @@ def _lines(frame: Frame) -> Layer:
 def _bar_labels(frame: Frame) -> Layer:
     """The job's name inside its bar, where it fits at the present width and zoom."""
     left, right = f"max(0, {LEFT})", f"min(width, {RIGHT})"
+    top, bottom = "max(0, scale('y', datum.y0))", "min(height, scale('y', datum.y1))"
+    high = f"(datum.y1 - datum.y0) * {ROW_PX}"
+    size = f"({high} >= {theme.LABEL_PX + 3} ? {theme.LABEL_PX} : {high} >= {theme.SMALL_PX} ? 11 : {LEAST_LABEL_PX})"
+    fits = f"{high} >= {LEAST_LABEL_PX} && {right} - {left} >= datum.em * {size} + 6"
     return (
         _shown_bars(frame)
         .transform_filter("datum.label")
@@ -267,13 +281,13 @@ def _bar_labels(frame: Frame) -> Layer:
             clip=True,
             align="center",
             baseline="middle",
-            fontSize=alt.ExprRef(f"{right} - {left} >= datum.needed ? datum.size : 0"),
+            fontSize=alt.ExprRef(f"{fits} ? {size} : 0"),
             cursor="pointer",
         )
         .encode(
             text=alt.Text("label:N"),
             x=_expr(f"({left} + {right}) / 2"),
-            y=_expr("(scale('y', datum.y0) + scale('y', datum.y1)) / 2 + 0.5"),
+            y=_expr(f"({top} + {bottom}) / 2 + 0.5"),
             color=alt.Color("ink:N", scale=None, legend=None),
             opacity=_opacity(),
         )
@@ -291,7 +305,7 @@ def _marks(frame: Frame) -> list[Layer]:
     ]
     told = shown.transform_calculate(at=theme.duration_expr("datum.time_s"))
     middle = _y("(datum.y0 + datum.y1) / 2")
-    size = min(110.0, max(12.0, (0.42 * frame.row_px) ** 2))
+    size = f"clamp(pow(0.42 * {ROW_PX}, 2), 12, 110)"
     edge = (
         told.transform_filter("datum.mark === 'preempted'")
         .mark_rule(color=theme.INK, clip=True)
@@ -311,7 +325,7 @@ def _marks(frame: Frame) -> list[Layer]:
             x=at,
             y=middle,
             xOffset=alt.value(-4),
-            size=_expr("(datum.y1 - datum.y0) * " + f"{frame.row_px:g} >= 12 ? 55 : 0"),
+            size=_expr(f"(datum.y1 - datum.y0) * {ROW_PX} >= 12 ? 55 : 0"),
             opacity=_opacity(),
             tooltip=tips,
         )
@@ -323,10 +337,13 @@ def _marks(frame: Frame) -> list[Layer]:
         .mark_point(clip=False, filled=True, strokeWidth=1.2, stroke=theme.INK)
         .encode(
             x=at,
-            y=middle,
+            y=_expr(f"({TOP} + {BOTTOM}) / 2"),
             shape=_expr(f"datum.mark === 'arrived' ? '{ARRIVED}' : 'diamond'"),
             fill=_expr(f"datum.mark === 'arrived' ? '{theme.PAPER}' : '{theme.INK}'"),
-            size=_expr(f"inrange(scale('x', datum.time_s / {frame.unit.seconds:g}), [0, width]) ? {size:.4g} : 0"),
+            size=_expr(
+                f"inrange(scale('x', datum.time_s / {frame.unit.seconds:g}), [0, width])"
+                f" && inrange(scale('y', (datum.y0 + datum.y1) / 2), [0, height]) ? {size} : 0"
+            ),
             opacity=_opacity(),
             tooltip=tips,
         )
@@ -339,35 +356,97 @@ ARRIVED = "triangle-right"
 
 def _slot_labels(margin: Margin) -> list[Layer]:
     strip = margin.strip_px
-    middle = _y("(datum.y0 + datum.y1) / 2")
+    middle = _expr(f"({TOP} + {BOTTOM}) / 2")
     rows = marks("rows")
     return [
         rows.transform_filter("datum.column === 'slot'")
-        .mark_text(clip=False, align="right", baseline="middle", fontSize=theme.SMALL_PX, color=theme.MUTED)
+        .mark_text(
+            clip=False,
+            align="right",
+            baseline="middle",
+            fontSize=alt.ExprRef(f"{BOTTOM} - {TOP} >= {theme.SMALL_PX} ? {theme.SMALL_PX} : 0"),
+            color=theme.MUTED,
+        )
         .encode(x=alt.value(-6), y=middle, text="text:N"),
         rows.transform_filter("datum.column === 'node'")
-        .mark_text(clip=False, align="right", baseline="middle", limit=NODE_PX)
+        .mark_text(clip=False, align="right", baseline="middle", limit=NODE_PX, fontSize=_every_kth())
         .encode(x=alt.value(-margin.names_px), y=middle, text="text:N"),
         rows.transform_filter("datum.column === 'type'")
         .mark_rect(clip=False)
         .encode(
             x=alt.value(-strip - 8),
             x2=alt.value(-strip),
-            y=_expr("scale('y', datum.y0) + 1"),
-            y2=_expr("scale('y', datum.y1) - 1"),
+            y=_expr(f"min({TOP} + 1, {BOTTOM})"),
+            y2=_expr(f"max({BOTTOM} - 1, {TOP})"),
             fill=alt.Fill("colour:N", scale=None, legend=None),
         ),
         rows.transform_filter("datum.column === 'type'")
-        .mark_text(clip=False, align="right", baseline="middle", fontWeight=600, limit=TYPE_PX)
+        .mark_text(
+            clip=False,
+            align="right",
+            baseline="middle",
+            fontWeight=600,
+            limit=TYPE_PX,
+            fontSize=alt.ExprRef(f"{BOTTOM} - {TOP} >= {theme.LABEL_PX} ? {theme.LABEL_PX} : 0"),
+        )
         .encode(x=alt.value(-strip - TYPES_PX), y=middle, text="text:N"),
     ]
+
+
+def _every_kth() -> alt.ExprRef:
+    """Of names of rows as many as fit, evenly: none within a name's height of one of the next group."""
+    kth = f"ceil({theme.LABEL_PX + 1} / ((datum.y1 - datum.y0) * {ROW_PX}))"
+    seen = "inrange(scale('y', (datum.y0 + datum.y1) / 2), [0, height])"
+    fits = f"datum.place % {kth} === 0 && datum.rest + 1 >= {kth}"
+    return alt.ExprRef(f"{seen} && {fits} ? {theme.LABEL_PX} : 0")
+
+
+def overview_layers(frame: Frame, left_px: float) -> Sequence[Layer]:
+    """The layers of the overview: a plot under that of the chart, whose names are left_px wide."""
+    brush = alt.selection_interval(
+        name="zoom",
+        encodings=["x", "y"],
+        mark=alt.BrushConfig(fill=theme.INK, fillOpacity=0.12, stroke=theme.INK, strokeOpacity=1, strokeWidth=1.5),
+    )
+    scales = (
+        marks("span")
+        .mark_point(opacity=0)
+        .encode(
+            x=alt.X("t:Q", scale=alt.Scale(nice=False, zero=False), axis=None),
+            y=alt.Y("row:Q", scale=alt.Scale(domain=[0, frame.rows], nice=False, zero=False, reverse=True), axis=None),
+        )
+        .add_params(brush)
+    )
+    whole = marks("span").transform_filter("datum.last")
+    lane = whole.mark_rect(fill=theme.LANE).encode(
+        x=alt.value(0), x2=_expr("width"), y=alt.value(0), y2=_expr("height")
+    )
+    name = whole.mark_text(clip=False, align="right", baseline="middle", color=theme.MUTED, limit=left_px).encode(
+        x=alt.value(-10), y=_expr("height / 2"), text=alt.value("all")
+    )
+    room = whole.mark_rect(clip=False, fill=theme.PAPER).encode(
+        x=alt.value(-left_px), x2=alt.value(1 - left_px), y=alt.value(0), y2=alt.value(1)
+    )
+    bars = (
+        marks("bars")
+        .mark_rect(clip=True, tooltip=None)
+        .encode(
+            x=_x("datum.start_s", frame),
+            x2=_x("datum.end_s", frame),
+            y=_y("datum.y0"),
+            y2=_y("datum.y1"),
+            fill=alt.Fill("fill:N", scale=None, legend=None),
+            opacity=_opacity(),
+        )
+    )
+    return [scales, lane, bars, room, name]
 
 
 def _job_labels() -> list[Layer]:
     return [
         marks("rows")
-        .mark_text(clip=False, align="right", baseline="middle", limit=JOB_PX, cursor="pointer")
-        .encode(x=alt.value(-10), y=_y("(datum.y0 + datum.y1) / 2"), text="text:N", opacity=_opacity())
+        .mark_text(clip=False, align="right", baseline="middle", limit=JOB_PX, cursor="pointer", fontSize=_every_kth())
+        .encode(x=alt.value(-10), y=_expr(f"({TOP} + {BOTTOM}) / 2"), text="text:N", opacity=_opacity())
     ]
 
 
