@@ -48,8 +48,7 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
         open_tab(page, tab)
         comes_true(page, DRAWN, f".wb-view-{view}")
         shot(page, f"compare-{view}")
-    said = page.locator(".wb-difference-said").inner_text()
-    assert "done sooner with srtf" in said and "The schedules part at" in said
+    wait_for_text(page, ".wb-difference-said", "done sooner with srtf.*The schedules part at")
     read_measures(page)
     present(page)
     edit_the_list(page)

@@ -7,9 +7,10 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from reproduction.hops.tables import GAIN_COLUMNS, configurations_of, gains_by_size, queue_table
+from reproduction.hops.tables import queue_table
 from tests.papers.hops.plan_support import job, scenario
 from workbench.papers.hops import scheduler
+from workbench.papers.hops.algorithms.round_state import best_by_size
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -75,17 +76,19 @@ def test_the_queue_of_a_preset_is_that_of_its_table():
 
 
 def test_gains_by_size_are_the_best_of_the_configurations_that_a_job_is_offered():
-    made = preset("hops_64")
-    snapshot, knobs = snapshot_at(made), HopsRound().settle({})
-    table = gains_by_size(HopsRound().data(snapshot, knobs), snapshot)
-    assert list(table.columns) == GAIN_COLUMNS and set(table["job"]) == set(snapshot.jobs.names)
-    for name in ("job-0", "job-4", "job-14"):
-        best = defaultdict(float)
-        for row in configurations_of(snapshot, name, knobs).itertuples():
-            best[row.accelerator, row.gpus, row.servers] = max(best[row.accelerator, row.gpus, row.servers], row.gain)
-        mine = table[table["job"] == name]
-        assert {tuple(row[1:4]): row[4] for row in mine.itertuples(index=False)} == pytest.approx(dict(best))
-        assert mine["gain"].min() == pytest.approx(1.0)
+    snapshot, knobs = snapshot_at(preset("hops_64")), HopsRound().settle({})
+    data, kinds = HopsRound().data(snapshot, knobs), snapshot.nodes.kind.tolist()
+    names, best = ("job-0", "job-4", "job-14"), defaultdict(float)
+    for job_row, layout, gain in zip(data.job.tolist(), data.layout.tolist(), data.gain.tolist(), strict=True):
+        where = data.named(data.layouts[layout])
+        kind = kinds[snapshot.nodes.names.index(next(iter(where)))]
+        key = (job_row, kind, sum(where.values()), len(where))
+        best[key] = max(best[key], gain)
+    every = best_by_size(data, snapshot, data.jobs)
+    assert every == pytest.approx(dict(best)) and {row for row, *_ in every} == set(range(len(data.jobs)))
+    mine = best_by_size(data, snapshot, names)
+    assert mine == {size: gain for size, gain in every.items() if data.jobs[size[0]] in names}
+    assert min(mine.values()) == pytest.approx(1.0)
 
 
 def test_gains_are_recorded_until_a_round_has_begun_with_the_job():
