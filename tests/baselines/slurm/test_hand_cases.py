@@ -216,6 +216,17 @@ def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:
         assert sorted(run.timeline["node"].unique()) == nodes
 
 
+def test_a_job_gets_the_tightest_fit() -> None:
+    """When `a` has ended n-0 (64 CPUs free) and n-1 (24) are neighbours, n-3 is alone behind `c`: j and k go there, m
+    to the tighter of the two; to the first one if it says --ntasks-per-node, by which both count alike."""
+    jobs = [job("a", 0, 30, 4, 60), job("b", 5, 900, 1, 900, cpus=40), job("c", 15, 900, 4, 900)]
+    jobs += [job("j", 40, 900, 1, 900, cpus=1), job("k", 50, 900, 3, 900, cpus=1)]
+    for more, last in (({}, "n-1"), ({"tasks_per_node": 1}, "n-0")):
+        run = workbench.simulate(site_of(*jobs, job("m", 60, 900, 1, 900, cpus=1, **more), gpus=4, count=4), "slurm")
+        found = dict(zip(run.timeline["job"], run.timeline["node"], strict=True))
+        assert found == {"a": "n-0", "b": "n-1", "c": "n-2", "j": "n-3", "k": "n-3", "m": last}
+
+
 def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two partitions, a limit of users over both, a reservation, jobs beyond bf_window."""
     repeats, left_out = Pass._repeats, list[int]()

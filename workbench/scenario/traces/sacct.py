@@ -115,6 +115,7 @@ TICK_S = 60.0
 """Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
 _THROTTLE = re.compile(r"(?:^|\s)(?:-a|--array)[= ]?\s*[\d,:-]+%(\d{1,6})\b", re.ASCII)
+_TASKS = re.compile(r"(?:^|\s)--ntasks-per-node[= ](\d{1,6})\b", re.ASCII)
 _AFTER = re.compile(r"(?:^|\s)(?:-d|--dependency)[= ]\s*([\w:,?+]+)", re.ASCII)
 
 
@@ -387,6 +388,8 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     command = cells.get("SubmitLine", "").partition("--wrap")[0]
     if after := _AFTER.search(command):
         found["dependency"] = after[1]
+    if tasks := _TASKS.search(command):
+        found["tasks_per_node"] = float(tasks[1])
     if match := _JOB.fullmatch(cells["JobID"]):
         found["array"] = match[1]
         if throttle := _THROTTLE.search(command):

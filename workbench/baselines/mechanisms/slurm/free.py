@@ -1,8 +1,11 @@
 """What is free on a Slurm site's nodes, and where a job fits: GPUs of a node, CPUs and memory of its machine.
 
 Nodes are chosen of the smallest weight first, then in order (slurm.conf, `Weight`): that is their order here, and some
-of them are one number, the first node its lowest bit. A job takes as many nodes as it did, in equal parts; one that
-names no number the first node with room, else the first ones.
+of them are one number, the first node its lowest bit. A job takes as many nodes as it did, in equal parts: of the runs
+of neighbours that have room those with the fewest free CPUs in all that do (`select/cons_tres`, best fit), of that run
+the node with the fewest, or the first ones. Where `--ntasks-per-node` is given each node counts for the CPUs that the
+job asks of it, and so the shortest run is taken. A job that names no number of nodes has the first node with room, else
+the first ones.
 """
 
 from __future__ import annotations
@@ -40,11 +43,15 @@ class Held:
 
 @dataclass(slots=True, eq=False)
 class FreeNow:
-    """machine: of each node (nodes,); order: the nodes, best first; bit: of each node; beside: of each node all of its
-    machine's; gpus: free ones of each node (nodes,); cpus, memory_mb: free ones of each machine (machines,)."""
+    """machine: of each node (nodes,); order: the nodes, best first; heads: those of another weight than the one before,
+    or with machines between them; alike: those as heavy as each in this order; bit: of each node; beside: of each node
+    all of its machine's; gpus: free ones of each node (nodes,); cpus, memory_mb: free ones of each machine
+    (machines,)."""
 
     machine: Ints
     order: Ints
+    heads: int
+    alike: tuple[int, ...]
     bit: tuple[int, ...]
     beside: tuple[int, ...]
     gpus: NDArray[np.int64]
@@ -55,14 +62,18 @@ class FreeNow:
     def of_site(site: SlurmSite) -> FreeNow:
         """All CPUs and memory, no GPUs."""
         machine = np.array(site.machine, dtype=np.intp)
-        order = np.argsort(np.array(site.weight)[machine], kind="stable")
+        weight = np.array(site.weight)[machine]
+        order = np.argsort(weight, kind="stable")
+        apart = (np.diff(weight[order], prepend=-1.0) != 0) | (np.diff(machine[order], prepend=-2) != 1)
+        alike = tuple(bits(weight[order][:, None] == weight[order]))
         bit, on = [0] * len(machine), [0] * len(site.machines)
         for place, node in enumerate(order.tolist()):
             bit[node] = 1 << place
             on[site.machine[node]] |= 1 << place
         beside = tuple(on[at] for at in site.machine)
         gpus = np.zeros(len(machine), dtype=np.int64)
-        return FreeNow(machine, order, tuple(bit), beside, gpus, np.array(site.cpus), np.array(site.memory_mb))
+        rows = gpus, np.array(site.cpus), np.array(site.memory_mb)
+        return FreeNow(machine, order, bits(apart[None])[0], alike, tuple(bit), beside, *rows)
 
     def copy(self) -> FreeNow:
         """The same, to be changed apart."""
@@ -87,10 +98,49 @@ class FreeNow:
     def place(self, ask: Ask, able: int) -> Gpus | None:
         """The nodes of a job, of those that it may have; None where it does not fit."""
         machines = self.machine[self.order]
-        gpus, nodes = self.gpus[self.order], max(ask.nodes, 1)
-        fits = (self.cpus[machines] >= ask.cpus - SLACK) & (self.memory_mb[machines] >= ask.memory_mb - SLACK)
-        each = _each(ask)
-        return _chosen(ask, nodes, each, bits((fits & (gpus >= each))[None])[0] & able, self.order, gpus)
+        gpus, cpus, each = self.gpus[self.order], self.cpus[machines], _each(ask)
+        fits = (cpus >= ask.cpus - SLACK) & (self.memory_mb[machines] >= ask.memory_mb - SLACK) & (gpus >= each)
+        return self.chosen(ask, each, bits(fits[None])[0] & able, gpus, cpus)
+
+    def chosen(self, ask: Ask, each: int, free: int, gpus: NDArray[Any], cpus: NDArray[Any]) -> Gpus | None:
+        """The nodes that a job gets, of those where it fits. gpus, cpus: free ones of each node, best first."""
+        nodes = max(ask.nodes, 1)
+        if free.bit_count() < nodes:
+            return None
+        if ask.nodes and ask.gpus % ask.nodes == 0:
+            return {int(self.order[i]): each for i in self._best(free, nodes, cpus, ask)}
+        at = np.flatnonzero([free >> i & 1 for i in range(len(self.order))])
+        if not ask.nodes:
+            alone = at[gpus[at] >= ask.gpus][:1]
+            return _filled(ask.gpus, ask.gpus, self.order, gpus, alone if len(alone) else at)
+        return _filled(ask.gpus, ask.nodes, self.order, gpus, at)
+
+    def _best(self, free: int, nodes: int, cpus: NDArray[Any], ask: Ask) -> list[int]:
+        """Of the places where a job fits those that it gets: run by run of neighbours, the lightest ones first."""
+        even = ask.even or cpus.max(initial=0.0) == math.inf
+        found: list[int] = []
+        while len(found) < nodes:
+            same, left, best = free & self.alike[(free & -free).bit_length() - 1], nodes - len(found), (False, 0.0, 0)
+            while same:
+                run = self._run(same)
+                same ^= run
+                count, first = run.bit_count(), (run & -run).bit_length() - 1
+                enough, size = count >= left, count if even else float(cpus[first : first + count].sum())
+                if not best[2] or (enough and (not best[0] or size < best[1])) or (not enough and size > best[1]):
+                    best = enough, size, run
+            run, free = best[2], free & ~best[2]
+            first, count = (run & -run).bit_length() - 1, run.bit_count()
+            if left == 1 and not even:
+                first += int(cpus[first : first + count].argmin())
+            found += range(first, first + min(count, left))
+        return found
+
+    def _run(self, free: int) -> int:
+        """The first of some nodes, and its neighbours among them."""
+        first = free & -free
+        run = free & ~(free + first)
+        cut = run & self.heads & ~first
+        return run & ((cut & -cut) - 1) if cut else run
 
     def after(self, ends: Sequence[Sequence[Held]]) -> tuple[Rows, Rows, Rows]:
         """GPUs, CPUs and memory free on the nodes, best first (times x nodes): now, and once each of some lots of jobs,
@@ -121,24 +171,6 @@ def _each(ask: Ask) -> int:
     return ask.gpus // ask.nodes if ask.nodes and ask.gpus % ask.nodes == 0 else 1
 
 
-def _chosen(ask: Ask, nodes: int, each: int, free: int, order: Ints, gpus: NDArray[Any]) -> Gpus | None:
-    """The nodes that a job gets, of those where it fits. gpus: free ones of each node, best first."""
-    if free.bit_count() < nodes:
-        return None
-    if ask.nodes and ask.gpus % ask.nodes == 0:
-        found = {}
-        for _ in range(nodes):
-            lowest = free & -free
-            found[int(order[lowest.bit_length() - 1])] = each
-            free ^= lowest
-        return found
-    at = np.flatnonzero([free >> i & 1 for i in range(len(order))])
-    if not ask.nodes:
-        alone = at[gpus[at] >= ask.gpus][:1]
-        return _filled(ask.gpus, ask.gpus, order, gpus, alone if len(alone) else at)
-    return _filled(ask.gpus, ask.nodes, order, gpus, at)
-
-
 def _filled(gpus: int, nodes: int, order: Ints, free: NDArray[Any], at: Iterable[int]) -> Gpus | None:
     """GPUs of the first nodes on; where their number is given at least one of each."""
     found: Gpus = {}
@@ -159,8 +191,8 @@ class FreeLater:
     """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
     beside what is kept for others, whole machines for a time. times: of each row of what is free (times,)."""
 
-    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, order: Ints) -> None:
-        self._times, self._rows, self.able, self._order = times, rows, able, order
+    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, room: FreeNow) -> None:
+        self._times, self._rows, self.able, self._room = times, rows, able, room
         self._known: dict[tuple[float, ...], list[int]] = {}
         self._frees = sorted(times)
         self._cuts, self._kept = [-math.inf], [0]  # who is kept from each cut to the next
@@ -200,8 +232,8 @@ class FreeLater:
             free = self._open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
             if free.bit_count() >= nodes:
                 for first in range(enough, row + 1):
-                    gpus = self._rows[0][first]
-                    if (found := _chosen(ask, nodes, each, fits[first] & free, self._order, gpus)) is not None:
+                    gpus, cpus, _ = self._rows
+                    if found := self._room.chosen(ask, each, fits[first] & free, gpus[first], cpus[first]):
                         return at_s, found
         return None
 

@@ -315,7 +315,7 @@ class Pass:
             while done < len(ends) and ends[done].until_s > until_s:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
-        later = FreeLater(times, self.room.after(lots), able, self.room.order)
+        later = FreeLater(times, self.room.after(lots), able, self.room)
         for each in self._planned:
             later.keep(*each)
         return later

@@ -21,7 +21,7 @@ from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 
 JOB = (
     *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
-    *("array_most", "dependency", "reservation", "eligible_s", "submit_s"),
+    *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node"),
 )
 """Attributes of jobs that are read."""
 NODE = ("partitions", "cpus", "memory_mb", "weight")
@@ -103,7 +103,7 @@ class KeptNodes:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs: in
-    all). kind: its model and gang."""
+    all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). kind: its model and gang."""
 
     name: str
     user: str
@@ -123,6 +123,7 @@ class Ask:
     reservation: str
     tres: Mapping[str, float]
     on_cpus: bool
+    even: bool
     kind: tuple[str, str]
 
 
@@ -331,6 +332,7 @@ def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]
         reservation=reservation if reservation in reservations else "",
         tres=tres,
         on_cpus=on_cpus,
+        even="tasks_per_node" in dict(a),
         kind=(job.model, str(job.gpus)),
     )
 
