@@ -77,15 +77,6 @@ class SlotAtTime:
         return self.now is not None and self.now["kind"] == "down"
 
     @cached_property
-    def idle_s(self) -> tuple[float, float]:
-        """From when to when nobody has it, as far as the run goes; where somebody has, the time of that interval."""
-        if self.now is not None:
-            return float(self.now["start_s"]), float(self.now["end_s"])
-        start_s, end_s = self._times_s
-        before, after = end_s[end_s <= self.at_s], start_s[start_s > self.at_s]
-        return float(before.max(initial=0.0)), float(after.min(initial=self.run.end_s))
-
-    @cached_property
     def could(self) -> tuple[str, ...]:
         """The jobs that are there, fit its type and do not have it: those that wait first."""
         names = JobAtTime(self.run, self.run.scenario.jobs[0].name, self.at_s).present if self.run.scenario.jobs else ()

@@ -346,10 +346,15 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         shown.transform_filter("datum.x2 > datum.x1")
         .mark_rect(stroke=theme.INK, strokeWidth=0.4, fillOpacity=0.55, clip=True)
         .encode(
-            x=alt.X("x1:Q"), x2="x2:Q", y=alt.Y("y1:Q"), y2="y2:Q", fill=alt.Fill("job:N"), opacity=opacity,
+            x=alt.value(alt.ExprRef(right)),  # where nothing synchronises, a field would have no extent to warn of
+            x2=alt.value(alt.ExprRef("scale('x', datum.x2)")),
+            y=alt.Y("y1:Q"),
+            y2="y2:Q",
+            fill=alt.Fill("job:N"),
+            opacity=opacity,
             tooltip=tips,
         )
-    )  # fmt: skip
+    )
     size = theme.LABEL_PX if row_px(rows) >= theme.LABEL_PX + 8 else theme.SMALL_PX
     short, beside = "datum.round + '.' + datum.task", "(datum.load ? 3 : 0)"  # a mark needs room beside the name
     room = f"{right} - {left} > 0.62 * {size} * "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.analysis.calibration import NOTE
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.whatif.draws import left_out
+from workbench.analysis.whatif.site_changes import date_of
 from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import unit_beside, with_unit
@@ -164,7 +165,7 @@ def conclusions(found: WhatIf) -> list[str]:
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
-                said.append(f"With {change.words}: {_sentence(row, found.plan.level)}")
+                said.append(f"With {change.words}: {_sentence(row, found.plan.level)}{_dates(found, row)}")
         said.append(f"With {change.words}: {_jobs(found, change.text)}")
         said += _rent(found.plan.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
     for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
@@ -189,6 +190,12 @@ def _sentence(row: Difference, level: float) -> str:
     if what == "not shown":
         return f"no difference in {name} is shown: {moved}, {span}, which includes 0."
     return f"{name} goes from {moved}, {what}; {span}."
+
+
+def _dates(found: WhatIf, row: Difference) -> str:
+    """When the last job ends, by the calendar of a log that has one."""
+    was, becomes = (date_of(found.plan.today.scenario, time_s) for time_s in (row.before, row.after))
+    return f" The last job ends at {becomes}, today at {was}." if row.measure == "makespan_s" and was else ""
 
 
 def _jobs(found: WhatIf, change: str) -> str:
