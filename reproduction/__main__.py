@@ -88,7 +88,8 @@ def _shown(name: str, size: str, results: Results) -> str:
         [str(measure), str(rows["unit"].iloc[0]), "", short(float(rows["ours"].mean())), "", "", ""]
         for measure, rows in others.groupby("measure", sort=False)
     ]
-    seeds = counted(cells["seed"].nunique(), "seed") if exhibit.seeded else "deterministic"
+    made = exhibit.told(cells["seed"].nunique())
+    seeds = counted(made, "seed") if isinstance(made, int) else made
     head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)}\n"
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
 

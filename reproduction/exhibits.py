@@ -46,6 +46,10 @@ class Claim(NamedTuple):
         """As read in the table."""
         return f"= {paper:g}" if self.sign == "=" else f"{self.sign} {self.value:g}"
 
+    def allowed(self) -> tuple[float, float]:
+        """From where to where a measure from 0 on is as said; of a claim with a sign other than `=`."""
+        return (0.0, self.value) if self.sign[0] == "<" else (self.value, math.inf)
+
 
 PRINTED = (Claim("*"),)
 """Every number that the paper prints."""
@@ -57,7 +61,8 @@ class Exhibit:
 
     name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
     claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
-    sizes: those that it is computed at, by default all of its paper.
+    timed: whether they are seconds of the machine it runs on, of which none is another's: what each claim allows is
+    then its interval; sizes: those that it is computed at, by default all of its paper.
     """
 
     name: str
@@ -65,12 +70,17 @@ class Exhibit:
     compute: Callable[[Any], Figure] | None = None
     claims: tuple[Claim, ...] = PRINTED
     seeded: bool = True
+    timed: bool = False
     reason: str = ""
     sizes: tuple[str, ...] | None = None
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""
         return self.compute is not None and (self.sizes is None or size in self.sizes)
+
+    def told(self, seeds: int) -> int | str:
+        """What a table says of the seeds of a result."""
+        return seeds if self.seeded else "times of a machine" if self.timed else "deterministic"
 
 
 class Finding(NamedTuple):
@@ -102,7 +112,8 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         half = half if exhibit.seeded else 0.0
         told = f"{measure} - {claim.less}" if claim.less else measure
         outcome = judged(claim, paper, unit, mean, half)
-        found.append(Finding(told, unit, claim.text(paper), paper, mean, mean - half, mean + half, len(ours), outcome))
+        ends = claim.allowed() if exhibit.timed else (mean - half, mean + half)
+        found.append(Finding(told, unit, claim.text(paper), paper, mean, *ends, len(ours), outcome))
     return found
 
 

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.base.errors import InputError
 from workbench.base.files import write_text
 
 FOLDER = Path(__file__).parent / "results"
 COLUMNS = ("size", "seed", "measure", "unit", "paper", "ours", "cpu_s", "commit")
 """cpu_s: of the seed's whole figure (runs that it shares with one computed before in the same process are not counted
 again); commit: `+` behind it where files had been changed."""
+KEY = ["size", "seed"]
 KINDS = {"size": str, "seed": int, "measure": str, "unit": str, "paper": float, "ours": float, "cpu_s": float}
 
 
@@ -35,11 +37,15 @@ class Results:
         return pd.read_csv(path, dtype={**KINDS, "commit": str}, keep_default_na=False, na_values=[""])
 
     def add(self, name: str, rows: pd.DataFrame) -> None:
-        """One more seed, atomically."""
+        """One more seed, atomically; raises InputError for one that is there."""
         known = self.read(name)
+        twice = rows[KEY].drop_duplicates().merge(known[KEY].drop_duplicates())
+        if len(twice) or rows.duplicated([*KEY, "measure"]).any():
+            at = f"{self._path(name)}, size {rows['size'].iloc[0]}"
+            raise InputError(at, f"seed {rows['seed'].iloc[0]}", "a seed that is not kept, each measure once")
         whole = rows if known.empty else pd.concat([known, rows], ignore_index=True)
         text = io.StringIO()
-        whole.sort_values(["size", "seed"], kind="stable")[list(COLUMNS)].to_csv(
+        whole.sort_values(KEY, kind="stable")[list(COLUMNS)].to_csv(
             text, index=False, float_format="%.6g", lineterminator="\n"
         )
         self.folder.mkdir(parents=True, exist_ok=True)

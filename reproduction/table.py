@@ -21,7 +21,8 @@ BUILT_IN = ("full", "middle", "small")
 def rows(results: Results | None = None) -> list[dict[str, Any]]:
     """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
 
-    The verdict is that on the authors' data where there is one. interval: of the first claim there.
+    The verdict is that on the authors' data where there is one. interval: of the first claim there, null above or
+    below where it has no end.
     """
     kept = results or Results()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items()]
@@ -40,7 +41,7 @@ def _row(name: str, exhibit: Exhibit, results: Results) -> dict[str, Any]:
         "paper": exhibit.says,
         "reason": exhibit.reason,
         **{each: shown.get(each) for each in names},
-        "seeds": shown.get("seeds") or ("deterministic" if not exhibit.seeded else None),
+        "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
         "authors_data": authors,
         "built_in_data": built_in,
         "gap": results.gap(name),
@@ -56,7 +57,7 @@ def _at(name: str, exhibit: Exhibit, table: pd.DataFrame, size: str) -> dict[str
     return {
         "verdict": verdict(exhibit, found),
         "settings": f"{'authors' if size == AUTHORS else 'built-in'} data, size {size}",
-        "seeds": len(seeds) if exhibit.seeded else "deterministic",
+        "seeds": exhibit.told(len(seeds)),
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(dict.fromkeys(cells["commit"].tolist())),

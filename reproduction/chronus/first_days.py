@@ -1,4 +1,5 @@
-"""The first five days of the authors' own Philly files under Chronus and others, who misses how much (section 5.4).
+"""The authors' own Philly files: what is in them (section 4.1), and their first five days under Chronus and others, who
+misses how much (section 5.4).
 
 1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs. A run of both files takes minutes: the size
 `authors` makes it, the others show the measures that are kept in `datasets/chronus_first_days.csv`.
@@ -17,13 +18,16 @@ from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, THEM
 from reproduction.chronus.settings import DAY, NODE_GPUS, Size
 from reproduction.figure import Figure, Panel, Row
 from workbench.analysis.charts.bar_charts import grouped_bars
+from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
 from workbench.scenario.data import fetch
+from workbench.scenario.presets.parts import HOUR
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
 
 WORKLOADS = ("P_MIX2", "P_SLO")
+FILES = ("chronus_philly_mix2", "chronus_philly_slo")
 LINES = (CHRONUS, KNOWN, THEMIS, GENIE, EDF)
 DAYS, NODES, JOBS = 5, 10, 1270
 TABLE = "chronus_first_days.csv"
@@ -60,9 +64,58 @@ def kept() -> pd.DataFrame:
         return pd.DataFrame(csv.DictReader(file)).replace("", "nan").astype(dict.fromkeys(MEASURES, float))
 
 
+def _rows_of(name: str) -> tuple[pd.DataFrame, int]:
+    """Jobs of an authors' file by their row: arrival_s, gpus, kind; and how many rows the file has."""
+    made, report = traces.convert("chronus", fetch(name), cluster=traces.parse_cluster("v100=120x8"))
+    kinds = {0: "best effort", 1: "strict"}
+    found = [(job.arrival_s, job.gpus, kinds.get(len(job.rewards or ()), "soft")) for job in made.jobs]
+    return pd.DataFrame(found, columns=["arrival_s", "gpus", "kind"]), report.rows_read
+
+
+SHARES = {"P_MIX2": {"strict": 30.0, "soft": 60.0, "best effort": 10.0}, "P_SLO": {"strict": 100.0}}
+"""paper: Table 1, in %."""
+
+
+def table_1(size: Size) -> Figure:
+    """Jobs and kinds of jobs of the two workloads whose files are public."""
+    rows = []
+    for workload, name in zip(WORKLOADS, FILES, strict=True):
+        jobs, read = _rows_of(name)
+        why = f"Rows of the authors' file; {read - len(jobs)} of them are for 0 GPUs and are not run."
+        rows.append(Row(f"jobs, {workload}", "jobs", 30940.0, float(read), why, "Table 1"))
+        rows += [
+            Row(f"{kind} jobs, {workload}", "%", share, 100 * float((jobs["kind"] == kind).mean()), why, "Table 1")
+            for kind, share in SHARES[workload].items()
+        ]
+    return Figure("Table 1", "Workloads", tuple(rows))
+
+
+def figure_5(size: Size) -> Figure:
+    """GPUs that are asked for by hour, of the Philly trace."""
+    jobs, _ = _rows_of(FILES[0])
+    hours = range(int(jobs["arrival_s"].max() // HOUR) + 1)
+    asked = jobs.groupby(jobs["arrival_s"] // HOUR)["gpus"].sum().reindex(hours, fill_value=0)
+    why = "The paper draws it without a number. Arrivals that do not depend on each other would have about 1."
+    counts = jobs.groupby(jobs["arrival_s"] // HOUR)["gpus"].size().reindex(hours, fill_value=0)
+    rows = (
+        Row(
+            "variance / mean of the jobs that come in an hour",
+            "1",
+            None,
+            float(counts.var() / counts.mean()),
+            why,
+            "4.1",
+        ),
+        Row("GPUs asked for, busiest hour / mean hour", "1", None, float(asked.max() / asked.mean()), why, "4.1"),
+    )
+    frame = pd.DataFrame({"line": "P_MIX2", "x": [float(hour) for hour in hours], "y": asked.to_numpy(dtype=float)})
+    options = {"title": "GPUs asked for", "x_title": "Hour", "y_title": "GPUs", "dots": False}
+    return Figure("Fig. 5b", "Bursts of submissions", rows, {"b": Panel(frame, curve, options)})
+
+
 def first_days(size: Size) -> Figure:
     """The kept measures, or those of a run with the authors' files."""
-    files = zip(WORKLOADS, ("chronus_philly_mix2", "chronus_philly_slo"), strict=True)
+    files = zip(WORKLOADS, FILES, strict=True)
     table = pd.concat([measured(name, fetch(file)) for name, file in files]) if size.public else kept()
     rows = []
     for row in table.itertuples(index=False):

@@ -56,6 +56,7 @@ EXHIBITS = (
         figure_12,
         (Claim("*(paper: below*", "<", 600),),
         seeded=False,
+        timed=True,
     ),
     Exhibit(
         "fig13",

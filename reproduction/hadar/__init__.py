@@ -32,6 +32,7 @@ EXHIBITS = (
         figure_5,
         (Claim("*(paper: below*", "<", 420),),
         seeded=False,
+        timed=True,
     ),
     Exhibit(
         "rounds",

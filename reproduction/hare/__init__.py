@@ -12,7 +12,7 @@ from reproduction.hare.simulated import (
     figure_18,
     figure_19,
 )
-from reproduction.hare.switches import figure_7, table_3
+from reproduction.hare.switches import figure_5, figure_6, figure_7, table_3
 from reproduction.hare.testbed import figure_12, figure_13
 
 AHEAD = Claim("weighted JCT, best of the others / Hare, least*", ">", 1)
@@ -32,6 +32,23 @@ EXHIBITS = (
         "A round whose tasks may run in sequence ends sooner than one at a fixed scale",
         figure_4,
         (Claim("completion of job n*", ">", 1), Claim("weighted JCT*", ">", 1)),
+    ),
+    Exhibit(
+        "fig5",
+        "A faster GPU beside a K80 brings no acceleration, as gradients wait for the K80",
+        figure_5,
+        (
+            Claim("time of an epoch, k80 and * / two K80", ">", 0.99),
+            Claim("time of an epoch, v100 and v100 / two K80", "<", 1),
+        ),
+        seeded=False,
+    ),
+    Exhibit(
+        "fig6",
+        "The K80 is always busy, the V100 rarely for more than half of the time",
+        figure_6,
+        (Claim("time in which the k80*", ">", 95), Claim("time in which the v100*", "<=", 50)),
+        seeded=False,
     ),
     Exhibit(
         "fig7",

@@ -1,4 +1,5 @@
-"""Switching between tasks: Table 3, and Figs. 7 and 8: two jobs that take turns on one V100, run by the core."""
+"""Section 2.2 and Table 3, run by the core: a job whose tasks wait for each other on GPUs of several types (Figs. 5 and
+6), and two jobs that take turns on one V100 (Figs. 7 and 8, Table 3)."""
 
 from __future__ import annotations
 
@@ -25,6 +26,51 @@ OMEGA = 9.0
 """2.2.4: the switching cost is about 9 times the training time of the two batches."""
 HALF = 50.0
 """2.2.4: GPU utilisation is no more than 50 % when they alternate."""
+
+MIXES = (("k80", "k80"), ("k80", "t4"), ("k80", "v100"), ("t4", "t4"), ("v100", "v100"))
+"""ours: the paper's text names a pure K80 cluster, and ones with faster GPUs added."""
+
+
+@cache
+def mixed(kinds: tuple[str, ...]) -> Run:
+    """ResNet50 with a task of each round on each GPU, all of which begin together."""
+    model = PAIRED[0]
+    rows = builtin.throughputs("hare", list(dict.fromkeys(kinds)))
+    data = {
+        "cluster": {
+            "accelerators": [builtin.accelerator(kind) for kind in dict.fromkeys(kinds)],
+            "nodes": [{"name": f"node-{i}", "accelerator": kind, "gpus": 1} for i, kind in enumerate(kinds)],
+        },
+        "jobs": [{"name": "job", "model": model, "steps": STEPS * len(kinds), "tasks_per_round": len(kinds)}],
+        "throughputs": [row for row in rows if row["model"] == model and row["gpus"] == 1],
+        "models": builtin.models("hare", (model,)),
+    }
+    return simulate(Scenario.from_dict(data), "hare", synchronisation="scale_fixed", steps_per_round=1)
+
+
+INSTEAD = "The paper trains ResNet152, of which it prints no times; here it is ResNet50, with the times of its Table 3."
+
+
+def figure_5(size: Size) -> Figure:
+    """The time of an epoch on two GPUs, over that on two K80."""
+    ends = {kinds: float(mixed(kinds).jobs["finish_s"].max()) for kinds in MIXES}
+    rows = tuple(
+        Row(f"time of an epoch, {' and '.join(kinds)} / two K80", "1", None, end_s / ends[MIXES[0]], INSTEAD, "2.2.2")
+        for kinds, end_s in ends.items()
+    )
+    return Figure("Fig. 5", "Epochs on mixed GPUs", rows)
+
+
+def figure_6(size: Size) -> Figure:
+    """How long a K80 and a V100 compute that share the tasks of each round."""
+    run = mixed(("k80", "v100"))
+    ran = run.timeline[run.timeline["kind"] == "run"]
+    busy_s = (ran["end_s"] - ran["start_s"]).groupby(ran["accelerator"].astype(str)).sum()
+    rows = tuple(
+        Row(f"time in which the {kind} computes", "%", None, 100 * float(seconds) / run.end_s, INSTEAD, "2.2.2")
+        for kind, seconds in busy_s.items()
+    )
+    return Figure("Fig. 6", "A K80 and a V100 that wait for each other", rows)
 
 
 def taking_turns(first: str, second: str) -> Scenario:

@@ -30,6 +30,8 @@ from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.configurations import SIGMA
+from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.speed_error import ErrorLog, speed_errors
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
 
@@ -229,6 +231,38 @@ def figure_10(size: Size) -> Figure:
     times = share_of_jobs(of_jobs(pair, "jct_s", HOUR))
     return Figure("Fig. 10", "Learned speeds against told ones", rows,
                   {"a": Panel(times, curve, curve_options("Job completion times", "Completion time (h)"))})  # fmt: skip
+
+
+@cache
+def _errors(size: Size, unstable: bool) -> pd.DataFrame:
+    """How far the three layers are off in Hops's run, by time; of the jobs whose loading is unstable, or of the others.
+
+    Columns of `ErrorLog.table`. Errors are over all configurations of the jobs' models and sizes.
+    """
+    scenario = physical(size.physical, size.length, size.seed)
+    varying = {model.name for model in scenario.models if model.load_s}
+    part = scenario.replace(jobs=[job for job in scenario.jobs if (job.model in varying) == unstable])
+    log = ErrorLog(maker("layered"), None, lambda _, belief: speed_errors(part, belief))
+    Line(LEARNED, "hops", {"round_s": ROUND_S}, log).run(scenario)
+    return log.table()
+
+
+def figure_7(size: Size) -> Figure:
+    """The errors of predicted speeds when jobs have been profiled and at the end of the run, and their curve."""
+    rows, lines = [], []
+    for name, unstable in (("unstable loading", True), ("stable loading", False)):
+        found = _errors(size, unstable)
+        first, last = (float(found["error"].iloc[at]) for at in (0, -1))
+        why = "The paper draws it without a number. Built-in speeds; unknown at first: servers, and times of loading."
+        rows += [
+            Row(f"mean error, {name}, at the end / at first", "1", None, last / first, why, "4.1"),
+            Row(f"mean error, {name}, at first", "%", None, 100 * first, why, "4.1"),
+            Row(f"mean error, {name}, at the end", "%", None, 100 * last, why, "4.1"),
+        ]
+        lines.append(pd.DataFrame({"line": name, "x": found["measured_s"] / HOUR, "y": 100 * found["error"]}))
+    options = {"title": "Errors of predicted speeds", "x_title": "Time measured (h)", "y_title": "Mean error (%)"}
+    panel = Panel(pd.concat(lines, ignore_index=True), curve, options)
+    return Figure("Fig. 7", "Predictions as measurements accumulate", tuple(rows), {"b": panel})
 
 
 def _sensitive(run: Run) -> int:
