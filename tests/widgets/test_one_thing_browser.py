@@ -62,6 +62,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     soon(page, lambda: assert_equal(pointed_out(page), {"game"}))
     row.click()
     scene(page, "one-thing-row", GANTT)
+    expect(page.locator(".wb-row-tray")).to_contain_text("no more workers than there are")
     handle = page.locator(".wb-row-right .noUi-handle")
     box = handle.bounding_box()
     assert box is not None

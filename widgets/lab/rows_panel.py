@@ -185,7 +185,7 @@ class RowsPanel:
             return
         statement, run = found.statement, self._of[0]
         self._light(jobs_of(statement, number, run), gpus_of(statement, number, run))
-        self._which.value = f"<b>{html.escape(statement.names[number])}</b>"
+        self._which.value = f"<b>{html.escape(statement.names[number])}</b> {html.escape(statement.says(number))}"
         self._tray.layout.display = None
         self._set(self._edit_of(None, off=False))
         self._said.value = ""

@@ -96,6 +96,12 @@ def tags(model: pyo.ConcreteModel) -> dict[str, str]:
     return found
 
 
+def meaning(part: Any) -> str:
+    """What `doc=` says of a part in words: after the tag, of a variable or an expression between symbol and unit."""
+    said = _TAG.sub(r"\g<rest>", (part.doc or "").split("\n")[0])
+    return said.split("|")[1].strip() if "|" in said else said
+
+
 def equations(source: Any) -> list[Equation]:
     """The equations that a module's docstring states; source: a formulation, its class, a module or the docstring."""
     found = []

@@ -76,6 +76,12 @@ class SolvedStatement:
 
         return tags(self.model)
 
+    def says(self, number: int) -> str:
+        """What the model's `doc=` says of the part that a limit is of; empty where it says nothing."""
+        from workbench.scheduling.notation import meaning
+
+        return meaning(self.model.find_component(self.parts[number]))
+
     def solve(self, programme: Programme) -> Point:
         """A programme like its own, solved in the same way; raises the errors of `workbench.scheduling.solvers`."""
         problem = self.problem
