@@ -56,6 +56,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Collect no garbage while a test interrupts itself: in a callback of the collector Ctrl-C is lost, and hypothesis
+    has one."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
 def own() -> Iterator[None]:
     """Forget, when the test is over, the schedulers and formulations that it declared itself."""
     from workbench.session import registry

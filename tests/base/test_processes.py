@@ -154,6 +154,7 @@ def test_a_pool_that_failed_is_closed():
         pool.map(square, [1])
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
     """Else one that is given half a beginning complains of it. Another thread takes the signal that this one blocks."""
     begun = []

@@ -31,6 +31,7 @@ def test_ctrl_c_while_writing_leaves_nothing_half_written(tmp_path, cli, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_that_a_library_swallows_still_counts(monkeypatch):
     def swallow(args):
         with contextlib.suppress(KeyboardInterrupt):
