@@ -151,6 +151,7 @@ class Throughputs:
                 self._pairs[pair.with_model, pair.model, *key] = (pair.with_steps_per_s, pair.steps_per_s)
         self._nodes = {node.name: node for node in cluster.machines}
         self._class_of = {node.name: (node.accelerator, node.speed) for node in cluster.machines}
+        self._alone = {node: frozenset([those]) for node, those in self._class_of.items()}
         self._gangs: dict[tuple[str, int, int, frozenset[tuple[str, float]], bool], float] = {}
 
     def row(
@@ -242,16 +243,16 @@ class Throughputs:
         if not placed:
             return 0.0
         # What matters of a node is its type and speed: the same gang is looked up once for each such set of nodes.
-        key = (
-            model,
-            sum(placed.values()),
-            len(placed),
-            frozenset(map(self._class_of.__getitem__, placed)),
-            node_speeds,
-        )
-        if key not in self._gangs:
-            self._gangs[key] = self._slowest(*key)
-        return self._gangs[key]
+        if len(placed) == 1:  # as most are
+            ((node, gpus),) = placed.items()
+            classes = self._alone[node]
+        else:
+            gpus, classes = sum(placed.values()), frozenset(map(self._class_of.__getitem__, placed))
+        key = (model, gpus, len(placed), classes, node_speeds)
+        found = self._gangs.get(key)
+        if found is None:
+            found = self._gangs[key] = self._slowest(*key)
+        return found
 
     def _slowest(
         self, model: str, gpus: int, nodes: int, classes: Iterable[tuple[str, float]], node_speeds: bool

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from heapq import heapify, heappop
 from typing import NamedTuple
 
 from workbench.base.errors import InputError
@@ -27,23 +28,29 @@ from workbench.scheduling.snapshot import Snapshot
 
 LIMIT = "limit_s"
 """The attribute of a job in which its user says how long it will run at most."""
-Lasts = Callable[[Snapshot, int, Gpus], float]
-"""Seconds for which the job of a row is expected to hold these GPUs from now on."""
+Lasts = Callable[[Snapshot, Sequence[int], Sequence[Gpus]], list[float]]
+"""Seconds for which the jobs of some rows are expected to hold these GPUs from now on, each its own."""
 
 
-def by_speed(snapshot: Snapshot, row: int, gpus: Gpus) -> float:
-    """By its steps left and its believed speed there."""
-    speed = snapshot.belief.on_nodes(snapshot.jobs.jobs[row], gpus)
-    return snapshot.jobs.steps_left.item(row) / speed if speed > 0 else math.inf
+def by_speed(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
+    """By their steps left and their believed speeds there."""
+    jobs, speed = snapshot.jobs.now, snapshot.belief.on_nodes
+    speeds = [speed(jobs[row], those) for row, those in zip(rows, gpus, strict=True)]
+    left = snapshot.jobs.steps_left[rows].tolist()
+    return [steps / speed if speed > 0 else math.inf for steps, speed in zip(left, speeds, strict=True)]
 
 
-def by_limit(snapshot: Snapshot, row: int, gpus: Gpus) -> float:
-    """What is left of its limit, 0 s where it has run for longer; without a limit by its speed."""
-    jobs = snapshot.jobs
-    limit_s = jobs.jobs[row].attributes.get(LIMIT)
-    if limit_s is None:
-        return by_speed(snapshot, row, gpus)
-    return max(_seconds(jobs.jobs[row], limit_s) - jobs.attained_s.item(row) / jobs.gpus.item(row), 0.0)
+def by_limit(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
+    """What is left of their limits, 0 s where they have run for longer; without a limit by the speed."""
+    jobs, found = snapshot.jobs, []
+    for row, those in zip(rows, gpus, strict=True):
+        limit_s = jobs.now[row].attributes.get(LIMIT)
+        if limit_s is None:
+            found += by_speed(snapshot, [row], [those])
+        else:
+            run_s = jobs.attained_s.item(row) / jobs.gpus.item(row)
+            found.append(max(_seconds(jobs.now[row], limit_s) - run_s, 0.0))
+    return found
 
 
 def require_limits(scenario: Scenario) -> None:
@@ -56,6 +63,10 @@ def _seconds(job: Job, limit_s: float | str) -> float:
     if isinstance(limit_s, str) or limit_s <= 0:
         raise InputError(f"job {job.name}, attributes.{LIMIT}", limit_s, "seconds > 0")
     return float(limit_s)
+
+
+_End = tuple[float, int]
+"""When GPUs are expected to come free, and their number among those that are held."""
 
 
 class Reservation(NamedTuple):
@@ -95,22 +106,25 @@ def easy(
 
 def _reserve(row: int, kinds: Sequence[int], trial: Trial, lasts: Lasts) -> Reservation:
     """The type on which a job can start soonest by the expected ends; equally soon: the one that it prefers."""
-    snapshot = trial.snapshot
+    snapshot, at, kind_of = trial.snapshot, trial.snapshot.jobs.at, trial.room.kind_of
     held = {unit: lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())} | trial.placed
-    ends: dict[int, list[tuple[float, Gpus]]] = {}
-    for unit, gpus in held.items():
-        end_s = snapshot.now_s + lasts(snapshot, snapshot.jobs.at[str(unit)], gpus)
-        ends.setdefault(trial.room.kind_of(gpus), []).append((end_s, gpus))
-    found = [_soonest(row, kind, sorted(ends.get(kind, []), key=lambda end: end[0]), trial) for kind in kinds]
+    now_s, gpus = snapshot.now_s, [*held.values()]
+    of = [0] * len(gpus) if len(trial.left) == 1 else map(kind_of, gpus)
+    ends: list[list[_End]] = [[] for _ in trial.left]
+    for number, (kind, seconds) in enumerate(zip(of, lasts(snapshot, [at[str(u)] for u in held], gpus), strict=True)):
+        ends[kind].append((now_s + seconds, number))
+    found = [_soonest(row, kind, ends[kind], gpus, trial) for kind in kinds]
     return min(found, key=lambda reservation: reservation.shadow_s)
 
 
-def _soonest(row: int, kind: int, ends: Sequence[tuple[float, Gpus]], trial: Trial) -> Reservation:
-    """When a job can start on a type; infinity if it cannot, as too many of its nodes are down."""
+def _soonest(row: int, kind: int, ends: list[_End], gpus: Sequence[Gpus], trial: Trial) -> Reservation:
+    """When a job can start on a type; infinity if it cannot, as too many of its nodes are down. `ends` are used up."""
     room = trial.room.copy()
-    for number, (end_s, gpus) in enumerate(ends):
-        room.lend(gpus)
-        together = number + 1 < len(ends) and ends[number + 1][0] <= end_s * (1 + TIE)
+    heapify(ends)  # few of them are asked for
+    while ends:
+        end_s, number = heappop(ends)
+        room.lend(gpus[number])
+        together = ends and ends[0][0] <= end_s * (1 + TIE)
         if not together and trial.fits(row, kind, room):
             return Reservation(row, kind, end_s, room)
     return Reservation(row, kind, math.inf, room)
@@ -122,7 +136,7 @@ def _passes(row: int, kind: int, trial: Trial, reserved: Reservation, lasts: Las
         return False
     snapshot = trial.snapshot
     gpus = trial.placed[snapshot.jobs.jobs[row].name]
-    if kind != reserved.kind or snapshot.now_s + lasts(snapshot, row, gpus) <= reserved.shadow_s * (1 + TIE):
+    if kind != reserved.kind or snapshot.now_s + lasts(snapshot, [row], [gpus])[0] <= reserved.shadow_s * (1 + TIE):
         return True
     if reserved.room.keep(kind, sum(gpus.values()), gpus):
         if trial.fits(reserved.row, kind, reserved.room):
