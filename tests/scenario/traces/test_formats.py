@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -79,6 +80,12 @@ def test_byte_order_mark_and_line_ends_of_windows(tmp_path: Path, form: str) -> 
     plain, _ = read(tmp_path, form, text)
     other, report = read(tmp_path, form, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
     assert (plain, report.dropped) == (other, ())
+    packed = gzip.compress(text.encode())
+    assert read(tmp_path, form, packed)[0] == plain
+    with pytest.raises(InputError, match=r"trace: .*ended before"):
+        read(tmp_path, form, packed[:-9])
+    with pytest.raises(InputError, match=r"trace: .*(CRC|invalid|Error)"):
+        read(tmp_path, form, packed[:-8] + bytes(8))
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "sacct"])

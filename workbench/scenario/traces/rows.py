@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import math
 import re
 import sys
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +23,8 @@ from workbench.scenario.traces.report import Drops, Report
 
 STANDARD = "-"
 """Stands for standard input."""
+MOST_BYTES = 2**30
+"""Of a packed file when it is unpacked: a few kilobytes may hold any number."""
 
 
 class Arriving(Protocol):
@@ -40,15 +45,28 @@ EPOCH = datetime(1990, 1, 1)
 
 
 def read_text(path: str | Path, expected: str) -> str:
-    """The file's text, or what standard input has (`-`); raises InputError if it cannot be read as UTF-8."""
+    """The file's text, or what standard input has (`-`), unpacked if gzip has packed it.
+
+    Raises InputError if it cannot be read as UTF-8.
+    """
     try:
-        if str(path) == STANDARD:
-            return sys.stdin.buffer.read().decode("utf-8-sig")
-        return Path(path).read_text(encoding="utf-8-sig")
+        return _bytes(path, expected).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(source_name(path), why(error), f"{expected} (UTF-8 text)") from None
-    except OSError as error:
+
+
+def _bytes(path: str | Path, expected: str) -> bytes:
+    try:
+        data = sys.stdin.buffer.read() if str(path) == STANDARD else Path(path).read_bytes()
+        if not data.startswith(b"\x1f\x8b"):
+            return data
+        with gzip.open(io.BytesIO(data)) as packed:
+            data = packed.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:  # the last two: a packed file that is cut or damaged
         raise InputError(source_name(path), why(error), expected) from None
+    if len(data) > MOST_BYTES:
+        raise InputError(source_name(path), Words("more than 1 GiB when unpacked"), expected)
+    return data
 
 
 def read_any(path: str | Path, expected: str) -> tuple[str, int]:
@@ -56,10 +74,7 @@ def read_any(path: str | Path, expected: str) -> tuple[str, int]:
 
     Raises InputError if the file cannot be read.
     """
-    try:
-        data = sys.stdin.buffer.read() if str(path) == STANDARD else Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(source_name(path), why(error), expected) from None
+    data = _bytes(path, expected)
     found, odd = [], 0
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").split(b"\n"):
         try:
