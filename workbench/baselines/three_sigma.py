@@ -164,8 +164,8 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     for key in keys:
         of_job[key[0]].append(key)
     holding: dict[tuple[str, int], list[tuple[str, str, int]]] = {place: [] for place in room}
-    for *key, t in chances:
-        holding[key[1], t].append(tuple(key))
+    for job, kind, slot, t in chances:
+        holding[kind, t].append((job, kind, slot))
 
     @m.Objective(sense=pyo.maximize, doc="(3Sigma) summed worth of what starts")
     def expected_value(m):
