@@ -73,10 +73,10 @@ def test_a_cap_on_one_of_five_equal_jobs_solves_runs_and_compares_beside_process
     table = workbench.sweep(scenario, ("mine", NOBODY_ELSE), vary={"round_s": [180.0, 360.0]})
     assert table["status"].tolist() == ["done", "done"]
     assert table["mean_jct_s"][1] == pytest.approx(summary(run)["mean_jct_s"])
-    assert (
-        "its share is 0.3"
-        in workbench.explain(run, "job 0", run.timeline.query("unit == 'job 0'")["start_s"][0:1].item()).text()
-    )
+    at_s = run.timeline.query("unit == 'job 0'")["start_s"][0:1].item()
+    told = workbench.explain(run, "job 0", at_s).text()
+    assert "Its shares: 0.3 of its time on v100." in told and f"workbench.rows(run, at={at_s:g})" in told
+    assert workbench.rows(run, at=at_s).query("part == 'cap' and binding")["index"].tolist() == ["job 0,v100"]
     check(workbench.find_formulation("mine"), scenario)
     check(workbench.find_scheduler("mine"), scenario)
 

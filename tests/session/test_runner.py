@@ -80,14 +80,18 @@ def test_a_pool_serves_one_batch_after_the_other():
     assert isinstance(first[1], InputError)
 
 
-def test_a_mistake_of_the_scheduler_is_no_outcome(own):
+def test_a_mistake_in_ones_own_scheduler_is_its_outcome_and_ends_no_other(own):
     @workbench.scheduler("test-batch-wrong")
     def decide(snapshot, memory, knobs, rng):
         """Divides by zero."""
         return 1 // 0
 
-    with pytest.raises(ZeroDivisionError):
-        run_all([request("test-batch-wrong")])
+    for workers in (1, 2):
+        wrong, *others = run_all([request("test-batch-wrong"), request(), request("las")], workers)
+        assert "test-batch-wrong: got ZeroDivisionError: " in str(wrong) and "of decide); expected no mistake" in str(
+            wrong
+        )
+        assert others == [attempt(request()), attempt(request("las"))]
 
 
 @pytest.mark.parametrize("workers", [0, True, 1.5, "2"])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from widgets.work.work import Deliver, Hear, Message, Queued
-from workbench.base.errors import Words, WorkbenchError
+from workbench.base.errors import Words, WorkbenchError, mistake
 from workbench.cli.worker import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag
 
@@ -58,7 +58,7 @@ class ThreadWork:
             asked = "formulation" if request["kind"] == "describe" else "scheduler"
             text = {
                 "where": f"{asked} {request[asked]}",
-                "value": _mistake(error),
+                "value": mistake(error),
                 "expected": "no mistake in its code",
             }
             answer = {"kind": "error", "status": "internal", "error": text}
@@ -95,11 +95,3 @@ def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], 
         threading.Thread(target=do, daemon=True).start()
     except RuntimeError:  # a host that allows no threads
         do()
-
-
-def _mistake(error: BaseException) -> str:
-    """An exception on one line, with the place that raised it."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
-    return " ".join(text.split()) + place

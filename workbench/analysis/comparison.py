@@ -235,8 +235,9 @@ def compare(
     speeds of types (`oracle`). Several by name: each scheduler runs with each of them, as `LABEL, BELIEF`, so that
     `paired` says what it is worth to know more.
 
-    A run that fails for a stated reason (a limit broken, a problem without a solution) stands in `failed` and ends no
-    other. If all fail, the first one's error is raised; so is what is wrong with the scenario or the arguments.
+    A run that fails for a stated reason (a limit broken, a problem without a solution, a mistake in a function of the
+    session's own) stands in `failed` and ends no other. If all fail, the first one's error is raised; so is what is
+    wrong with the scenario or the arguments.
     """
     scenario = load(scenario)
     cases = plan_cases(scenario, schedulers, seeds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -130,6 +131,14 @@ def why(error: Exception) -> Words:
     if isinstance(error, UnicodeDecodeError):
         return Words(f"no UTF-8 text (byte {error.start + 1} is 0x{error.object[error.start]:02x})")
     return Words(getattr(error, "strerror", None) or str(error).strip())
+
+
+def mistake(error: BaseException) -> Words:
+    """An exception of a user's own code on one line, with the place that raised it."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
+    return Words(" ".join(text.split()) + place)
 
 
 def counted(number: int | Sequence[int], noun: str) -> str:

@@ -153,8 +153,8 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     m.value = pyo.Param(m.OPTIONS, initialize=numbers, doc="v_io | what an option is worth, expected | 1")
     counts = dict(zip(keys, data.gpus.tolist(), strict=True))
     m.gpus = pyo.Param(m.OPTIONS, initialize=counts, doc="g_io | GPUs of an option | GPUs")
-    chances = {(*key, t): float(data.hold[o, t]) for o, key in enumerate(keys) for t in m.SLOTS}
-    m.hold = pyo.Param(m.OPTIONS, m.SLOTS, initialize=chances, doc="h_iot | chance that it holds them in a slot | 1")
+    chances = {(*keys[o], t): data.hold[o, t].item() for o, t in np.argwhere(data.hold > 0).tolist()}
+    m.hold = pyo.Param(chances.keys(), initialize=chances, doc="h_iot | chance that it holds them in a slot | 1")
     room = {(j, t): float(data.room[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
     m.room = pyo.Param(m.TYPES, m.SLOTS, initialize=room, doc="c_jt | GPUs expected to be left of a type | GPUs")
     m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, initialize=0, doc="(3Sigma) x_io | whether a job starts so | 1")
@@ -163,6 +163,9 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
         of_job[key[0]].append(key)
+    holding: dict[tuple[str, int], list[tuple[str, str, int]]] = {place: [] for place in room}
+    for job, kind, slot, t in chances:
+        holding[kind, t].append((job, kind, slot))
 
     @m.Objective(sense=pyo.maximize, doc="(3Sigma) summed worth of what starts")
     def expected_value(m):
@@ -174,8 +177,8 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
 
     @m.Constraint(m.TYPES, m.SLOTS, doc="(3Sigma) the GPUs expected to be held are there")
     def capacity(m, j, t):
-        used = [m.gpus[key] * m.hold[key, t] * m.start[key] for key in keys if key[1] == j and m.hold[key, t] > 0]
-        return pyo.quicksum(used) <= m.room[j, t] if used else pyo.Constraint.Skip
+        used = (m.gpus[key] * m.hold[key, t] * m.start[key] for key in holding[j, t])
+        return pyo.quicksum(used) <= m.room[j, t] if holding[j, t] else pyo.Constraint.Skip
 
     return m
 
@@ -210,12 +213,12 @@ def assemble(data: ThreeSigmaData) -> Programme:
 
 def choose(data: ThreeSigmaData, solver: Solver | None = None, *, stated: bool = False) -> tuple[IntArray, SolveReport]:
     """The best options (their numbers), by the arrays, or by what the stated model compiles to."""
-    from workbench.scheduling.solvers.compile import compile_model
+    from workbench.scheduling.solvers.compile import built
 
     if stated:
-        model = build(data)
+        model, compiled = built(lambda: build(data), start=True)
         how = solver or Solver()
-        found = answer(model, compile_model(model, start=True), how, lambda programme: solve_matrix(programme, how))
+        found = answer(model, compiled, how, lambda programme: solve_matrix(programme, how))
     else:
         found = solve_matrix(assemble(data), solver)
     return _checked(data, np.flatnonzero(found.values > 0.5)), found.solved

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from workbench.base.errors import InputError, Words, WorkbenchError, why
+from workbench.base.errors import InputError, Words, WorkbenchError, mistake, why
 from workbench.base.processes import WorkerPool
 from workbench.base.text import is_loopback
 from workbench.scenario.scenario import Scenario
@@ -84,21 +84,26 @@ def _scenario(text: str) -> Scenario:
 
 
 def do(request: RunRequest) -> Run:
-    """Make the run; raises what `workbench.simulate` does."""
-    return simulate(
-        request.scenario,
-        request.scheduler,
-        request.knobs,
-        seed=request.seed,
-        until_s=request.until_s,
-        window=request.window,
-        belief=request.belief,
-        detail=request.detail,
-    )
+    """Make the run; raises what `workbench.simulate` does, a mistake in a session's own code as a WorkbenchError."""
+    try:
+        return simulate(
+            request.scenario,
+            request.scheduler,
+            request.knobs,
+            seed=request.seed,
+            until_s=request.until_s,
+            window=request.window,
+            belief=request.belief,
+            detail=request.detail,
+        )
+    except Exception as error:
+        if isinstance(error, WorkbenchError) or not is_own(request.scheduler):
+            raise
+        raise WorkbenchError(f"scheduler {request.scheduler}", mistake(error), "no mistake in its code") from error
 
 
 def attempt(request: RunRequest) -> Outcome:
-    """Make the run, or return the stated failure (any WorkbenchError). Other exceptions are raised."""
+    """Make the run, or return the stated failure (any WorkbenchError). Other exceptions, faults of ours, are raised."""
     try:
         return do(request)
     except WorkbenchError as error:
@@ -149,7 +154,7 @@ def run_all(
     `if __name__ == "__main__":`.
 
     Raises InputError for `workers`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
-    failure: a mistake in a scheduler.
+    failure: a mistake in a shipped scheduler.
     """
     check_workers(workers)
     found: dict[int, Outcome] = {}

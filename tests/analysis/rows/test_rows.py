@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -157,6 +158,15 @@ def test_rows_of_other_runs(scheduler: str, knobs: dict[str, str]) -> None:
             assert table.attrs["objective"] == pytest.approx(objective, rel=gap + 1e-6)
 
 
+def test_rows_of_another_answer_than_the_one_found_say_so() -> None:
+    found = example()
+    other = {job: {kind: share / 2 for kind, share in own.items()} for job, own in found.values["allocation"].items()}
+    told = "there are several best answers, and what was decided is another than these rows'"
+    for allocation, said in ((found.values["allocation"], False), (other, True)):
+        table = workbench.rows(replace(found, values={**found.values, "allocation": allocation}))
+        assert (told in table.attrs["notes"]) == said
+
+
 def test_relax_and_without_solve_again() -> None:
     result = example()
     assert result.objective is not None
@@ -239,7 +249,8 @@ def test_rows_are_of_the_programme_that_decided(scheduler: str, knobs: dict[str,
     """As printed SJF takes the best of a programme for each job; parts of the cluster have one each."""
     table = workbench.rows(workbench.simulate("preset:start_here", scheduler, knobs, until_s=2000.0))
     held(table, table.attrs["objective"])
-    assert table.attrs["notes"][0].startswith(note)
+    told = table.attrs["notes"][0]
+    assert told.startswith(note) and told.endswith("; what is in force at 2000 s was decided at 1800 s")
 
 
 @pytest.mark.parametrize("method", ["newton", "bisection"])

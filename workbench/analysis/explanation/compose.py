@@ -9,7 +9,7 @@ from typing import Any
 from workbench.analysis.explanation import course
 from workbench.analysis.explanation.record import Competitor, Explanation
 from workbench.base.labels import listed
-from workbench.session.registry import find_explainer, scheduler_of
+from workbench.session.registry import carried_by, find_explainer, scheduler_of
 from workbench.simulation.job_at_time import HOLDS, Comes, Explained, JobAtTime, Order
 from workbench.simulation.run import Run
 
@@ -52,7 +52,9 @@ def _composed(moment: JobAtTime) -> dict[str, Any]:
     if moment.state in ("not_arrived", "finished"):
         parts = [*sentences, *course.afterwards(moment)]
         return {"sentences": tuple(parts), "binding": "", "facts": tuple(course.facts(moment))} | _NOBODY
-    explainer = find_explainer(moment.run.scheduler)
+    name = moment.run.scheduler
+    carrier = carried_by(name)
+    explainer = find_explainer(carrier or name)
     told = Explained() if explainer is None else explainer(moment)
     if not moment.recorded:
         told = Explained(gang=told.gang)
@@ -70,6 +72,9 @@ def _composed(moment: JobAtTime) -> dict[str, Any]:
     sentences += [sentence for sentence in told.sentences if sentence not in sentences]
     if told.order is not None:
         sentences += _place(moment, told.order)
+    if carrier:
+        shown = f"workbench.rows(run, at={moment.at_s:g})"
+        sentences.append(f"What is planned is the answer of the formulation {name}: {shown} says which rows it meets.")
     if not moment.recorded:
         sentences.append(course.unrecorded(moment))
     if binding:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.rows.stated import SolvedStatement, solved, unsolved
+from workbench.analysis.rows.stated import AS_GOOD, CHANGES, MOVES, SolvedStatement, solved, unsolved
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
@@ -36,8 +36,6 @@ from workbench.simulation.run import Run
 if TYPE_CHECKING:
     from workbench.scheduling.solvers.compile import Compiled
 
-SAME = 1e-9
-"""A variable or an objective that changes by less, relative to the larger of it and 1, has not changed."""
 MOST_SHOWN = 6
 """Variables that a text names."""
 
@@ -155,7 +153,7 @@ def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
     except (InfeasibleError, UnboundedError) as error:
         return RowChange(**head, status=error.status, after=None, moved=())
     values = zip(statement.columns, statement.point.values.tolist(), point.values.tolist(), strict=True)
-    moved = [Moved(*each) for each in values if abs(each[1] - each[2]) > 1e-7 * max(1.0, abs(each[1]))]
+    moved = [Moved(*each) for each in values if abs(each[1] - each[2]) > MOVES * max(1.0, abs(each[1]))]
     moved.sort(key=lambda each: -abs(each.after - each.before))
     return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved))
 
@@ -244,14 +242,8 @@ def _nearest(programme: Programme, best: Point, near: FloatArray, solver: Solver
         solver,
     ).values[:columns]  # fmt: skip
     for limit in (programme.lower, programme.upper, near):  # a share of 1e-8 would have a rank of its own
-        found = np.where(np.abs(found - limit) <= SNAP, limit, found)
+        found = np.where(np.abs(found - limit) <= MOVES, limit, found)
     return replace(best, values=found)  # duals go with every best answer
-
-
-AS_GOOD = 1e-8
-"""Part of the best value that an answer may fall short of it and count as good."""
-SNAP = 1e-6
-"""A variable that has moved by less has not, and one that is nearer to its bound is at it: rounding of the solver."""
 
 
 def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: float) -> str:
@@ -269,7 +261,7 @@ def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: 
 
 
 def _same(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME * max(1.0, abs(one), abs(other))
+    return abs(one - other) <= CHANGES * max(1.0, abs(one), abs(other))
 
 
 def _number(value: float) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
 from workbench.scheduling.contract import MODEL, Result, Route, StatedProblem
-from workbench.scheduling.decision import Shares
+from workbench.scheduling.decision import Shares, unit_name
 from workbench.scheduling.solvers import (
     InfeasibleError,
     Point,
@@ -34,10 +35,15 @@ from workbench.simulation.run import Run
 if TYPE_CHECKING:
     from workbench.scheduling.solvers.compile import Compiled
 
+# What counts as the same in this room; that a row is met: `solvers.limits.MET`.
 AGREES = 1e-6
-"""Two objectives that differ by less, relative, are one."""
-APART = 1e-6
-"""Shares that differ by more are others."""
+"""Two objectives that differ by less, relative to the larger of them and 1, are of one answer."""
+CHANGES = 1e-9
+"""A best value that a changed row moves by less, likewise, has not changed: both are of the same solver."""
+AS_GOOD = 1e-8
+"""Part of the best value that an answer may fall short of it and count as good."""
+MOVES = 1e-6
+"""A value that differs by less, likewise, has not moved, and one that is nearer to its bound is at it: rounding."""
 MOST_TERMS, AT_EACH_END = 8, 3
 """Terms of a sum that a row shows in full, and of a longer one at each end."""
 _NAME = re.compile(r"\s*(.*?)(?:\s+(<=|>=|=))?\s*")
@@ -189,7 +195,7 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
         raise InputError("result", found, "one that workbench.solve gave: it carries what was solved")
     several = len(found.iterations)
     note = f"rows of the first of {several} programmes that were solved in turn" if several > 1 else ""
-    statement = _as_it_stands(problem, found.objective, found.gap, note=note)
+    statement = _as_it_stands(problem, found.objective, found.gap, note=note, given=found.values)
     if statement is not None:
         return statement
     name = problem.formulation.name
@@ -208,13 +214,24 @@ def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
 
 def of_decision(run: Run, again: Replay) -> SolvedStatement:
     """The same of a run that was made again up to a time."""
+    statement = _of_decision(run, again)
+    at_s, asked_s = statement.at_s, again.run.end_s
+    if at_s is None or asked_s - at_s <= MOVES * max(1.0, asked_s):
+        return statement
+    earlier = f"what is in force at {asked_s:g} s was decided at {at_s:g} s"
+    return replace(statement, note="; ".join(filter(None, (statement.note, earlier))))
+
+
+def _of_decision(run: Run, again: Replay) -> SolvedStatement:
     owner, asked = scheduler_of(run), again.decided
     route = owner.route(run.knobs)
     if asked is None:
         raise InputError("at", again.run.end_s, "a time by which a programme had been solved")
     made, at_s = stated_in(run, again), asked.snapshot.now_s
     if made is not None:
-        statement = _as_it_stands(made.problem, made.objective, made.gap, at_s, shares=asked.decision.shares)
+        statement = _as_it_stands(
+            made.problem, made.objective, made.gap, at_s, given=_allocation(asked.decision.shares)
+        )
         if statement is not None:
             return statement
     models = solved_in(run, again) if made is None else _in_turn(made.problem)
@@ -279,12 +296,12 @@ def _as_it_stands(
     gap: float | None,
     at_s: float | None = None,
     note: str = "",
-    shares: Shares | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> SolvedStatement | None:
     """Solved as it stands; None where that is not what was found: several programmes were solved in turn.
 
-    objective: what it must come to, within the gap that it was found to, None where that is not known; shares: those
-    that were decided, so that it is told if they are another of several best answers. Raises InputError where nothing
+    objective: what it must come to, within the gap that it was found to, None where that is not known; given: values
+    of the answer, as far as they are known, so that it is told if this is another one. Raises InputError where nothing
     is to decide.
     """
     from workbench.scheduling.solvers.compile import load
@@ -306,23 +323,37 @@ def _as_it_stands(
     value: float | None = answer.objective if compiled.programme.mixed else point.solved.value
     if value is not None and point.solved.value is not None and not _agree(point.solved.value, value, AGREES):
         scaled = f"{short_number(point.solved.value, 6)} in its own units stands for {short_number(value, 6)}"
-        note = "; ".join([*([note] if note else []), f"the programme is scaled: {scaled}"])
-    if shares is not None and _apart(answer, shares) > APART:
-        note = "; ".join([*([note] if note else []), "there are several best answers, and the run has another"])
+        note = "; ".join(filter(None, (note, f"the programme is scaled: {scaled}")))
+    early = point.solved.status == "time_limit" or max(gap or 0.0, point.solved.gap or 0.0) > AGREES
+    why = "the search ended before the best was proven" if early else "there are several best answers"
+    if given is not None and _apart(given, answer.values) > MOVES:
+        note = "; ".join(filter(None, (note, f"{why}, and what was decided is another than these rows'")))
+    elif given is None and early:
+        note = "; ".join(filter(None, (note, f"{why}: what was decided may be another than these rows'")))
     within = AGREES + (gap or 0.0) + (point.solved.gap or 0.0)
     if objective is not None and (value is None or not _agree(value, objective, within)):
         return None
     return replace(statement, point=point, at_s=at_s, note=note, unit=answer.unit)
 
 
-def _apart(answer: Result, shares: Shares) -> float:
-    """How far the shares of single jobs are from those that were decided, at most; 0 without any."""
-    found = answer.values.get("allocation") or {}
-    rows = [(found[unit], row) for unit, row in zip(shares.units, shares.values, strict=True) if unit in found]
+def _allocation(shares: Shares | None) -> Mapping[str, Any] | None:
+    """Shares that were decided, as a result has them."""
+    if shares is None:
+        return None
     kinds = [str(kind) for kind in shares.types]
-    return max(
-        (abs(own.get(kind, x) - x) for own, row in rows for kind, x in zip(kinds, row, strict=True)), default=0.0
-    )
+    rows = zip(shares.units, shares.values.tolist(), strict=True)
+    return {"allocation": {unit_name(unit): dict(zip(kinds, row, strict=True)) for unit, row in rows}}
+
+
+def _apart(given: Any, answer: Any) -> float:
+    """By how much an answer's numbers are off those given, at most, at what both have; infinite for other words."""
+    if isinstance(given, Mapping) and isinstance(answer, Mapping):
+        return max((_apart(given[key], answer[key]) for key in given.keys() & answer.keys()), default=0.0)
+    if isinstance(given, (list, tuple)) and isinstance(answer, (list, tuple)) and len(given) == len(answer):
+        return max((_apart(*pair) for pair in zip(given, answer, strict=True)), default=0.0)
+    if isinstance(given, (int, float)) and isinstance(answer, (int, float)):
+        return abs(given - answer) / max(1.0, abs(given))
+    return 0.0 if given == answer else math.inf
 
 
 def _agree(one: float, other: float, within: float) -> bool:

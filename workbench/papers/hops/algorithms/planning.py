@@ -168,7 +168,9 @@ def make_plan(
     """
     form = form_of(data, knobs)
     if nobody(data):
-        return SolvedPlan({}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0, solver="none needed"), form)
+        return SolvedPlan(
+            {}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0, solver="none needed", made_by="kept"), form
+        )
     power, began = power_of(knobs), time.perf_counter()
     stay = unbeatable(data, previous)
     if stay is not None:
