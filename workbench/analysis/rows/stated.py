@@ -185,7 +185,11 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
     """
     if isinstance(found, Run):
         at_s = checked_time(found, found.end_s if at is None else at)
-        return of_decision(found, replay(found, at_s))
+        made = of_decision(found, replay(found, at_s))
+        if made.at_s is None or at_s <= made.at_s:
+            return made
+        earlier = f"what is in force at {at_s:g} s was decided at {made.at_s:g} s"
+        return replace(made, note="; ".join(filter(None, (made.note, earlier))))
     if not isinstance(found, Result):
         raise InputError("rows, of", found, "a run (workbench.simulate) or a result of workbench.solve")
     if at is not None:
@@ -214,15 +218,6 @@ def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
 
 def of_decision(run: Run, again: Replay) -> SolvedStatement:
     """The same of a run that was made again up to a time."""
-    statement = _of_decision(run, again)
-    at_s, asked_s = statement.at_s, again.run.end_s
-    if at_s is None or asked_s - at_s <= MOVES * max(1.0, asked_s):
-        return statement
-    earlier = f"what is in force at {asked_s:g} s was decided at {at_s:g} s"
-    return replace(statement, note="; ".join(filter(None, (statement.note, earlier))))
-
-
-def _of_decision(run: Run, again: Replay) -> SolvedStatement:
     owner, asked = scheduler_of(run), again.decided
     route = owner.route(run.knobs)
     if asked is None:
