@@ -38,7 +38,6 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
     page: Page, lab_server: Server, problems: Problems
 ) -> None:
     run_notebook(page, lab_server, "compare.ipynb", CELL)
-    cancel(page)
     compare(page)
     shot(page, "compare-schedules")
     own_axes(page)
@@ -54,18 +53,9 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
     edit_the_list(page)
 
 
-def cancel(page: Page) -> None:
-    """Cancelled at once, it says what is kept; then it can be compared anew."""
-    wait_for_text(page, STATUS, "Press Compare")
-    page.locator("button.wb-solve").click()
-    page.locator("button.wb-cancel:enabled").click()
-    wait_for_text(page, STATUS, r"Cancelled: [0-3] of 4 runs made")
-    expect(page.locator("button.wb-cancel")).to_be_disabled()
-
-
 def compare(page: Page) -> None:
     """Three Gantts on one axis, and a reason in the column of the fourth scheduler."""
-    wait_for_text(page, STATUS, "Press Compare|Cancelled")
+    wait_for_text(page, STATUS, "Press Compare")
     page.locator("button.wb-solve").click()
     wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in .*; 1 failed")
     expect(page.locator(GANTTS)).to_have_count(3)
