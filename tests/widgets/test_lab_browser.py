@@ -1,4 +1,4 @@
-"""A lab in a real browser, in JupyterLab and in Voila: open, solve, drag a knob, select, break, mend, export, cancel.
+"""A lab in a real browser, in JupyterLab and in Voila: open, solve, drag a knob, select, break, mend, export.
 
 The budgets of a laptop (first Gantt 10 s after the page is up; a knob to a new chart 1 s) are printed, and held with a
 factor of two, and a greater one while the machine has more to do than it has cores.
