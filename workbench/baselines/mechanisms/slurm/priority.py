@@ -16,9 +16,10 @@ jobs held since then (billing x seconds x UsageFactor of their QOS) is added, to
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.baselines.mechanisms.slurm.site import Ask, Association, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
 
 User = tuple[str, str]
 """A user in an account."""
@@ -29,7 +30,8 @@ def decayed(
 ) -> dict[User, float]:
     """The usage of each user after `span_s` seconds, in which jobs ran for so many seconds each."""
     kept = max(1.0 - 0.693 / max(site.settings["PriorityDecayHalfLife"], 0.693), 0.0)
-    found = {user: used * kept**span_s for user, used in usage.items()}
+    left = kept**span_s
+    found = {user: used * left for user, used in usage.items()}
     for ask, ran_s in held:
         user = (ask.user, ask.account)
         factor = site.usage_factor.get(ask.qos, 1.0)
@@ -53,7 +55,7 @@ def fair_shares(site: SlurmSite, usage: Mapping[User, float]) -> dict[User, floa
     def walk(nodes: Sequence[str | User], tied: bool) -> None:
         """Rank the users below, best first; tied: the first of them has the rank of who came last."""
         nonlocal rank, left
-        level = {node: _level(site, node, nodes, used) for node in nodes}
+        level = _levels(site, nodes, used)
         before: float | None = None
         for value in sorted(set(level.values()), reverse=True):
             equal = [node for node in nodes if level[node] == value]
@@ -83,20 +85,19 @@ def _used(site: SlurmSite, usage: Mapping[User, float]) -> dict[str | User, floa
     return found
 
 
-def _level(site: SlurmSite, node: str | User, ranked: Sequence[str | User], used: Mapping[str | User, float]) -> float:
-    """LevelFS among the siblings of a node."""
-    mine = _account(site, node)
-    siblings = [each for each in ranked if _account(site, each).parent == mine.parent]
-    shares = sum(_account(site, each).shares for each in siblings)
-    together = sum(used.get(each, 0.0) for each in siblings)
-    part = used.get(node, 0.0) / together if together else 0.0
-    if mine.shares <= 0 or shares <= 0:
-        return 0.0
-    return float("inf") if part == 0 else mine.shares / shares / part
-
-
-def _account(site: SlurmSite, node: str | User) -> Association:
-    return site.users[node] if isinstance(node, tuple) else site.accounts[node]
+def _levels(site: SlurmSite, nodes: Sequence[str | User], used: Mapping[str | User, float]) -> dict[str | User, float]:
+    """LevelFS of each node among its siblings there."""
+    mine = [site.users[node] if isinstance(node, tuple) else site.accounts[node] for node in nodes]
+    shares, together = dict[str, float](), dict[str, float]()
+    for node, each in zip(nodes, mine, strict=True):
+        shares[each.parent] = shares.get(each.parent, 0.0) + each.shares
+        together[each.parent] = together.get(each.parent, 0.0) + used.get(node, 0.0)
+    found = dict[str | User, float]()
+    for node, each in zip(nodes, mine, strict=True):
+        part = used.get(node, 0.0) / together[each.parent] if together[each.parent] else 0.0
+        promised = each.shares / shares[each.parent] if each.shares > 0 else 0.0
+        found[node] = 0.0 if not promised else math.inf if part == 0 else promised / part
+    return found
 
 
 def priorities(
