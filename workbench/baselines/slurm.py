@@ -29,7 +29,7 @@ from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.planning import Idle, Pass, Plan, Reserved, order
+from workbench.baselines.mechanisms.slurm.planning import Idle, Pass, Place, Plan, Reserved, order, place
 from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_shares, priorities
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
@@ -48,8 +48,8 @@ class SlurmMemory:
     whole: an empty site; room, ledger: beside what runs (GPUs are the snapshot's), whose limits are counted but for
     resources x minutes; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the
     order of its begin; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended;
-    priority: of jobs that wait; possible: jobs that wait and could start on an empty site; told: the last reason of
-    each; ended: jobs that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last
+    priority, place: of jobs that wait, the latter in the queue; up: the nodes that were (nodes,); able: where jobs that
+    wait may run; possible: jobs that wait and could start on an empty site; told: the last reason of each; ended: jobs that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last
     made; idle: of backfill's last cycle (`Pass.idle`); news: those for which something has changed since.
     """
 
@@ -63,6 +63,9 @@ class SlurmMemory:
     runs: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
+    place: Mapping[str, Place] = field(default_factory=dict)
+    up: NDArray[np.bool_] | None = None
+    able: Mapping[str, int] = field(default_factory=dict)
     possible: frozenset[str] = frozenset()
     told: Mapping[str, str] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
@@ -130,11 +133,11 @@ class Slurm(Scheduler):
         ready = [ask for ask in ready if ask.name not in never]
         signals = _prioritise(memory, ready)
         if any(due.values()) and ready:
-            queue, held = order(site, ready, memory.priority), [*memory.held.values()]
+            queue, held = order(site, ready, memory.place), [*memory.held.values()]
             room, ledger = memory.room.copy(), memory.ledger.copy()
             room.gpus = _free(snapshot)
             ledger.add_all_minutes(held, now)
-            found = Pass(site, now, queue, _able(snapshot, memory), room, held, ledger, _kept(memory, now), memory.idle)
+            found = Pass(site, now, queue, memory.able, room, held, ledger, _kept(memory, now), memory.idle)
             plan = Plan()
             if due["main"] or due["full"]:
                 plan = found.main(len(queue) if due["full"] else int(settings["default_queue_depth"]))
@@ -206,12 +209,16 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> None:
     now, site, ran = snapshot.now_s, memory.site, dict(memory.ran)
     if any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
         memory.news = PASSES
-    holds = {**snapshot.leases, **snapshot.ended} if snapshot.ended else snapshot.leases
-    if memory.held.keys() != holds.keys():
+    began, jobs = list[Held](), snapshot.jobs
+    ended = [memory.held[name] for name in snapshot.finished if name in memory.held]
+    if snapshot.ended or len(jobs.now) - len(jobs.waiting) != len(memory.held) - len(ended):  # not by us, or by a fault
+        holds = {**snapshot.leases, **snapshot.ended}
         ended = [each for name, each in memory.held.items() if name not in holds]
-        for each in ended:
-            ran[each.ask.name] = ran.get(each.ask.name, 0.0) + now - max(each.since_s, memory.calculated_s)
-        _change(memory, [_began(snapshot, memory, holds[unit]) for unit in holds if unit not in memory.held], ended)
+        began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
+    for each in ended:
+        ran[each.ask.name] = ran.get(each.ask.name, 0.0) + now - max(each.since_s, memory.calculated_s)
+    if began or ended:
+        _change(memory, began, ended)
     memory.ran, memory.last_s = ran, now
     period, first = site.settings["PriorityCalcPeriod"], memory.calculated_s == -math.inf
     due_s = now if first else memory.calculated_s + period * ((now - memory.calculated_s) // period)
@@ -223,7 +230,8 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> None:
         held = [(site.asks[name], seconds) for name, seconds in sorted(ran.items())]
         memory.usage = decayed(site, memory.usage, held, due_s - memory.calculated_s)
         memory.fair = fair_shares(site, memory.usage)
-    memory.ran, memory.priority, memory.calculated_s, memory.news = {}, {}, due_s, PASSES
+    memory.ran, memory.priority, memory.place = {}, {}, {}
+    memory.calculated_s, memory.news = due_s, PASSES
 
 
 def _prioritise(memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Mapping[str, float]]:
@@ -234,6 +242,7 @@ def _prioritise(memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Mapping[
     parts = priorities(memory.site, new, memory.fair, memory.calculated_s)
     found = {ask.name: part["priority"] for ask, part in zip(new, parts, strict=True)}
     memory.priority = {**memory.priority, **found}
+    memory.place = {**memory.place, **{ask.name: place(memory.site, ask, found[ask.name]) for ask in new}}
     return {"priority": memory.priority}
 
 
@@ -241,10 +250,12 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory) -> tuple[list[Ask], dict[s
     """Jobs that may be planned, and why others that wait may not."""
     site = memory.site
     ready, reasons = list[Ask](), dict[str, Reason]()
-    jobs = snapshot.jobs.jobs
-    for row in np.flatnonzero(snapshot.jobs.held == 0).tolist():
+    jobs = snapshot.jobs.now
+    for row in snapshot.jobs.waiting:
         ask = site.asks[jobs[row].name]
-        if waits := [before for _, before in ask.after if before in site.asks and before not in memory.ended]:
+        if not ask.after:
+            ready.append(ask)
+        elif waits := [before for _, before in ask.after if before in site.asks and before not in memory.ended]:
             reasons[ask.name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
         else:
             ready.append(ask)
@@ -262,12 +273,19 @@ def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Held:
 
 
 def _see(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> None:
-    """Note the types on which models and gangs that are new can run."""
-    if all(ask.kind in memory.runs for ask in ready):
+    """Note the types on which models and gangs that are new can run, and the nodes where jobs that are new may now."""
+    if snapshot.cause in ("fault", "repair") or memory.up is None or (memory.up != snapshot.nodes.up).any():
+        memory.up, memory.able = snapshot.nodes.up.copy(), {}
+    new = [ask for ask in ready if ask.name not in memory.able]
+    if not new:
         return
-    at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
-    new = {ask.kind: tuple((speeds[at[ask.name]] > 0).tolist()) for ask in ready if ask.kind not in memory.runs}
-    memory.runs = {**memory.runs, **new}
+    if not all(ask.kind in memory.runs for ask in new):
+        at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
+        runs = {ask.kind: tuple((speeds[at[ask.name]] > 0).tolist()) for ask in new if ask.kind not in memory.runs}
+        memory.runs = {**memory.runs, **runs}
+    able = _able(snapshot, memory)
+    here = {ask.name: memory.able[ask.name] for ask in ready if ask.name in memory.able}
+    memory.able = {**here, **{ask.name: able(ask) for ask in new}}
 
 
 def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Reason]:

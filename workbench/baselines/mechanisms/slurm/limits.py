@@ -53,10 +53,12 @@ class Limit:
 
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`); by_minutes: whether any is of
+    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`); group: of each job, which
+    limits hold back with all others of it; by_minutes: whether any is of
     resources x minutes; used: by `Limit.key`; tasks: that run of each array."""
 
     limits: Mapping[str, tuple[Limit, ...]]
+    group: Mapping[str, int]
     by_minutes: bool
     used: dict[str, float] = field(default_factory=dict)
     tasks: Counter[str] = field(default_factory=Counter)
@@ -64,12 +66,16 @@ class Ledger:
     @staticmethod
     def of_site(site: SlurmSite) -> Ledger:
         """Of nothing that runs."""
-        limits = all_limits(site)
-        return Ledger(limits, any(rule.by_minutes for rules in set(limits.values()) for rule in rules))
+        limits, known, group = all_limits(site), dict[tuple[object, ...], int](), dict[str, int]()
+        for ask in site.asks.values():
+            asked = tuple([rule.amount(ask, ask.limit_s) for rule in limits[ask.name]])
+            key = ask.partition, ask.qos, ask.user, ask.account, ask.array, ask.array_most, asked
+            group[ask.name] = known.setdefault(key, len(known))
+        return Ledger(limits, group, any(rule.by_minutes for rules in set(limits.values()) for rule in rules))
 
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        return Ledger(self.limits, self.by_minutes, self.used.copy(), self.tasks.copy())
+        return Ledger(self.limits, self.group, self.by_minutes, self.used.copy(), self.tasks.copy())
 
     def add(self, ask: Ask, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more."""

@@ -37,6 +37,7 @@ SHARED = "nodes required for it are reserved for jobs in higher priority partiti
 
 Shape = tuple[object, ...]
 """All of a job that tells when it can start, but for how long it may take."""
+Place = tuple[bool, float, int, float, str]
 Reserved = tuple[int, float, float, str]
 """What a reservation keeps: nodes, from, to, its name."""
 
@@ -74,12 +75,13 @@ class Pass:
     site: SlurmSite
     now_s: float
     queue: Sequence[Ask]
-    able: Callable[[Ask], int]
+    able: Mapping[str, int]
     room: FreeNow
     held: list[Held]
     ledger: Ledger
     kept: tuple[Reserved, ...]
     idle: Mapping[str, Idle]
+    _back: dict[int, Reason | None] = field(default_factory=dict)
     _ends: list[Held] = field(default_factory=list)
     _planned: list[tuple[float, float, int]] = field(default_factory=list)
     _rooms: dict[int, FreeLater] = field(default_factory=dict)
@@ -96,16 +98,20 @@ class Pass:
         return found
 
     def _place(self, ask: Ask, barred: int) -> Gpus | None:
-        return self.room.place(ask, self.able(ask) & ~barred)
+        return self.room.place(ask, self.able[ask.name] & ~barred)
 
     def held_back(self, ask: Ask) -> Reason | None:
-        """The throttle or the limit that keeps a job from starting now."""
-        return self.ledger.throttled(ask) or self.ledger.reason(ask)
+        """The throttle or the limit that keeps a job from starting now: of equal jobs the same until one starts."""
+        group = self.ledger.group[ask.name]
+        if group not in self._back:
+            self._back[group] = self.ledger.throttled(ask) or self.ledger.reason(ask)
+        return self._back[group]
 
     def start(self, ask: Ask, gpus: Gpus, plan: Plan) -> None:
         """Give a job its nodes."""
         self.room.change(ask, gpus.items(), -1)
         self.ledger.add(ask, ask.limit_s)
+        self._back = {}
         plan.starts[ask.name] = gpus
         self.held.append(self.room.held(ask, gpus, self.now_s))
         insort(self._ends, self.held[-1], key=UNTIL_S)
@@ -162,16 +168,16 @@ class Pass:
         could, needed = self._could_start(tried)
         if not could:
             return Plan()
-        parts = self._parts({*map(self.able, tried)}, needed)
+        parts = self._parts({*(self.able[ask.name] for ask in tried)}, needed)
         near = sum(parts)
-        free = [ask for ask in tried if self.able(ask) & near and self.held_back(ask) is None]
+        free = [ask for ask in tried if self.able[ask.name] & near and self.held_back(ask) is None]
         seen = {part: self._seen(part, free, could) for part in parts}
         same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
         before = self.room.copy(), self.ledger.copy(), [*self.held]
         plan = self._down(free, could, {part: each for part, each in seen.items() if part not in same})
         repeated = {name for each in same.values() for name in each.asks}
         if plan.starts and any(ask.name in repeated and self.held_back(ask) for ask in free):  # by a limit they share
-            self.room, self.ledger, self.held = before
+            (self.room, self.ledger, self.held), self._back = before, {}
             return self._down(free, could, seen)
         plan.idle |= {f"{part:x}": each for part, each in same.items()}
         return plan
@@ -197,12 +203,12 @@ class Pass:
 
     def _seen(self, part: int, free: Iterable[Ask], could: Set[str]) -> Idle:
         """What a cycle depends on, on some nodes."""
-        asks = [ask for ask in free if self.able(ask) & part]
+        asks = [ask for ask in free if self.able[ask.name] & part]
         while asks[-1].name not in could:
             asks.pop()
         names = tuple(ask.name for ask in asks)
         held = tuple(held.ask.name for held in self.held if held.nodes & part)
-        ables = tuple(sorted({self.able(ask) for ask in asks}))
+        ables = tuple(sorted({self.able[ask.name] for ask in asks}))
         return Idle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
 
     def _repeats(self, part: int, seen: Idle) -> Idle | None:
@@ -220,7 +226,7 @@ class Pass:
         for ask in free:
             if not live:
                 break
-            able = self.able(ask)
+            able = self.able[ask.name]
             if not any(part & able for part in live) or (plan.starts and self.held_back(ask)):
                 if ask.name in last:
                     live = [part for part in live if part != last[ask.name]]
@@ -277,11 +283,11 @@ class Pass:
                 fits[shape] = self._place(ask, self.barred(ask, self.now_s)) is not None
             if fits[shape] and self.held_back(ask) is None:
                 found.add(ask.name)
-                ables.add(self.able(ask))
+                ables.add(self.able[ask.name])
         return found, ables
 
     def _shape(self, ask: Ask) -> Shape:
-        return self.able(ask), ask.gpus, ask.nodes, ask.cpus, ask.memory_mb, ask.on_cpus, ask.reservation
+        return self.able[ask.name], ask.gpus, ask.nodes, ask.cpus, ask.memory_mb, ask.on_cpus, ask.reservation
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""
@@ -290,7 +296,7 @@ class Pass:
 
     def _earliest(self, ask: Ask, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
         """The earliest time at which a job can start beside what runs, is planned and reserved, and its nodes then."""
-        able = self.able(ask)
+        able = self.able[ask.name]
         if able not in self._rooms:
             self._rooms[able] = self._after(able)
         free = not self.kept and not ask.reservation
@@ -321,16 +327,16 @@ class Pass:
         return later
 
 
-def order(site: SlurmSite, asks: Iterable[Ask], priority: Mapping[str, float]) -> list[Ask]:
-    """The queue: partition tier, then priority, then who came first; jobs of reservations before all. A partition with
-    a policy of its own has its places in it, and shares them out by that."""
+def place(site: SlurmSite, ask: Ask, priority: float) -> Place:
+    """By what a job is in order: partition tier, then priority, then who came first; jobs of reservations before all."""
+    partition = site.partitions.get(ask.partition)
+    tier = partition.tier if partition else 1.0
+    return (not ask.reservation, -tier, -int(priority), ask.since_s, ask.name)
 
-    def key(ask: Ask) -> tuple[bool, float, float, float, str]:
-        partition = site.partitions.get(ask.partition)
-        tier = partition.tier if partition else 1.0
-        return (not ask.reservation, -tier, -int(priority[ask.name]), ask.since_s, ask.name)
 
-    found = sorted(asks, key=key)
+def order(site: SlurmSite, asks: Iterable[Ask], places: Mapping[str, Place]) -> list[Ask]:
+    """The queue by places. A partition with a policy of its own has its places in it, and shares them out by that."""
+    found = sorted(asks, key=lambda ask: places[ask.name])
     for name, partition in site.partitions.items():
         if partition.policy:
             at = [i for i, ask in enumerate(found) if ask.partition == name]
