@@ -49,8 +49,9 @@ class SlurmMemory:
     resources x minutes; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the
     order of its begin; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended;
     priority, place: of jobs that wait, the latter in the queue; up: the nodes that were (nodes,); able: where jobs that
-    wait may run; possible: jobs that wait and could start on an empty site; told: the last reason of each; ended: jobs that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last
-    made; idle: of backfill's last cycle (`Pass.idle`); news: those for which something has changed since.
+    wait may run; possible: jobs that wait and could start on an empty site; told: the last reason of each; ended: jobs
+    that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of
+    backfill's last cycle (`Pass.idle`); news: those for which something has changed since.
     """
 
     site: SlurmSite
@@ -292,12 +293,16 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dic
     """New jobs that could not start on an empty site with all nodes up, those whose reservation is over, and why; who
     waits for them does no more."""
     nodes, site, found = snapshot.nodes, memory.site, dict[str, Reason]()
+    new = [ask for ask in ready if ask.name not in memory.possible]
+    if not new and not site.reservations:
+        return found
     ends = {each.name: each.end_s for each in sorted(site.reservations, key=lambda each: each.end_s)}  # the last one's
     for ask in (ask for ask in ready if ask.reservation and snapshot.now_s + ask.limit_s > ends[ask.reservation]):
         text = f"its reservation {ask.reservation} ends before it could by its limit"
         found[ask.name] = Reason("Reservation", text)
-    for ask in (ask for ask in ready if ask.name not in memory.possible and ask.name not in found):
-        room = replace(memory.whole, gpus=nodes.gpus)
+    room = memory.whole.copy()
+    room.gpus = nodes.gpus
+    for ask in (ask for ask in new if ask.name not in found):
         may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[room.machine]
         if reason := memory.ledger.never(ask):
             found[ask.name] = reason

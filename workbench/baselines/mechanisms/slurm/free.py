@@ -11,9 +11,9 @@ the first ones.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,8 @@ class Held:
 class FreeNow:
     """machine: of each node (nodes,); order: the nodes, best first; heads: those of another weight than the one before,
     or with machines between them; alike: those as heavy as each in this order; bit: of each node; beside: of each node
-    all of its machine's; gpus: free ones of each node (nodes,); cpus, memory_mb: free ones of each machine
-    (machines,)."""
+    all of its machine's; shared: both, where these are several; gpus: free ones of each node (nodes,); cpus, memory_mb:
+    free ones of each machine (machines,)."""
 
     machine: Ints
     order: Ints
@@ -54,9 +54,11 @@ class FreeNow:
     alike: tuple[int, ...]
     bit: tuple[int, ...]
     beside: tuple[int, ...]
+    shared: tuple[tuple[int, int], ...]
     gpus: NDArray[np.int64]
     cpus: NDArray[np.float64]
     memory_mb: NDArray[np.float64]
+    _roomy: dict[tuple[float, ...], int] = field(default_factory=dict)
 
     @staticmethod
     def of_site(site: SlurmSite) -> FreeNow:
@@ -72,12 +74,14 @@ class FreeNow:
             on[site.machine[node]] |= 1 << place
         beside = tuple(on[at] for at in site.machine)
         gpus = np.zeros(len(machine), dtype=np.int64)
+        shared = tuple((one, several) for one, several in zip(bit, beside, strict=True) if one != several)
         rows = gpus, np.array(site.cpus), np.array(site.memory_mb)
-        return FreeNow(machine, order, bits(apart[None])[0], alike, tuple(bit), beside, *rows)
+        return FreeNow(machine, order, bits(apart[None])[0], alike, tuple(bit), beside, shared, *rows)
 
     def copy(self) -> FreeNow:
         """The same, to be changed apart."""
-        return replace(self, gpus=self.gpus.copy(), cpus=self.cpus.copy(), memory_mb=self.memory_mb.copy())
+        rows = self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy()
+        return FreeNow(self.machine, self.order, self.heads, self.alike, self.bit, self.beside, self.shared, *rows)
 
     def held(self, ask: Ask, gpus: Mapping[int, int], since_s: float) -> Held:
         """A job that runs since a time."""
@@ -85,6 +89,7 @@ class FreeNow:
 
     def change(self, ask: Ask, gpus: Iterable[tuple[int, int]], sign: int) -> None:
         """Take (-1) or give back (1) what a job holds."""
+        self._roomy.clear()
         for node, count in gpus:
             machine = self.machine[node]
             self.gpus[node] += sign * count
@@ -97,10 +102,14 @@ class FreeNow:
 
     def place(self, ask: Ask, able: int) -> Gpus | None:
         """The nodes of a job, of those that it may have; None where it does not fit."""
-        machines = self.machine[self.order]
-        gpus, cpus, each = self.gpus[self.order], self.cpus[machines], _each(ask)
-        fits = (cpus >= ask.cpus - SLACK) & (self.memory_mb[machines] >= ask.memory_mb - SLACK) & (gpus >= each)
-        return self.chosen(ask, each, bits(fits[None])[0] & able, gpus, cpus)
+        key = each, *_ = _each(ask), ask.cpus, ask.memory_mb
+        if key not in self._roomy:  # nodes with room for so much, until that changes
+            fits = (self.cpus >= ask.cpus - SLACK) & (self.memory_mb >= ask.memory_mb - SLACK)
+            self._roomy[key] = bits(((self.gpus >= each) & fits[self.machine])[self.order][None])[0]
+        free = self._roomy[key] & able
+        if free.bit_count() < max(ask.nodes, 1):
+            return None
+        return self.chosen(ask, each, free, self.gpus[self.order], self.cpus[self.machine[self.order]])
 
     def chosen(self, ask: Ask, each: int, free: int, gpus: NDArray[Any], cpus: NDArray[Any]) -> Gpus | None:
         """The nodes that a job gets, of those where it fits. gpus, cpus: free ones of each node, best first."""
@@ -231,8 +240,9 @@ class FreeLater:
             row = bisect_right(self._times, at_s) - 1
             free = self._open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
             if free.bit_count() >= nodes:
-                for first in range(enough, row + 1):
-                    gpus, cpus, _ = self._rows
+                gpus, cpus, _ = self._rows
+                few = bisect_left(fits, nodes, enough, row, key=lambda bits: (bits & free).bit_count())
+                for first in range(few, row + 1):
                     if found := self._room.chosen(ask, each, fits[first] & free, gpus[first], cpus[first]):
                         return at_s, found
         return None

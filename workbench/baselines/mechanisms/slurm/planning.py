@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -196,8 +196,8 @@ class Pass:
     def _whole(self, able: int) -> int:
         """Some nodes, and those beside them on their machines."""
         found = able
-        for bit, beside in zip(self.room.bit, self.room.beside, strict=True):
-            if bit != beside and bit & able:
+        for bit, beside in self.room.shared:
+            if bit & able:
                 found |= beside
         return found
 
@@ -207,7 +207,7 @@ class Pass:
         while asks[-1].name not in could:
             asks.pop()
         names = tuple(ask.name for ask in asks)
-        held = tuple(held.ask.name for held in self.held if held.nodes & part)
+        held = tuple([held.ask.name for held in self.held if held.nodes & part])
         ables = tuple(sorted({self.able[ask.name] for ask in asks}))
         return Idle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
 
@@ -328,7 +328,7 @@ class Pass:
 
 
 def place(site: SlurmSite, ask: Ask, priority: float) -> Place:
-    """By what a job is in order: partition tier, then priority, then who came first; jobs of reservations before all."""
+    """What orders the queue: partition tier, priority, who came first; jobs of reservations before all."""
     partition = site.partitions.get(ask.partition)
     tier = partition.tier if partition else 1.0
     return (not ask.reservation, -tier, -int(priority), ask.since_s, ask.name)
