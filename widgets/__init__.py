@@ -13,6 +13,7 @@ from widgets.parts.startup import quick_imports, show_errors_in_words
 if TYPE_CHECKING:
     from widgets.compare_lab import CompareLab as CompareLab
     from widgets.lab.lab import Lab as Lab
+    from widgets.lab.scene import Scene as Scene
     from widgets.lessons.draw import Draw as Draw
     from widgets.lessons.exercise import Exercise as Exercise
     from widgets.lessons.guess import Guess as Guess
@@ -31,6 +32,7 @@ _MODULES = {
     "GanttView": "parts.gantt_view",
     "Guess": "lessons.guess",
     "Lab": "lab.lab",
+    "Scene": "lab.scene",
     "VegaView": "parts.vega_view",
     "WhatIfLab": "what_if_lab",
 }
@@ -44,6 +46,7 @@ __all__ = [
     "GanttView",
     "Guess",
     "Lab",
+    "Scene",
     "VegaView",
     "WhatIfLab",
 ]

@@ -11,6 +11,14 @@ from playwright.sync_api import Page, expect
 from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, soon, wait_for_text
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
+SCENES = """
+from widgets import Scene
+lab.scenes([
+    Scene("Short rounds.", control="round_s", number="mean_jct_s"),
+    Scene("Long rounds.", control="round_s", number="mean_jct_s", knobs={"round_s": 1800}),
+    Scene("The model.", page="Model"),
+])
+"""
 HALL = {"width": 1280, "height": 720}
 LEAST_PX = 17.9
 """Of any text that is seen, but for indices in formulas."""
@@ -77,6 +85,41 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     expect(lab).to_have_attribute("data-panel", "result")
     page.locator(".wb-present-leave").click()
     page.locator(".wb-present-begin").wait_for()
+    shows_scenes(page)
+
+
+def shows_scenes(page: Page) -> None:
+    """Picture, one control, a number and a sentence in the whole window; arrows go from one to the next."""
+    page.evaluate(
+        "code => jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code}).done", SCENES
+    )
+    page.locator(".wb-present-begin").click()
+    scene, lab = page.locator(".wb-scene"), page.locator(".wb-lab")
+    expect(scene).to_contain_text("Short rounds.")
+    for theme in ("Dark", "Light"):
+        page.evaluate(
+            "name => jupyterapp.commands.execute('apputils:change-theme', {theme: `JupyterLab ${name}`})", theme
+        )
+        page.wait_for_timeout(300)
+        shot(page, f"scene-{theme}")
+    expect(page.locator(".wb-main-knobs input[type=text]:visible")).to_have_count(1)
+    expect(page.locator(".wb-main-knobs select:visible")).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    expect(scene).to_contain_text("Long rounds.")
+    expect(scene.locator("b")).to_be_visible()
+    expect(scene).to_contain_text("before")
+    assert lab.evaluate("e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth")
+    picture = page.locator(".wb-view-gantt").bounding_box()
+    assert picture is not None and picture["y"] + picture["height"] <= HALL["height"]
+    shot(page, "scene-2")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".wb-formulation")).to_be_visible()
+    shot(page, "scene-3")
+    page.keyboard.press("ArrowLeft")
+    expect(scene).to_contain_text("Long rounds.")
+    page.keyboard.press("Escape")
+    page.locator(".wb-present-begin").wait_for()
+    expect(page.locator(".wb-knob-round_s input")).to_have_value("6 min")
 
 
 def plays_by_keys(page: Page) -> None:

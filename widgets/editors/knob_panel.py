@@ -100,6 +100,16 @@ class KnobPanel:
             for control in self._controls.values():
                 control.live(live)
 
+    @property
+    def in_sight(self) -> list[str]:
+        """The names of the knobs that are always in sight."""
+        return [name for name, control in self._controls.items() if control.main]
+
+    def point_out(self, name: str) -> None:
+        """Give the control of that knob, and no other, the class `wb-pointed`."""
+        for each, control in self._controls.items():
+            (control.box.add_class if each == name else control.box.remove_class)("wb-pointed")
+
     def _in_sight(self, scheduler: Knobbed) -> list[Knob]:
         """The knobs as they are to be shown: those that were chosen first; raises InputError for a range outside."""
         known = {knob.name: knob for knob in scheduler.knobs}

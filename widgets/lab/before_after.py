@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import ipywidgets as w
 import pandas as pd
@@ -64,6 +64,16 @@ class BeforeAfter:
         self._of = {id(each): self._of.get(id(each), measures) for each in kept} | {id(self._run): measures}
         self._tell()
 
+    def told(self, name: str) -> str:
+        """One measure by its name, with its value before and the difference, as HTML; "" before the first run."""
+        if self._run is None:
+            return ""
+        was = None if self.before is None else self._of[id(self.before)]
+        label, *values = measures_table(was, self._of[id(self._run)], [name]).iloc[0]
+        before, now, changed = values if was is not None else ("", " ".join(values), "")
+        more = f" (before {before}; {changed})" if changed else ""
+        return f"{html.escape(label)} <b>{html.escape(now)}</b>{html.escape(more)}"
+
     def _on_pin(self, pinned: bool) -> None:
         """The run in sight becomes what others are compared with."""
         self.pin.description = "Pinned" if pinned else "Pin"
@@ -93,9 +103,12 @@ def alike(before: Run, run: Run) -> bool:
     return types and list(before.jobs["job"]) == list(run.jobs["job"])
 
 
-def measures_table(before: Summary | None, now: Summary) -> pd.DataFrame:
-    """The measures as people read them; with a run before also its values and the differences."""
-    found = metrics.table(now)
+def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """The measures as people read them; with a run before also its values and the differences.
+
+    names: which, as `metrics.table` takes them.
+    """
+    found = metrics.table(now, names)
     if before is None:
         return found[["label", "value", "unit"]].set_axis(["Measure", "Now", "Unit"], axis="columns")
     rows = []

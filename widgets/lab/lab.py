@@ -6,6 +6,7 @@ nothing here knows a paper.
 
 from __future__ import annotations
 
+import html
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,8 @@ from widgets.lab import words
 from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
 from widgets.lab.results import Results, drawings
 from widgets.lab.scenario_panel import ScenarioPanel
+from widgets.lab.scene import Scene
+from widgets.lab.scene import check as check_scenes
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.lab.side_page import PageChoice, pages_of
 from widgets.lab.vary_page import VaryPage
@@ -88,6 +91,9 @@ class Lab(LabShell[LabSetting]):
         self._run: Run | None = None
         self._wall_s = math.inf
         self._cancelled = False
+        self._scenes: list[Scene] = []
+        self._scene: int | None = None
+        self._before_scenes: LabSetting | None = None
         super().__init__(f"{room.title} lab", SolveBar(self.solve, self._cancel))
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
@@ -162,6 +168,15 @@ class Lab(LabShell[LabSetting]):
             self._scenario.belief.choose(told)
         self._on_change()
 
+    def scenes(self, scenes: Sequence[Scene]) -> None:
+        """What Present shows from now on, a step at a time by arrow keys; none: the lab's pages again.
+
+        Leaving sets all as it was. Raises InputError for a scene that names a page, knob or measure that is not there.
+        """
+        check_scenes(scenes, find_scheduler(self.scheduler), self._knobs.in_sight)
+        self._scenes = list(scenes)
+        self._frame.presenter.refresh()
+
     def solve(self) -> None:
         """Solve and simulate in the background; the charts follow when it is done."""
         setting = self._check()
@@ -188,7 +203,8 @@ class Lab(LabShell[LabSetting]):
     # Layout ----------------------------------------------------------------------------------------------------------
 
     def _build(self, picture: str) -> None:
-        self._note = w.HTML()
+        self._note, self._said = w.HTML(), w.HTML()
+        self._said.add_class("wb-scene")
         panel = self._scenario
         self._beside = PageChoice(self._vary.box, self._vary.opened, self._pages)
         own = {
@@ -202,21 +218,42 @@ class Lab(LabShell[LabSetting]):
         self._tabs = tabs_of(tabs, "wb-editors")
         knobs = w.HBox([self._choice.widget, self._knobs.main])
         knobs.add_class("wb-main-knobs")
-        right = w.VBox([self._bar.box, knobs, self._choice.left_out, self._results.box])
+        right = w.VBox([self._said, self._bar.box, knobs, self._choice.left_out, self._results.box])
         self.widget = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False), name="wb-instrument")
 
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
+        if self._scenes:
+            titles = [f"{number}. {scene.says}" for number, scene in enumerate(self._scenes, 1)]
+            return [Panel(title, "scene", partial(self._enter, number)) for number, title in enumerate(titles)]
         return [*panels_of(self._results.pages, "result"), *panels_of(self._tabs, "editors", self._open_drawer)]
+
+    def _enter(self, number: int) -> None:
+        """Show a scene; what it and those before it set is set when it is come to, not when a run of it ends."""
+        scene, before = self._scenes[number], self._before_scenes
+        if number != self._scene and before is not None:
+            self._scene = number
+            self._results.open(scene.page)
+            self._knobs.point_out(scene.control)
+            settled = dict(before.knobs)
+            for each in self._scenes[: number + 1]:
+                settled |= find_scheduler(before.scheduler).settle({**settled, **each.knobs})
+            self._go_to(LabSetting(before.scenario, before.scheduler, settled, before.belief))
+        told = self._results.compared.told(scene.number) if scene.number else ""
+        self._said.value = f"<p>{html.escape(scene.says)}</p><p class='wb-scene-number'>{told}</p>"
 
     def _open_drawer(self) -> None:
         self._frame.setup.value = True
 
     def _keep(self) -> Callable[[], None]:
         rows, drawer = kept_open(self._tabs, self._results.pages), self._frame.setup.value
+        self._before_scenes = before = self._frame.history.present if self._scenes else None
 
         def restore() -> None:
+            self._scene = None
+            if before is not None:
+                self._go_to(before)
             rows()
             self._frame.setup.value = drawer
 

@@ -4,6 +4,7 @@
 
 const MAGNIFY = 1.5;
 const TYPING = "input, select, textarea, .wb-chart";
+const HANDLED = `${TYPING}, [role=slider], [contenteditable]`; // where arrows are the control's own, also in a scene
 
 function render({ model, el }) {
   el.classList.add("wb");
@@ -87,8 +88,9 @@ function render({ model, el }) {
       if (event.altKey && event.code === "KeyP" && lab()?.contains(event.target)) act(event, () => set("on", true));
       return;
     }
-    if (event.key === "PageDown") act(event, () => go(1));
-    else if (event.key === "PageUp") act(event, () => go(-1));
+    const arrows = model.get("kinds")[model.get("number")] === "scene" && !event.target.closest?.(HANDLED);
+    if (event.key === "PageDown" || (arrows && event.key === "ArrowRight")) act(event, () => go(1));
+    else if (event.key === "PageUp" || (arrows && event.key === "ArrowLeft")) act(event, () => go(-1));
     else if (event.key === "Escape" && !event.target.closest?.(TYPING)) act(event, () => set("on", false));
   }
 
