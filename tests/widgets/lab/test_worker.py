@@ -20,7 +20,7 @@ from widgets.work.process import ProcessWork, process_work
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError
 from workbench.scheduling import notation
-from workbench.session.registry import formulations
+from workbench.session.registry import rooms
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +184,7 @@ def test_the_workers_of_a_kernel_are_one() -> None:
 
 def test_every_equation_stands_beside_the_code_of_its_part() -> None:
     """Of every formulation that is shipped: typeset, with whole lines, coloured without the loss of a letter."""
-    for formulation in formulations():
+    for formulation in (each for room in rooms() for each in room.formulations):
         stated = formulation.statement(formulation.settle({}))
         found = notation.side_by_side(stated, notation.source(stated))
         assert [one["part"] for one in found] == [line.part for line in notation.equations(stated)] and found
