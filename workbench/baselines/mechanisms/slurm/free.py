@@ -14,6 +14,7 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -109,9 +110,9 @@ class FreeNow:
         free = self._roomy[key] & able
         if free.bit_count() < max(ask.nodes, 1):
             return None
-        return self.chosen(ask, each, free, self.gpus[self.order], self.cpus[self.machine[self.order]])
+        return self.chosen(ask, each, free, self.gpus[self.order], self.cpus[self.machine[self.order]].tolist())
 
-    def chosen(self, ask: Ask, each: int, free: int, gpus: NDArray[Any], cpus: NDArray[Any]) -> Gpus | None:
+    def chosen(self, ask: Ask, each: int, free: int, gpus: NDArray[Any], cpus: Sequence[float]) -> Gpus | None:
         """The nodes that a job gets, of those where it fits. gpus, cpus: free ones of each node, best first."""
         nodes = max(ask.nodes, 1)
         if free.bit_count() < nodes:
@@ -124,9 +125,9 @@ class FreeNow:
             return _filled(ask.gpus, ask.gpus, self.order, gpus, alone if len(alone) else at)
         return _filled(ask.gpus, ask.nodes, self.order, gpus, at)
 
-    def _best(self, free: int, nodes: int, cpus: NDArray[Any], ask: Ask) -> list[int]:
+    def _best(self, free: int, nodes: int, cpus: Sequence[float], ask: Ask) -> list[int]:
         """Of the places where a job fits those that it gets: run by run of neighbours, the lightest ones first."""
-        even = ask.even or cpus.max(initial=0.0) == math.inf
+        even = ask.even or math.inf in cpus
         found: list[int] = []
         while len(found) < nodes:
             same, left, best = free & self.alike[(free & -free).bit_length() - 1], nodes - len(found), (False, 0.0, 0)
@@ -134,13 +135,13 @@ class FreeNow:
                 run = self._run(same)
                 same ^= run
                 count, first = run.bit_count(), (run & -run).bit_length() - 1
-                enough, size = count >= left, count if even else float(cpus[first : first + count].sum())
+                enough, size = count >= left, count if even else sum(cpus[first : first + count])
                 if not best[2] or (enough and (not best[0] or size < best[1])) or (not enough and size > best[1]):
                     best = enough, size, run
             run, free = best[2], free & ~best[2]
             first, count = (run & -run).bit_length() - 1, run.bit_count()
             if left == 1 and not even:
-                first += int(cpus[first : first + count].argmin())
+                first = min(range(first, first + count), key=cpus.__getitem__)
             found += range(first, first + min(count, left))
         return found
 
@@ -154,19 +155,25 @@ class FreeNow:
     def after(self, ends: Sequence[Sequence[Held]]) -> tuple[Rows, Rows, Rows]:
         """GPUs, CPUs and memory free on the nodes, best first (times x nodes): now, and once each of some lots of jobs,
         one after the other, has ended too."""
-        parts = [(i, node, n, held.ask) for i, lot in enumerate(ends, start=1) for held in lot for node, n in held.gpus]
+        parts = [*chain.from_iterable(ends)]
         rows = [np.zeros((len(ends) + 1, len(of))) for of in (self.gpus, self.cpus, self.memory_mb)]
         for each, free in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
             each[0] = free
         if parts:
-            at, node = np.array([part[:2] for part in parts]).T
+            spans, times = [len(held.gpus) for held in parts], np.arange(1, len(rows[0]))
+            at = np.repeat(np.repeat(times, [len(lot) for lot in ends]), spans)
+            pairs = chain.from_iterable([held.gpus for held in parts])
+            node, count = np.fromiter(chain.from_iterable(pairs), dtype=np.intp).reshape(-1, 2).T
+            asked = [(held.ask.cpus, held.ask.memory_mb, held.ask.on_cpus) for held in parts]
+            cpus, memory_mb, on_cpus = np.repeat(np.array(asked), spans, axis=0).T
             machine = self.machine[node]
-            np.add.at(rows[0], (at, node), [n for *_, n, _ in parts])
-            np.add.at(rows[1], (at, machine), [n if ask.on_cpus else ask.cpus for *_, n, ask in parts])
-            np.add.at(rows[2], (at, machine), [ask.memory_mb for *_, ask in parts])
-        gpus, cpus, memory_mb = (each.cumsum(axis=0) for each in rows)
+            np.add.at(rows[0], (at, node), count)
+            np.add.at(rows[1], (at, machine), np.where(on_cpus, count, cpus))
+            np.add.at(rows[2], (at, machine), memory_mb)
         machines = self.machine[self.order]
-        return gpus[:, self.order], cpus[:, machines], memory_mb[:, machines]
+        columns = self.order, machines, machines
+        gpus, cpus, memory_mb = (each.cumsum(axis=0)[:, at] for each, at in zip(rows, columns, strict=True))
+        return gpus, cpus, memory_mb
 
 
 def bits(rows: NDArray[np.bool_]) -> list[int]:
@@ -203,6 +210,7 @@ class FreeLater:
     def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, room: FreeNow) -> None:
         self._times, self._rows, self.able, self._room = times, rows, able, room
         self._known: dict[tuple[float, ...], list[int]] = {}
+        self._lists: dict[int, list[float]] = {}
         self._frees = sorted(times)
         self._cuts, self._kept = [-math.inf], [0]  # who is kept from each cut to the next
 
@@ -240,10 +248,10 @@ class FreeLater:
             row = bisect_right(self._times, at_s) - 1
             free = self._open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
             if free.bit_count() >= nodes:
-                gpus, cpus, _ = self._rows
+                gpus = self._rows[0]
                 few = bisect_left(fits, nodes, enough, row, key=lambda bits: (bits & free).bit_count())
                 for first in range(few, row + 1):
-                    if found := self._room.chosen(ask, each, fits[first] & free, gpus[first], cpus[first]):
+                    if found := self._room.chosen(ask, each, fits[first] & free, gpus[first], self._cpus(first)):
                         return at_s, found
         return None
 
@@ -270,6 +278,12 @@ class FreeLater:
     def changes_s(self, after_s: float) -> float:
         """When next something becomes free."""
         return next(iter(self._frees[bisect_right(self._frees, after_s) :]), math.inf)
+
+    def _cpus(self, row: int) -> list[float]:
+        """The free CPUs of each node at a time."""
+        if row not in self._lists:
+            self._lists[row] = self._rows[1][row].tolist()
+        return self._lists[row]
 
     def _fitting(self, each: int, cpus: float, memory_mb: float) -> list[int]:
         """The nodes that have room for so much, at each time."""
