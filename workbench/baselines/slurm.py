@@ -256,7 +256,7 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory) -> tuple[list[Ask], dict[s
         ask = site.asks[jobs[row].name]
         if not ask.after:
             ready.append(ask)
-        elif waits := [before for _, before in ask.after if before in site.asks and before not in memory.ended]:
+        elif waits := [f"{job} ({kind})" for kind, job in ask.after if job in site.asks and job not in memory.ended]:
             reasons[ask.name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
         else:
             ready.append(ask)

@@ -84,6 +84,7 @@ def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() ->
     assert "With rack=r2 gone: jobs refused goes from 0 jobs to 1 job" in said and "user ada" in wait_tables(found)
     assert found.demand["percent"].tolist() == [140, 140] and "At 140 % of the demand, mean wait is" in said
     assert (found.demand["changed_s"] > found.demand["today_s"]).iloc[0] and len(found.runs) == 6
+    assert "With rack=r2 gone: 1 job can start no more: no nodes of partition q that are large enough for it" in said
     refused = found.runs[2][0].jobs.set_index("job")["verdict"]
     assert refused["q0"] == "refused" and (refused.drop("q0") == "").all()
     gone = workbench.explain(found.runs[2][0], "q0", 50.0)

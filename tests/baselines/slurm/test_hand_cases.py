@@ -137,7 +137,7 @@ def test_7_a_throttle_of_an_array() -> None:
 def test_8_afterok_waits_for_its_end() -> None:
     scenario = site_of(job("job-1", 0, 100, 1, 100), job("job-2", 5, 10, 1, 100, dependency="afterok:1"))
     found = starts(scenario)
-    assert why(scenario, "job-2", 50).startswith("Dependency (job-1, on which it depends, has not ended)")
+    assert why(scenario, "job-2", 50).startswith("Dependency (job-1 (afterok), on which it depends, has not ended)")
     assert 100 <= found["job-2"] <= 103
 
 

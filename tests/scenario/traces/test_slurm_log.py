@@ -80,9 +80,13 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
 
 def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
     line = "sbatch --array=0-9%3 -d afterok:7 run|it.sh"
-    scenario, report = read(
-        tmp_path, dump(Ran("9_4", 0, 130, 600, eligible_s=100, submit_line=line), Ran("10", 5, 6, 7))
-    )
+    other = Ran("10", 5, 6, 7, submit_line="sbatch -d singleton run.sh")
+    scenario, report = read(tmp_path, dump(Ran("9_4", 0, 130, 600, eligible_s=100, submit_line=line), other))
+    assert [
+        note
+        for note in report.notes
+        if note.startswith("1 job waited for others by singleton: eligible when the log says")
+    ]
     job = scenario.jobs[1]
     assert (job.name, job.user, job.arrival_s, job.steps) == ("job-9_4", "ada", 100.0, 600.0)
     assert dict(job.attributes) == {

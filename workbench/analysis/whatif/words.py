@@ -16,6 +16,8 @@ from workbench.base.labels import unit_beside, with_unit
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Faults, Scenario
+from workbench.simulation.intervals import is_refused
+from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
     from workbench.analysis.whatif.ask import WhatIf
@@ -39,7 +41,7 @@ WAIT_HEADS = (
     *("Wait of", "Jobs", "Median today", "Median changed", "95th percentile today", "95th percentile changed"),
     *("Sum today", "Sum changed"),
 )
-MOST_USERS = 12
+MOST_USERS, MOST_REASONS = 12, 4
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
 of utilisation (ours)."""
@@ -166,6 +168,7 @@ def conclusions(found: WhatIf) -> list[str]:
         for row in rows_of(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
                 said.append(f"With {change.words}: {_sentence(row, found.plan.level)}{_dates(found, row)}")
+        said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
         said.append(f"With {change.words}: {_jobs(found, change.text)}")
         said += _rent(found.plan.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
     for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
@@ -206,6 +209,16 @@ def _jobs(found: WhatIf, change: str) -> str:
         return f"{text}."
     most, loser = max(zip(jobs["difference_s"].tolist(), jobs["job"].tolist(), strict=True))
     return f"{text}; {loser} loses most, {format_duration(most, parts=2)}."
+
+
+def _refused(today: Run, changed: Run) -> list[str]:
+    """Why jobs that run today are refused then, the most frequent reasons first."""
+    was, now = (run.jobs["job"][is_refused(run)] for run in (today, changed))
+    told = changed.events[changed.events["event"] == "verdict"]
+    reasons = told.loc[told["job"].isin(set(now) - set(was)), "reason"].value_counts()
+    found = [f"{counted(n, 'job')} can start no more: {why}." for why, n in reasons.items() if why != "refused"]
+    left = len(found) - MOST_REASONS
+    return [*found[:MOST_REASONS], *([f"{counted(left, 'more reason')} for refusals."] if left > 0 else [])]
 
 
 def _rent(before: Cluster, after: Cluster) -> list[str]:

@@ -30,6 +30,7 @@ from typing import Any
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.files import parse_json
+from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
@@ -311,6 +312,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     if "." in job:
         return "a job step, not a job"
     if state in WAITING:
+        log.odd["waiting"] += 1
         return f"not ended: {state}"
     if state not in (*ENDED, *GOING_ON):
         return "State is none that sacct knows"
@@ -553,9 +555,13 @@ def _told(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
     going = sum(row.facts["state"] in GOING_ON for row in rows)
     on_cpus = sum(row.ran_on == (CPU,) for row in rows)
+    kinds = [set(re.findall(r"[a-z]+", str(row.facts.get("dependency", "")))) - {"afterok", "afterany"} for row in rows]
+    otherwise = f"for others by {listed(sorted(set().union(*kinds)))}: eligible when the log says, whatever changes"
     counts = (
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
+        (log.odd["waiting"], "job", "still waited at the log's end: left out, as nobody knows how long they would run"),
+        (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
         (log.odd["over limit"], "job", "ran over a minute longer than their time limit, kept as they ran"),
