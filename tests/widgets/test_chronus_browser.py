@@ -87,6 +87,7 @@ def test_the_lab_of_chronus_without_code(page: Page, voila_server: Server, probl
 def open_solved(page: Page, server: Server) -> None:
     run_notebook(page, server, "chronus.ipynb", CELL)
     solve_first(page)
+    expect(page.locator("button.wb-undo")).to_be_disabled()  # no control of the page has changed a value by itself
 
 
 def explain_a_verdict(page: Page) -> None:

@@ -136,13 +136,22 @@ def test_kinds_of_controls() -> None:
         (w.Checkbox, {"default": True, "kind": "bool"}),
         (w.IntSlider, {"default": 2, "kind": "int", "minimum": 1, "maximum": 9}),
         (w.Text, {"default": 2, "kind": "int", "minimum": 1, "maximum": 10**9}),
-        (w.FloatSlider, {"default": 0.5, "minimum": 0, "maximum": 1}),
+        (w.Text, {"default": 0.005, "minimum": 0, "maximum": 1}),  # a FloatSlider's page would make it 0.01
         (w.Text, {"default": 0.5, "minimum": 0}),
         (w.Text, {"default": None, "minimum": 0, "maximum": 1, "optional": True}),
     ]
     for kind, declared in kinds:
         control, _ = control_of(name="x", help="", **declared)
         assert type(control.widget) is kind and control.value() == declared["default"]
+
+
+def test_a_number_between_two_ends_has_a_slider_that_leaves_it_alone() -> None:
+    control, _ = control_of(name="p", help="", default=-0.5, minimum=-1, maximum=1, main=True)
+    assert type(control.slider) is w.SelectionSlider and control.slider.value == -0.5
+    control.set(-0.512)
+    assert (control.value(), control.slider.value) == (-0.512, -0.5)
+    control.slider.value = 0.25
+    assert control.value() == 0.25
 
 
 def test_a_preset_sets_the_others() -> None:

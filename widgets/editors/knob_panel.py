@@ -16,7 +16,6 @@ from workbench.scheduling.knob import Knob, Value
 
 STYLE = {"description_width": "12em"}
 WIDE = {"width": "97%"}
-SLIDER_STEPS = 100
 MOST_SLIDER_VALUES = 1000
 """Whole numbers over a wider range are typed."""
 SOURCES = {"paper": "from the paper", "code": "from the authors' code", "ours": "our choice"}
@@ -31,7 +30,7 @@ NO_LIMIT = math.inf
 COUNTS = (*range(1, 11), 12, 15, 20, 30, 50, 100)
 """Whole numbers that a slider offers beside one that may be none, and so is typed."""
 STEPS = 40
-"""Of a slider over a range that was asked for."""
+"""Of a slider over a range that was asked for, or that a knob has."""
 NUMBERS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, math.inf)
 """What a slider offers beside a number from 0 to infinity, which is typed."""
 
@@ -164,7 +163,7 @@ class Control:
     def live(self, live: bool) -> None:
         """Whether its slider tells every value that the pointer passes."""
         for widget in (self.widget, self.slider):
-            if isinstance(widget, (w.IntSlider, w.FloatSlider, w.SelectionSlider)):
+            if isinstance(widget, (w.IntSlider, w.SelectionSlider)):
                 widget.continuous_update = live
 
     def _on_value(self, _: Any) -> None:
@@ -247,27 +246,14 @@ def _control(knob: Knob) -> Any:
         return w.Dropdown(options=options, value=knob.default, description=label, **common)
     if knob.kind == "bool" and not knob.optional:
         return w.Checkbox(value=bool(knob.default), description=label, indent=False, layout=WIDE)
-    bounded = math.isfinite(knob.minimum) and math.isfinite(knob.maximum) and not knob.optional
-    if bounded and knob.kind == "int" and knob.maximum - knob.minimum <= MOST_SLIDER_VALUES:
-        slider, step = w.IntSlider, 1.0
-    elif bounded and knob.kind == "float" and knob.unit != "s":
-        slider, step = w.FloatSlider, (knob.maximum - knob.minimum) / SLIDER_STEPS
-    else:
-        return w.Text(
-            value=written(knob, knob.default),
-            description=label,
-            placeholder="none" if knob.optional else "",
-            continuous_update=False,
-            **common,
-        )
-    as_kind = int if knob.kind == "int" else float
-    low, high = as_kind(knob.minimum), as_kind(knob.maximum)
-    return slider(
-        value=knob.default,
-        min=low,
-        max=high,
-        step=as_kind(step),
+    if knob.kind == "int" and not knob.optional and knob.maximum - knob.minimum <= MOST_SLIDER_VALUES:
+        low, high = int(knob.minimum), int(knob.maximum)
+        return w.IntSlider(value=knob.default, min=low, max=high, description=label, continuous_update=False, **common)
+    # No FloatSlider: the page moves a value between its steps to the nearest, and says so as if a person had.
+    return w.Text(
+        value=written(knob, knob.default),
         description=label,
+        placeholder="none" if knob.optional else "",
         continuous_update=False,
         **common,
     )
@@ -279,8 +265,8 @@ def _choices(knob: Knob) -> tuple[Value, ...]:
 
 
 def _slider(knob: Knob) -> Any:
-    """A slider over usual values, for a knob always in sight that is a duration, an optional count or a number without
-    end; None for other knobs."""
+    """A slider over usual values, for a knob always in sight that is a duration, an optional count or a number; None
+    for other knobs."""
     offered = _usual(knob) if knob.main and knob.choices is None else []
     if not offered:
         return None
@@ -307,9 +293,14 @@ def _usual(knob: Knob) -> list[float]:
         return sorted({*(float(s) for s in ROUND_S if low <= s <= high), float(default)})
     if knob.kind == "int" and knob.optional and default is None:
         return [*(float(count) for count in COUNTS if knob.minimum <= count <= knob.maximum), NO_LIMIT]
-    endless = knob.minimum == 0 and knob.maximum == math.inf
-    if knob.kind == "float" and not knob.unit and not knob.optional and endless and isinstance(default, (int, float)):
-        return sorted({*NUMBERS, float(default)})
+    if knob.kind == "float" and not knob.unit and not knob.optional and isinstance(default, (int, float)):
+        low, high = knob.minimum, knob.maximum
+        if low == 0 and high == math.inf:
+            return sorted({*NUMBERS, float(default)})
+        if math.isfinite(low) and math.isfinite(high):
+            return sorted(
+                {*(round(low + (high - low) * place / STEPS, 9) for place in range(STEPS + 1)), float(default)}
+            )
     return []
 
 
@@ -335,7 +326,7 @@ def _offer(knob: Knob, number: float) -> str:
 
 
 def _nearest(value: Value, offered: Sequence[float]) -> float | None:
-    """The number that is nearest by ratio, of numbers that rise; None for what is no number > 0."""
+    """The number that is nearest, of numbers that rise: by ratio to a number > 0; None for what is no number."""
     if value is None:
         return NO_LIMIT
     if not isinstance(value, (int, float)):
@@ -343,7 +334,7 @@ def _nearest(value: Value, offered: Sequence[float]) -> float | None:
     if value in offered:
         return value
     if value <= 0:
-        return None
+        return min(offered, key=lambda number: abs(number - value))
     above_0 = [number for number in offered if number > 0]
     most = min(value, above_0[-1])
     return min(above_0, key=lambda number: abs(math.log(number / most)))
