@@ -64,6 +64,13 @@ class BeforeAfter:
         self._of = {id(each): self._of.get(id(each), measures) for each in kept} | {id(self._run): measures}
         self._tell()
 
+    def forget(self) -> None:
+        """Compare the run that is shown with none."""
+        if self._before is not None and not self.pin.value:
+            self._before = None
+            self._tell()
+            self._changed()
+
     def told(self, name: str) -> str:
         """One measure by its name, with its value before and the difference, as HTML; "" before the first run."""
         if self._run is None:

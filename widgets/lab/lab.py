@@ -323,6 +323,9 @@ class Lab(LabShell[LabSetting]):
             left_out = self._scenario.editors.left_out
             self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
 
+    def _begin(self) -> None:
+        self._results.compared.forget()
+
     def _outdated(self, old: bool) -> None:
         self._results.outdated(old and self._run is not None)
 

@@ -81,8 +81,10 @@ class LabShell(ABC, Generic[AnySetting]):
         from IPython.display import display
 
         self._still.display()
-        if self._still.hide not in self.widget.children:
+        if self._still.hide not in self.widget.children:  # it is seen for the first time
             self.widget.children = (*self.widget.children, self._still.hide)
+            self._frame.begin()
+            self._begin()
         display(self.widget)
 
     # What is a lab's own ---------------------------------------------------------------------------------------------
@@ -125,6 +127,9 @@ class LabShell(ABC, Generic[AnySetting]):
 
     def _heard(self, setting: AnySetting | None, other: bool) -> None:
         """What else follows the controls; setting: None while something is wrong; other: it is not as it was."""
+
+    def _begin(self) -> None:
+        """It is seen from now on: what a cell has set before is how it opens, not a change."""
 
     def _wrong(self, error: WorkbenchError) -> str:
         """What is wrong, in the words of the controls."""
@@ -239,6 +244,10 @@ class LabFrame(Generic[AnySetting]):
         body = w.HBox([drawer, right])
         body.add_class("wb-body")
         return body
+
+    def begin(self) -> None:
+        """What is set now is what there is nothing to undo of."""
+        self.history.past, self.undo.disabled = [], self.history.valid
 
     def heard(self, setting: AnySetting | None) -> bool:
         """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""

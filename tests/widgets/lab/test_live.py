@@ -9,6 +9,7 @@ from typing import Any
 
 import IPython.display
 import pytest
+from IPython.utils.capture import capture_output
 
 import widgets.lab.before_after
 import widgets.lab.lab
@@ -190,3 +191,19 @@ def test_rows_are_those_of_the_run_that_was_asked_for_last(monkeypatch: pytest.M
         hear(work())
         assert name in page._head.value
     assert not asked
+
+
+def test_what_a_cell_sets_before_the_lab_is_seen_is_how_it_opens() -> None:
+    """Then it is a change: against the run before, and Undo comes back."""
+    lab = GavelLab()
+    lab.set(round_s=720)
+    assert lab._results.compared.before is not None
+    with capture_output():
+        lab._ipython_display_()
+    assert lab._frame.undo.disabled and lab._results.compared.before is None
+    assert "Change something" in lab._results.compared.said.value
+    lab.set(round_s=360)
+    assert not lab._frame.undo.disabled and lab._results.compared.before is not None
+    with capture_output():
+        lab._ipython_display_()
+    assert not lab._frame.undo.disabled, "shown a second time it is as it was"
