@@ -16,7 +16,6 @@ from tests.browser_support import (
     soon,
     wait_for_text,
 )
-from workbench.session.registry import find_scheduler
 
 PAGE = ".wb-formulation"
 WIDE = """() => {
@@ -38,7 +37,7 @@ def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problem
     assert beside.locator(".wb-equations").count() == beside.locator("pre .wb-py-string").locator("xpath=..").count()
     wait_for_text(page, f"{PAGE} .wb-rows", "Rows with numbers, as decided at .*gavel.water_filling.*capacity.*yes")
     before = page.locator(f"{PAGE} .wb-statement").inner_text()
-    page.locator(".wb-scheduler select").select_option(label=find_scheduler("gavel.min_cost_slo").title)
+    page.locator(".wb-scheduler select").select_option(label="Minimum cost with SLOs")
     comes_true(page, "before => document.querySelector('.wb-statement').innerText !== before", before)
     look_at(page, "min_cost_slo")
 

@@ -30,11 +30,12 @@ class SchedulerChoice:
 
     def __init__(self, room: Room, changed: Callable[[], None]) -> None:
         self._own = [found.name for found in room.schedulers]
+        self._paper = f"{room.title}: "
         self._changed = changed
         self._quiet = False
         style = {"description_width": "6em"}
         self.widget = w.Dropdown(
-            options=titles(self._own), description="Scheduler", style=style, layout=w.Layout(width="97%")
+            options=self._titles(), description="Scheduler", style=style, layout=w.Layout(width="97%")
         )
         self.widget.add_class("wb-scheduler")
         told = "; ".join(f"{name}: {reason}" for name, reason in skipped_rooms().items())
@@ -45,6 +46,18 @@ class SchedulerChoice:
         self._name_in_full()
         _CHOICES.add(self)
         _watch_cells()
+
+    def _titles(self) -> list[tuple[str, str]]:
+        """What is offered; the lab's title has the paper's name, so that its schedulers need not begin with it."""
+        known = titles(self._own)
+        taken = {title for title, _ in known}
+
+        def short(title: str) -> str:
+            rest = title.removeprefix(self._paper)
+            rest = rest[:1].upper() + rest[1:]
+            return title if rest in taken else rest
+
+        return [(short(title), name) for title, name in known]
 
     @property
     def name(self) -> str:
@@ -69,7 +82,7 @@ class SchedulerChoice:
         """Offer what there is by now, and choose one; `changed` is not called."""
         before, self._quiet = self._quiet, True
         try:
-            offer = titles(self._own)
+            offer = self._titles()
             if list(self.widget.options) != offer:
                 self.widget.options = offer
             self.widget.value = name

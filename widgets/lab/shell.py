@@ -210,7 +210,7 @@ class LabFrame(Generic[AnySetting]):
             options=preset_names(),
             value="",
             layout=w.Layout(width="auto", flex="1 1 6em", min_width="6em", max_width="11em"),
-            tooltip="Open a preset",
+            tooltip="Open a preset scenario",
         )
         self.presets.observe(lambda change: self._on_preset(change["new"]), "value")
         self.undo = _tool("Undo", "undo", "Back to before the last change", self._on_undo)
@@ -405,7 +405,7 @@ def opened(source: Scenario | str | Path) -> Scenario:
 
 def preset_names(shown: str = "") -> list[tuple[str, str]]:
     """Every preset as people read it, with its name; below the one that is shown its variants: the list stays short."""
-    names = [("Presets", "")]
+    names = [("Scenarios", "")]
     for name, _ in presets():
         names.append((name.replace("_", " "), name))
         if shown in (name, *variants(name)):

@@ -318,7 +318,7 @@ class Route:
     def sentence(self) -> str:
         """The same in a sentence."""
         if self.kind == "same programme":
-            return f"What decides is the programme that {self.formulation} states, row by row."
+            return f"The model decides: what is solved is what {self.formulation} states, row by row."
         if self.kind == "other route":
             return f"What decides has the optimum of {self.formulation}, but is not that programme: {self.reason}."
         problem = f"; the problem is {self.formulation}" if self.formulation else ""
