@@ -174,6 +174,7 @@ class Results:
         self._which.add_class("wb-which")
         self._which.observe(lambda _: self._draw_page(), "value")
         self._table = w.HTML()
+        self._table.add_class("wb-tables")
         self._signal = w.Dropdown(options=[TOGETHER], description="Signal", layout=w.Layout(width="20em"))
         self._signal.add_class("wb-signal")
         self._signal.observe(lambda _: self._draw_page(), "value")

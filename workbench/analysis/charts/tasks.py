@@ -238,7 +238,7 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
     switched = table[table["load"] != ""]
     if switched.empty:
         return []
-    words = {"hit": "hits", "miss": "misses", "unknown": "unknown"}
+    words = {"hit": "hits", "miss": "misses", "unknown": "hit or miss unknown"}
     parts = [
         f"{share:.0%} {words[load]} ({LOADS[load]})" for load in LOADS if (share := (switched["load"] == load).mean())
     ]
