@@ -125,6 +125,20 @@ def test_6_minutes_that_are_left_to_limits() -> None:
     )
 
 
+def test_limits_of_each_job_alone() -> None:
+    """Beyond them a job can never start: it is refused. 6 GPUs on two nodes are 3 on each; no limit is no long one."""
+    qos = {"kind": "qos", "name": "normal", "MaxTRESPerNode": "gres/gpu=3", "MaxWall": "01:00:00"}
+    jobs = [job("both", 0, 60, 6, 3600, nodes=2), job("four", 0, 60, 4, 3600), job("long", 0, 60, 1, 3660)]
+    free = job("free", 0, 60, 1, 60)
+    del free["attributes"]["limit_s"]
+    run = workbench.simulate(site_of(*jobs, free, entities=(qos,), count=2), "slurm")
+    told = run.events[run.events["event"] == "verdict"].set_index("job")["reason"]
+    assert dict(told) == {
+        "four": "MaxTRESPerNode of QOS normal for any job: at most 3 GPUs, and it asks for 4",
+        "long": "MaxWall of QOS normal for any job: at most 60 minutes, and it asks for 61",
+    }
+
+
 def test_7_a_throttle_of_an_array() -> None:
     tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=2) for i in range(3)]
     found = starts(site_of(*tasks))
@@ -206,7 +220,12 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     assert parts["age"] == 1000 and parts["fair_share"] == pytest.approx(5000 / 3) and parts["qos"] == 300
     assert parts["job_size"] == 1000 * (1 / 1 + 32 / 64) / 2 and parts["partition"] == 1000
     (small,) = priorities(replace(site, favors_small=True), [one], fair, 900.0)
-    assert small["job_size"] == 250 and small["age"] == parts["age"]
+    assert small["job_size"] == 250 and small["age"] == parts["age"] and small["tres"] == 0
+    record = site_of(job("1", 0, 10, 2, 60, cpus=32)).to_dict()
+    record["entities"][0]["attributes"]["PriorityWeightTRES"] = "cpu=1000,gres/gpu=4000,gres/gpu:x=400"
+    site = read_site(Scenario.from_dict(record))
+    (parts,) = priorities(site, [*site.asks.values()], {}, 0.0)
+    assert parts["tres"] == 1000 * 32 / 64 + 4400 * 2 / 8
 
 
 def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:

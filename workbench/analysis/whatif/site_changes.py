@@ -32,9 +32,9 @@ OF_BACKFILL = tuple(name for name in DEFAULTS if name.islower())
 SET = {
     "config": tuple(DEFAULTS),
     "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "Policy"),
-    "qos": ("Priority", "UsageFactor", *TRES_LIMITS, *COUNT_LIMITS),
-    "account": ("Share", *TRES_LIMITS, *COUNT_LIMITS),
-    "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS),
+    "qos": ("Priority", "UsageFactor", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
+    "account": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
+    "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
 }
 """What can be set, by kind of entity; `workbench.baselines.mechanisms.slurm.site` reads it."""
 

@@ -3,22 +3,27 @@
 
 A limit of the partition's QOS comes before that of the job's QOS, then the association of the user, then the accounts
 above it. MaxTRESPU, MaxJobsPU (of a user), MaxTRESPA, MaxJobsPA (of an account) and GrpTRES, GrpJobs (of all) count the
-jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are left to the limits of jobs that run.
+jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are left to the limits of jobs that run;
+MaxTRES, MaxTRESPerNode and MaxWall (the time limit) are of each job alone, which can never start beyond them.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from workbench.baselines.mechanisms.slurm.free import Held
-from workbench.baselines.mechanisms.slurm.site import Ask, Association, Caps, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import UNLIMITED_S, Ask, Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
 
 NOUNS = {"cpu": "Cpu", "mem": "Memory", "node": "Node", "billing": "Billing"}
 """What reasons call resources; others are GRES."""
 UNITS = {"cpu": "CPUs", "mem": "MB of memory", "node": "nodes", "gres/gpu": "GPUs"}
+
+
+OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,21 @@ class Limit:
 
     def amount(self, ask: Ask, left_s: float) -> float:
         """What a job counts for, which runs for at most so many seconds more."""
+        if self.name == "MaxWall":
+            return ask.limit_s / 60.0 if ask.limit_s < UNLIMITED_S else 0.0
         count = ask.tres.get(self.resource, 0.0) if self.resource else 1.0
+        if self.name == "MaxTRESPerNode":
+            return count / ask.tres["node"]
         return count * max(left_s, 0.0) / 60.0 if self.by_minutes else count
 
     def reason(self, used: float, more: float) -> Reason:
         """Why a job may not start."""
         what = UNITS.get(self.resource, f"{self.resource.removeprefix('gres/gpu:')} GPUs")
         unit = f"{what} x minutes" if self.by_minutes else what if self.resource else "running jobs"
+        if self.name in OF_A_JOB:
+            unit = "minutes" if self.name == "MaxWall" else unit
+            text = f"{self.name} of {self.whose}: at most {self.most:g} {unit}, and it asks for {more:g}"
+            return Reason(self.code, text, {"limit": self.most, "asked for": more})
         text = f"{self.name} of {self.whose}: {used:g} of {self.most:g} {unit} are taken, and it asks for {more:g}"
         return Reason(self.code, text, {"taken": used, "limit": self.most, "asked for": more})
 
@@ -114,7 +127,7 @@ class Ledger:
     def reason(self, ask: Ask) -> Reason | None:
         """Why a job may not start now; None if it may."""
         for rule in self.limits[ask.name]:
-            used, more = self.used.get(rule.key, 0.0) * (rule.name != "MaxTRES"), rule.amount(ask, ask.limit_s)
+            used, more = self.used.get(rule.key, 0.0) * (rule.name not in OF_A_JOB), rule.amount(ask, ask.limit_s)
             if more > 0 and used + more > rule.most:
                 return rule.reason(used, more)
         return None
@@ -164,7 +177,7 @@ def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:
     yield from _jobs(limits, "MaxJobsPU", user, "QOSMaxJobsPerUserLimit")
     yield from _tres(limits, "MaxTRESPA", account, "QOSMax{}PerAccount")
     yield from _jobs(limits, "MaxJobsPA", account, "MaxJobsPerAccount")
-    yield from _tres(limits, "MaxTRES", f"{name} for any job", "QOSMax{}PerJob")
+    yield from _of_a_job(limits, name, "QOS")
 
 
 def _of_association(account: Association, whose: str) -> Iterator[Limit]:
@@ -172,7 +185,17 @@ def _of_association(account: Association, whose: str) -> Iterator[Limit]:
     yield from _tres(account.limits, "GrpTRES", whose, "AssocGrp{}")
     yield from _jobs(account.limits, jobs, whose, f"Assoc{jobs}Limit")
     yield from _tres(account.limits, "GrpTRESRunMins", whose, "AssocGrp{}RunMinutes")
-    yield from _tres(account.limits, "MaxTRES", f"{whose} for any job", "AssocMax{}PerJob")
+    yield from _of_a_job(account.limits, whose, "Assoc")
+
+
+def _of_a_job(limits: Caps, whose: str, code: str) -> Iterator[Limit]:
+    whose = f"{whose} for any job"
+    yield from _tres(limits, "MaxTRES", whose, f"{code}Max{{}}PerJob")
+    yield from _tres(limits, "MaxTRESPerNode", whose, f"{code}Max{{}}PerNode")
+    if limits.wall_s < math.inf:
+        yield Limit(
+            f"MaxWall of {whose}", "MaxWall", limits.wall_s / 60.0, "", whose, f"{code}MaxWallDurationPerJobLimit"
+        )
 
 
 def _tres(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:

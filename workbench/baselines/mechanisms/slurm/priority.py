@@ -5,6 +5,7 @@
              + PriorityWeightJobSize   x (nodes / all nodes + CPUs / all CPUs) / 2 (PriorityFavorSmall: 1 less that)
              + PriorityWeightPartition x PriorityJobFactor / the largest one
              + PriorityWeightQOS       x Priority of the QOS / the largest one
+             + PriorityWeightTRES      x what it asks for / what its partition has, of each resource
 
 *Fair Tree.* Among the children of one account, LevelFS = S / U, of what each was promised (shares) and has used
 (usage), both as parts of their sum. Walking down the tree, always the child with the largest LevelFS first, the users
@@ -108,6 +109,12 @@ def priorities(
     factor = max((each.factor for each in site.partitions.values()), default=1.0) or 1.0
     qos = max(site.qos_priority.values(), default=0.0) or 1.0
     nodes, cpus = site.all_nodes, site.all_cpus
+    has = {
+        (name, partition): float(site.tres[name][site.machines_of(partition)].sum())
+        for name in site.tres_weight
+        if name in site.tres
+        for partition in {ask.partition for ask in asks}
+    }
     found = []
     for ask in asks:
         partition = site.partitions.get(ask.partition)
@@ -119,6 +126,11 @@ def priorities(
             "job_size": weight["PriorityWeightJobSize"] * (1 - size if site.favors_small else size),
             "partition": weight["PriorityWeightPartition"] * (partition.factor / factor if partition else 0.0),
             "qos": weight["PriorityWeightQOS"] * site.qos_priority.get(ask.qos, 0.0) / qos,
+            "tres": sum(
+                site.tres_weight[name] * ask.tres.get(name, 0.0) / there
+                for (name, of), there in has.items()
+                if of == ask.partition and 0 < there < math.inf
+            ),
         }
         found.append({**parts, "priority": sum(parts.values())})
     return found

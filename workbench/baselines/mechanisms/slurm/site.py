@@ -7,6 +7,7 @@ What is not said is as Slurm's documentation has it by default (slurm.conf(5), r
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.slurm_site import CPU
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 
 JOB = (
@@ -25,12 +27,12 @@ JOB = (
 )
 """Attributes of jobs that are read."""
 NODE = ("partitions", "cpus", "memory_mb", "weight")
-TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPU", "MaxTRESPA")
+TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
 COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
 SETTINGS = (
     *("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityFavorSmall", "PriorityMaxAge"),
     *("PriorityWeightAge", "PriorityWeightFairShare", "PriorityWeightJobSize", "PriorityWeightPartition"),
-    *("PriorityWeightQOS", "SchedulerParameters", "AccountingStorageEnforce"),
+    *("PriorityWeightQOS", "PriorityWeightTRES", "SchedulerParameters", "AccountingStorageEnforce"),
     *("SchedulerParameters 2", "SchedulerParameters 3"),
 )
 ENTITY = (
@@ -39,6 +41,7 @@ ENTITY = (
     *("Nodes", "start_s", "end_s", "known_s"),
     *TRES_LIMITS,
     *COUNT_LIMITS,
+    "MaxWall",
     *SETTINGS,
 )
 """Attributes of entities that are read."""
@@ -52,10 +55,12 @@ UNLIMITED_S = 365 * 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Of an association, a quality of service or a partition's one: most resources and jobs, by Slurm's name."""
+    """Of an association, a quality of service or a partition's one: most resources and jobs, by Slurm's name; the
+    longest limit of a job (MaxWall)."""
 
     tres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     jobs: Mapping[str, float] = field(default_factory=dict)
+    wall_s: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,8 @@ class Ask:
 @dataclass(frozen=True, slots=True, eq=False)
 class SlurmSite:
     """A whole site. settings: seconds and numbers by name; machine: of each core node which machine it is part of;
-    inside: the machines of each partition; before: jobs that others wait for."""
+    inside: the machines of each partition; tres_weight: PriorityWeightTRES; tres: what each machine has, by resource
+    (machines,); before: jobs that others wait for."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -150,6 +156,8 @@ class SlurmSite:
     memory_mb: tuple[float, ...]
     weight: tuple[float, ...]
     inside: Mapping[str, Machines]
+    tres_weight: Mapping[str, float]
+    tres: Mapping[str, NDArray[np.float64]]
     asks: Mapping[str, Ask]
     before: frozenset[str]
 
@@ -191,7 +199,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
             entries.setdefault(str(kind), []).append(entity.attributes)
     config = next(iter(entries.get("config", [])), {})
     machines: dict[str, int] = {}
-    where, cpus, memory, weight = [], [], [], []
+    where, cpus, memory, weight, gpus = [], [], [], [], Counter[tuple[str, int]]()
     inside: dict[str, set[int]] = {}
     for node in scenario.cluster.machines:
         name, attributes = node.name.partition("/")[0], node.attributes
@@ -203,11 +211,17 @@ def read_site(scenario: Scenario) -> SlurmSite:
             for partition in str(attributes.get("partitions", "")).split(","):
                 inside.setdefault(partition, set()).add(machines[name])
         where.append(machines[name])
+        gpus["gres/gpu", machines[name]] += node.gpus if node.accelerator != CPU else 0
+        gpus[f"gres/gpu:{node.accelerator}", machines[name]] += node.gpus
     found = {str(each["name"]): _partition(each) for each in entries.get("partition", [])}
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
     asks = {job.name: ask_of(job, found, kept) for job in scenario.jobs}
+    tres = {name: np.zeros(len(machines)) for name, _ in gpus}
+    for (name, at), number in gpus.items():
+        tres[name][at] = number
+    tres |= {"cpu": np.array(cpus), "mem": np.array(memory), "node": np.ones(len(machines))}
     enforce = str(config.get("AccountingStorageEnforce", "limits"))
     return SlurmSite(
         settings=_settings(config),
@@ -228,6 +242,10 @@ def read_site(scenario: Scenario) -> SlurmSite:
         memory_mb=tuple(memory),
         weight=tuple(weight),
         inside={name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name},
+        tres_weight={
+            name: value for name, value in resources(",".join(_listed(config, "PriorityWeightTRES"))).items() if value
+        },
+        tres=tres,
         asks=asks,
         before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
     )
@@ -273,7 +291,8 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
         if name in dict.keys(dict(record))
     }
     jobs = {name: float(dict(record)[name]) for name in COUNT_LIMITS if name in dict(record)}
-    return Caps(tres, jobs)
+    wall_s = seconds(str(dict(record).get("MaxWall", "")))
+    return Caps(tres, jobs, math.inf if wall_s is None else wall_s)
 
 
 def _account(record: Mapping[str, Any]) -> Association:
@@ -303,7 +322,7 @@ def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]
     partition = str(a.get("partition", ""))
     known = partitions.get(partition, Partition(partition))
     nodes = int(a.get("nodes", 0.0))
-    on_cpus = job.model == "recorded on cpu"
+    on_cpus = job.model == f"recorded on {CPU}"
     limit_s = min(float(a.get("limit_s", known.default_s)), known.longest_s)
     cpus, memory = (float(a.get(name, 0.0)) / max(nodes, 1) for name in ("cpus", "memory_mb"))
     gpus = 0 if on_cpus else job.gpus
