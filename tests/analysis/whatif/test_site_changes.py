@@ -151,7 +151,7 @@ def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> 
         ("outage a-0 from 2020-01-01 to 1 h", "at or after"),
         ("outage a-0 from 2024-03-01T08:00+01:00 to 1 h", "without a zone"),
         ("set qos nobody MaxTRESPU=gres/gpu=4", "there|an entity of the scenario: qos normal"),
-        ("set qos normal MaxWall=4", "one of Priority"),
+        ("set qos normal GrpWall=4", "one of Priority"),
         ("set rack r1 x=4", "one of config, partition"),
         ("density 120 and nowhere", "begins with one of"),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import workbench
+from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.planning import Idle, Pass
 from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
@@ -131,6 +132,9 @@ def test_limits_of_each_job_alone() -> None:
     jobs = [job("both", 0, 60, 6, 3600, nodes=2), job("four", 0, 60, 4, 3600), job("long", 0, 60, 1, 3660)]
     free = job("free", 0, 60, 1, 60)
     del free["attributes"]["limit_s"]
+    assert read_site(site_of(*jobs, entities=(qos | {"MaxWall": 60},))).qos["normal"].wall_s == 3600
+    with pytest.raises(InputError, match="qos normal: MaxWall"):
+        read_site(site_of(*jobs, entities=(qos | {"MaxWall": "long"},)))
     run = workbench.simulate(site_of(*jobs, free, entities=(qos,), count=2), "slurm")
     told = run.events[run.events["event"] == "verdict"].set_index("job")["reason"]
     assert dict(told) == {

@@ -291,8 +291,13 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
         if name in dict.keys(dict(record))
     }
     jobs = {name: float(dict(record)[name]) for name in COUNT_LIMITS if name in dict(record)}
-    wall_s = seconds(str(dict(record).get("MaxWall", "")))
-    return Caps(tres, jobs, math.inf if wall_s is None else wall_s)
+    wall = dict(record).get("MaxWall", math.inf)
+    wall_s = wall * 60.0 if isinstance(wall, (int, float)) else seconds(wall)
+    if wall_s is None:
+        raise InputError(
+            f"{record['kind']} {record['name']}: MaxWall", wall, "minutes, or [days-]hours:minutes:seconds"
+        )
+    return Caps(tres, jobs, wall_s)
 
 
 def _account(record: Mapping[str, Any]) -> Association:
