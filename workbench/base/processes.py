@@ -197,7 +197,7 @@ def _serve(pipe: Connection, begin: Callable[[], None] | None) -> None:
     _name_no_locks()
     if begin is not None:
         begin()
-    with contextlib.suppress(EOFError, BrokenPipeError):  # whoever asked is gone
+    with contextlib.suppress(EOFError, ConnectionError):  # whoever asked is gone
         while True:
             function, task = pipe.recv()
             try:
