@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import pytest
@@ -76,3 +77,11 @@ def test_unknown_names_and_no_mapping() -> None:
         settle([WORD, COUNT], {"no": 1}, "mine")
     with pytest.raises(InputError, match=r"knobs of mine: got 3; expected \{knob: value\}"):
         settle([WORD], 3, "mine")  # type: ignore[arg-type]
+
+
+def test_reading_a_knob_that_is_not_declared() -> None:
+    """In `build` or `decide`; what was settled is else a dict, also where it was sent to another process."""
+    found = pickle.loads(pickle.dumps(settle([Knob("cap", 2, "")], {}, "mine")))
+    assert found == {"cap": 2} and found.get("cup") is None
+    with pytest.raises(InputError, match=r"knobs of mine: got .cup.; expected .*cap"):
+        found["cup"]

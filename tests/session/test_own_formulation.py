@@ -283,12 +283,22 @@ def test_where_an_algorithm_decides() -> None:
         ("mine", BASE, 3, r"a function mine\(m, data\) with base=|expected mine\(m, data\)"),
         ("mine", BASE, MaxMinFairness, "without a base"),
         ("mine", None, capped(), "without a base"),
-        ("mine", None, workbench.Formulation, "a class without build, data"),
+        ("mine", None, workbench.Formulation, "no build, no data"),
     ],
 )
 def test_declarations_that_cannot_be(name: str, base: Any, written: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         workbench.formulation(name, base=base)(written)
+
+
+def test_a_class_that_lacks_a_name_or_a_method() -> None:
+    """Also where it is made by hand, without a declaration."""
+    nameless = type("Nameless", (workbench.Formulation,), {"build": None, "data": None, "read": None})
+    with pytest.raises(InputError, match=r'Nameless: got a class without a name; expected name = "room.mine"'):
+        nameless()
+    idle = type("Idle", (workbench.Scheduler,), {"name": "mine.idle"})
+    with pytest.raises(InputError, match=r"Idle: got no decide, no timing; expected .* `help.workbench.Scheduler.`"):
+        idle()
 
 
 def test_check_tells_what_a_formulation_of_ones_own_breaks() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.machinery
+import importlib.util
 import keyword
 import re
 import sys
@@ -355,7 +356,9 @@ def new_paper(args: argparse.Namespace) -> Answer:
         write_text(target, _named(text, name))
         written.append(str(target))
     found = {"folder": str(folder), "files": written}
-    next_steps = f"Next: pip install --no-deps --no-build-isolation -e {folder}, then pytest {folder}"
+    built_here = all(importlib.util.find_spec(each) for each in ("hatchling", "editables"))
+    isolation = " --no-build-isolation" if built_here else ""  # else pip fetches them
+    next_steps = f"Next: pip install --no-deps{isolation} -e {folder}, then pytest {folder}"
     return Answer(found, lambda: "\n".join([*written, next_steps]))
 
 
@@ -372,7 +375,7 @@ def _checked(name: str, parent: Path) -> str:
         raise InputError("NAME", name, "at most 40 small letters, digits and _, a letter first, no word of Python's")
     if name in {*(room.name for room in rooms()), *skipped_rooms(), *(s.name for r in rooms() for s in r.schedulers)}:
         raise InputError("NAME", name, "a name that no room or scheduler has")
-    if name in sys.stdlib_module_names or _module_at(name, parent):
+    if name in {*sys.stdlib_module_names, "tests"} or _module_at(name, parent):
         raise InputError("NAME", name, "a name that no module of this Python has")
     return name
 

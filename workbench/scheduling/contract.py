@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 import numpy as np
 
@@ -141,6 +141,13 @@ class Formulation(ABC, Generic[Data]):
     own: ClassVar[bool] = False
     last_decides: ClassVar[bool] = False
     ways: ClassVar[frozenset[str]] = frozenset()
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Raises InputError for a class without a name, or that lacks a method."""
+        _require_complete(cls)
+        if not hasattr(cls, "name"):
+            raise InputError(f"formulation {cls.__name__}", Words("a class without a name"), 'name = "room.mine"')
+        return super().__new__(cls)
 
     def __repr__(self) -> str:
         return f"<Formulation {self.name}: {self.title}>"
@@ -359,6 +366,11 @@ class Scheduler(ABC):
     carried_by: str = ""
     ways: frozenset[str] = frozenset()
 
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Raises InputError for a class that lacks a method."""
+        _require_complete(cls)
+        return super().__new__(cls)
+
     def __repr__(self) -> str:
         return f"<Scheduler {self.name}: {self.title}>"
 
@@ -433,6 +445,14 @@ class Scheduler(ABC):
     def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""
         return settle(self.knobs, given, self.name, self.presets)
+
+
+def _require_complete(kind: type[Any]) -> None:
+    lacks = sorted(kind.__abstractmethods__)
+    if lacks:
+        base = "Formulation" if issubclass(kind, Formulation) else "Scheduler"
+        expected = f"a method of each name, as in `help(workbench.{base})`"
+        raise InputError(f"class {kind.__name__}", Words(f"no {', no '.join(lacks)}"), expected)
 
 
 def _card_of(owner: Formulation[Any] | Scheduler, more: Iterable[str]) -> str:

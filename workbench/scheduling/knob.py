@@ -150,6 +150,17 @@ def checked_knobs(where: str, given: Any) -> tuple[Knob, ...]:
     return knobs
 
 
+class Settled(dict[str, Value]):
+    """The value of each declared knob; reading one that is not declared raises InputError."""
+
+    def __init__(self, owner: str, values: Mapping[str, Value]) -> None:
+        super().__init__(values)
+        self.owner = owner
+
+    def __missing__(self, name: str) -> Value:
+        raise InputError(f"knobs of {self.owner}", name, one_of(name, self))
+
+
 def settle(
     knobs: Iterable[Knob],
     given: Mapping[str, Any],
@@ -168,4 +179,5 @@ def settle(
             raise InputError(f"knobs of {owner}", name, one_of(name, declared))
     checked = {name: declared[name].check(value) for name, value in given.items()}
     chosen = (presets or {}).get(str(checked.get("preset")), {})
-    return {name: checked.get(name, chosen.get(name, knob.default)) for name, knob in declared.items()}
+    found = {name: checked.get(name, chosen.get(name, knob.default)) for name, knob in declared.items()}
+    return Settled(owner, found)

@@ -174,10 +174,6 @@ def new_model(name: str, written: Callable[[Any], Any], mechanism: type[Mechanis
 
 def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     """An instance of a class of the session's own, under a name."""
-    unmade = sorted(getattr(kind, "__abstractmethods__", ()))
-    if unmade:
-        raise InputError(f"formulation {name}", Words(f"a class without {', '.join(unmade)}"), "a class that has them")
-
     reads = any(part in vars(kind) for part in ("read", "found", "report"))
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
@@ -188,7 +184,8 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     title = title_of(kind) or name
     shipped = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
     base = shipped() if shipped is not None and "name" in vars(shipped) else None
-    return _made(kind(), {"name": name, "title": title, "build": build, "written": kind, "base": base})
+    named: Any = type(kind.__name__, (kind,), {"name": name, "__module__": kind.__module__})
+    return _made(named(), {"title": title, "build": build, "written": kind, "base": base})
 
 
 def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
